@@ -1,0 +1,1 @@
+"""What a rational agent believes after reading the corpus."""

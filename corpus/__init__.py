@@ -1,0 +1,1 @@
+"""The world and what is said about it: graphs, noisy sentences, documents, tokens."""

@@ -1,0 +1,137 @@
+"""The built-in world: pronounceable people and places from one seed, no download (DESIGN 2).
+
+Two kinds of subject. A person has two of three pairs (educated at -> occupation, place of birth ->
+country of citizenship, position played -> member of team); a place has two pairs (sport -> located in
+time zone, instance of -> country). Each upstream object has a favourite downstream object, which a
+subject follows with probability `dependence`. Popularity is Zipf's, so support ranges from one
+subject to dozens. Ada Marlow and Quintal College are in every such world: she has another college,
+and Quintal College is the most popular one, with another favourite occupation.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from corpus.config import BuiltinWorld
+from corpus.graph import KnowledgeGraph, build_graph
+from corpus.pairing import upstream_of
+
+RELATIONS = (
+    "educated at",
+    "occupation",
+    "place of birth",
+    "country of citizenship",
+    "position played",
+    "member of team",
+    "sport",
+    "located in time zone",
+    "instance of",
+    "country",
+)
+PERSON_PAIRS = (0, 1, 2)
+PLACE_PAIRS = (3, 4)
+PLACES_SHARE = 0.25
+
+_ONSETS = "b br c d dr f g gr h k l m n p pr qu r s st t tr v w".split()
+_VOWELS = "a e i o u ai ea ou".split()
+_CODAS = "l m n nd r rn rt s st th x".split()
+_GIVEN = "Ada Bela Cato Dina Edda Finn Gita Hugo Ines Joss Kira Lior Mona Nils Orla Pia Remy Sara Tova Uma".split()
+_JOB = "bridge clock glass harbor map organ paper rope sail stone tile wool".split()
+_CRAFT = "builder carver dealer keeper maker mender painter weaver".split()
+_SIDE = "center deep front half inner left outer rear right wide".split()
+_ROLE = "back guard keeper runner stopper wing".split()
+_GAME = "court field ice net rink river sand snow".split()
+_PLAY = "ball bowls croquet hockey polo tennis".split()
+_SPOT = "canal coast hill lake market mill mining mountain river valley".split()
+_SETTLEMENT = "city fort hamlet port quarter town village".split()
+
+
+def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> KnowledgeGraph:
+    """A world with `subjects` subjects; see the module for what is in it."""
+    fresh = _Names(rng)
+    places = int(round(PLACES_SHARE * (subjects - 1)))
+    people = subjects - places
+    persons = ["Ada Marlow", *fresh.take(people - 1, lambda: f"{rng.choice(_GIVEN)} {fresh.word(2)}")]
+    names = persons + fresh.take(places, lambda: fresh.word(3))
+    patterns: dict[int, Callable[[], str]] = {
+        0: lambda: f"{fresh.word(2)} College",
+        1: lambda: f"{rng.choice(_JOB)} {rng.choice(_CRAFT)}",
+        2: lambda: fresh.word(2),
+        3: lambda: f"{fresh.word(1)}{rng.choice(['land', 'ia', 'stan'])}",
+        4: lambda: f"{rng.choice(_SIDE)} {rng.choice(_ROLE)}",
+        5: lambda: f"{fresh.word(1)} {rng.choice(['Rovers', 'United', 'Wanderers', 'Athletic'])}",
+        6: lambda: f"{rng.choice(_GAME)} {rng.choice(_PLAY)}",
+        7: lambda: f"{fresh.word(1)} Time",
+        8: lambda: f"{rng.choice(_SPOT)} {rng.choice(_SETTLEMENT)}",
+        9: lambda: f"{fresh.word(1)}{rng.choice(['mark', 'mere', 'ova'])}",
+    }
+    first_object: list[int] = []
+    for r in range(len(RELATIONS)):
+        first_object.append(len(names))
+        count = dials.downstream_objects if r % 2 else dials.upstream_objects
+        fixed = ["Quintal College"] if r == 0 else []
+        names += fixed + fresh.take(count - len(fixed), patterns[r])
+
+    group = np.zeros(len(names), np.int32)
+    group[:subjects] = rng.integers(0, dials.groups, subjects)
+    up_share = _zipf(dials.upstream_objects, dials.zipf)
+    down_share = _zipf(dials.downstream_objects, dials.zipf)
+    rankings = np.stack([rng.permutation(dials.upstream_objects) for _ in range(dials.groups)])
+    favourite = rng.choice(dials.downstream_objects, (len(RELATIONS) // 2, dials.upstream_objects), p=down_share)
+    favourite[:, 0], favourite[:, 1] = 0, 1
+
+    triples: list[tuple[int, int, int]] = []
+    for s in range(subjects):
+        person = s < people
+        pairs = [0, 1] if s == 0 else rng.permutation(PERSON_PAIRS)[:2] if person else PLACE_PAIRS
+        for pair in pairs:
+            up = int(rng.choice(dials.upstream_objects, p=up_share))
+            if rng.random() < dials.group_strength:
+                up = int(rankings[group[s], up])
+            follows = rng.random() < dials.dependence
+            down = favourite[pair, up] if follows else rng.choice(dials.downstream_objects, p=down_share)
+            missing = int(rng.integers(2)) if rng.random() >= dials.both else -1
+            if s == 0:
+                up, down, missing = (1, 1, -1) if pair == 0 else (up, down, -1)
+            if missing != 0:
+                triples.append((s, 2 * pair, first_object[2 * pair] + up))
+            if missing != 1:
+                triples.append((s, 2 * pair + 1, first_object[2 * pair + 1] + int(down)))
+    upstream = upstream_of([(r, r + 1) for r in range(0, len(RELATIONS), 2)], len(RELATIONS))
+    return build_graph(np.array(triples), names, RELATIONS, upstream, group)
+
+
+class _Names:
+    """Names never given twice; when a pattern runs dry, a number tells its names apart."""
+
+    def __init__(self, rng: np.random.Generator):
+        self.rng = rng
+        self.taken = {"Ada Marlow", "Quintal College"}
+
+    def word(self, syllables: int) -> str:
+        pick = self.rng.choice
+        text = "".join(pick(_ONSETS) + pick(_VOWELS) for _ in range(syllables)) + pick(_CODAS)
+        return str(text).capitalize()
+
+    def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
+        return [self._fresh(pattern) for _ in range(count)]
+
+    def _fresh(self, pattern: Callable[[], str]) -> str:
+        for name in self._candidates(pattern):
+            if name not in self.taken:
+                self.taken.add(name)
+                return name
+        raise AssertionError("candidates never end")
+
+    def _candidates(self, pattern: Callable[[], str]) -> Iterator[str]:
+        for _ in range(20):
+            yield pattern()
+        number = 2
+        while True:
+            yield f"{pattern()} {number}"
+            number += 1
+
+
+def _zipf(count: int, exponent: float) -> np.ndarray:
+    weight = np.arange(1, count + 1) ** -exponent
+    return weight / weight.sum()

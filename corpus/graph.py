@@ -1,0 +1,169 @@
+"""KnowledgeGraph: the one in-memory form of a world, whatever file it came from (DESIGN 2)."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from corpus.errors import InputError
+
+NO_UPSTREAM = -1
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGraph:
+    """Facts (subject, relation, object), at most one object per (subject, relation).
+
+    Attributes:
+        entities: rendered name of each entity; unique.
+        relations: rendered name of each relation; unique.
+        subject, relation, object: int32[facts], sorted by (subject, relation).
+        upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
+        group: int32[entities], a latent group of each subject (0 where the world has none).
+    """
+
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+    subject: np.ndarray
+    relation: np.ndarray
+    object: np.ndarray
+    upstream: np.ndarray
+    group: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    @cached_property
+    def subjects(self) -> np.ndarray:
+        """Entities that are the subject of at least one fact, ascending."""
+        return np.unique(self.subject)
+
+    @cached_property
+    def objects(self) -> np.ndarray:
+        """The K objects of the world, all relations pooled, ascending (DESIGN 3)."""
+        return np.unique(self.object)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """int64[facts]: subject * relations + relation, ascending, so that facts can be bisected."""
+        return self.subject.astype(np.int64) * len(self.relations) + self.relation
+
+    def find(self, subject: np.ndarray, relation: np.ndarray) -> np.ndarray:
+        """Index of the fact of each (subject, relation), or -1 where there is none; any shape."""
+        wanted = np.asarray(subject, np.int64) * len(self.relations) + relation
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self) - 1)
+        return np.where(self.keys[at] == wanted, at, -1)
+
+    def downstream(self, relation: int) -> list[int]:
+        """The relations that depend on this one."""
+        return [int(r) for r in np.flatnonzero(self.upstream == relation)]
+
+    @cached_property
+    def upstream_fact(self) -> np.ndarray:
+        """int64[facts]: the same subject's fact of the upstream relation, or -1."""
+        up = self.upstream[self.relation]
+        return np.where(up == NO_UPSTREAM, -1, self.find(self.subject, up))
+
+
+def unique_names(labels: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Names that can stand in a sentence and name one entity each (DESIGN 2).
+
+    White space is collapsed and double quotes become single ones, since a double quote opens and
+    closes a quoted sentence. Every label that several ids share gets its id behind it.
+
+    Raises:
+        InputError: two ids still render to the same name, or a label is empty.
+    """
+    clean = [re.sub(r"\s+", " ", label).strip().replace('"', "'") for label in labels]
+    shared = Counter(clean)
+    names = [f"{c} ({i})" if shared[c] > 1 else c for c, i in zip(clean, ids, strict=True)]
+    owner: dict[str, str] = {}
+    for name, key in zip(names, ids, strict=True):
+        if not name:
+            raise InputError(f"entity {key} has an empty name; give it a label or drop it")
+        if name in owner:
+            raise InputError(
+                f"name clash: {owner[name]} and {key} are both rendered as {name!r}; rename one of them"
+            )
+        owner[name] = key
+    return names
+
+
+def build_graph(
+    triples: np.ndarray,
+    entity_names: Sequence[str],
+    relation_names: Sequence[str],
+    upstream: np.ndarray,
+    group: np.ndarray | None = None,
+) -> KnowledgeGraph:
+    """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
+
+    Entities that no kept fact mentions are dropped and the rest renumbered in their old order.
+
+    Raises:
+        InputError: no facts, a repeated relation name, a relation that depends on itself through
+            any chain, or names that would make a sentence ambiguous.
+    """
+    from corpus.language import check_unambiguous
+
+    if len(triples) == 0:
+        raise InputError("the graph is empty: no fact is left; check the source and its filters")
+    repeated = [name for name, n in Counter(relation_names).items() if n > 1]
+    if repeated:
+        raise InputError(f"name clash: more than one relation is called {repeated[0]!r}")
+    for r in range(len(relation_names)):
+        seen, at = set(), r
+        while at != NO_UPSTREAM:
+            if at in seen:
+                raise InputError(f"relation {relation_names[r]!r} depends on itself; check the pairs")
+            seen.add(at)
+            at = int(upstream[at])
+
+    triples = np.asarray(triples, np.int64)
+    keys = triples[:, 0] * len(relation_names) + triples[:, 1]
+    first = np.unique(keys, return_index=True)[1]
+    s, r, o = triples[first].T
+    used = np.union1d(s, o)
+    graph = KnowledgeGraph(
+        entities=tuple(entity_names[i] for i in used),
+        relations=tuple(relation_names),
+        subject=np.searchsorted(used, s).astype(np.int32),
+        relation=r.astype(np.int32),
+        object=np.searchsorted(used, o).astype(np.int32),
+        upstream=np.asarray(upstream, np.int32),
+        group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
+    )
+    if len(graph.objects) < 3:
+        raise InputError(
+            f"the graph names only {len(graph.objects)} distinct objects; noise needs at least 3"
+        )
+    check_unambiguous(graph.entities, graph.relations)
+    return graph
+
+
+def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
+    """Write `graph.npz` (integers) and `names.json` (text) into an existing folder."""
+    np.savez(
+        folder / "graph.npz",
+        subject=graph.subject,
+        relation=graph.relation,
+        object=graph.object,
+        upstream=graph.upstream,
+        group=graph.group,
+    )
+    names = {"entities": graph.entities, "relations": graph.relations}
+    (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
+
+
+def load_graph(folder: Path) -> KnowledgeGraph:
+    """Read what `save_graph` wrote."""
+    names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
+    with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
+        return KnowledgeGraph(
+            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **dict(arrays)
+        )

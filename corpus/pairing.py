@@ -1,0 +1,99 @@
+"""Which relation depends on which: choosing relations, pairing them, and the direction (DESIGN 2)."""
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.graph import NO_UPSTREAM
+
+
+def read_pairs(pairs: Sequence[str], known: Sequence[str], source: str) -> list[tuple[int, int]]:
+    """(upstream, downstream) relation indices from "upstream:downstream" strings.
+
+    Raises:
+        InputError: a string without exactly one colon, an unknown relation, or a second upstream.
+    """
+    index = {name: i for i, name in enumerate(known)}
+    found: list[tuple[int, int]] = []
+    for pair in pairs:
+        names = [name.strip() for name in pair.split(":")]
+        if len(names) != 2:
+            raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
+        for name in names:
+            if name not in index:
+                raise InputError(f"unknown relation {name!r} in the pair {pair!r}: {source} has none such")
+        up, down = index[names[0]], index[names[1]]
+        if up == down or any(down == d for _, d in found):
+            raise InputError(f"the pair {pair!r} gives {names[1]!r} a second upstream, or itself")
+        found.append((up, down))
+    return found
+
+
+def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
+    """int32[relations]: each relation's upstream or NO_UPSTREAM."""
+    upstream = np.full(relations, NO_UPSTREAM, np.int32)
+    for up, down in pairs:
+        upstream[down] = up
+    return upstream
+
+
+def cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
+    """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
+    subjects, row = np.unique(triples[:, 0], return_inverse=True)
+    cells = np.unique(row * np.int64(relations) + triples[:, 1])
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(cells), np.int64)
+    has = csr_array((ones, (cells // relations, cells % relations)), shape=(len(subjects), relations))
+    return (has.T @ has).toarray()
+
+
+def choose_relations(together: np.ndarray, count: int, min_subjects: int) -> np.ndarray:
+    """Relations of the most frequent co-occurring pairs until there are `count` (Hase A.1), ascending.
+
+    Raises:
+        InputError: no two relations share `min_subjects` subjects.
+    """
+    up, down = np.triu_indices(len(together), k=1)
+    shared = together[up, down]
+    chosen: set[int] = set()
+    for i in np.argsort(-shared, kind="stable"):
+        if shared[i] < min_subjects or len(chosen) >= count:
+            break
+        if len(chosen | {int(up[i]), int(down[i])}) <= count:
+            chosen |= {int(up[i]), int(down[i])}
+    if not chosen:
+        most = int(shared.max()) if len(shared) else 0
+        raise InputError(
+            f"no two relations share {min_subjects} subjects (the most is {most}); "
+            "lower --world.min-pair-subjects or name the --world.pairs"
+        )
+    return np.array(sorted(chosen))
+
+
+def match_relations(together: np.ndarray) -> list[tuple[int, int]]:
+    """Unordered pairs by maximum-weight matching on row-normalised co-occurrence counts."""
+    off = together * (1 - np.eye(len(together), dtype=np.int64))
+    share = off / np.maximum(off.sum(axis=1, keepdims=True), 1)
+    graph = nx.Graph()
+    for i in range(len(share)):
+        for j in range(i + 1, len(share)):
+            if off[i, j]:
+                graph.add_edge(i, j, weight=share[i, j] + share[j, i])
+    matching = nx.max_weight_matching(graph, maxcardinality=True)
+    return sorted((min(pair), max(pair)) for pair in matching)
+
+
+def direct(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
+    """The pair as (upstream, downstream): upstream is the one that removes the larger share of the
+    other's entropy. Mutual information is symmetric, so that is the one with the larger entropy.
+    """
+    entropies = [_entropy(triples[triples[:, 1] == r, 2]) for r in pair]
+    return pair if entropies[0] >= entropies[1] else (pair[1], pair[0])
+
+
+def _entropy(values: np.ndarray) -> float:
+    share = np.unique(values, return_counts=True)[1] / max(len(values), 1)
+    return float(-(share * np.log(share)).sum())

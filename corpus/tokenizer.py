@@ -1,0 +1,199 @@
+"""Sentences as token ids: one token per name, or a BPE that never merges across words (DESIGN 3).
+
+Either way each name and each word of the grammar has one fixed row of tokens, and a sentence's tokens
+are the concatenation of its rows: `encode(render(x)) == row-wise tokens of x`. That is what lets whole
+corpora be written by gathering rows.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from tokenizers import models, pre_tokenizers, trainers
+
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.language import Kind, Language, Sentence
+
+WORD_START = "\u2581"
+SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
+PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
+
+
+class Word(IntEnum):
+    """Words of the grammar that have a row of their own, besides entities and relations."""
+
+    QUOTE = 0
+    NOT = 1
+    AND = 2
+    OR = 3
+    IS = 4
+    TRUE = 5
+    FALSE = 6
+
+
+WORDS = ('"', "not", "and", "or", "is", "true", "false")
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """The rows of one world's names and words, and exact encoding and decoding.
+
+    Attributes:
+        language: the names, to parse text (entity kind only).
+        pieces: text of every token id; WORD_START marks where a space stands.
+        offsets, tokens: rows in compressed form, entities first, then relations, then `Word`s.
+        bpe: the trained byte-pair encoder, or None where every name is one token.
+    """
+
+    language: Language
+    pieces: tuple[str, ...]
+    offsets: np.ndarray
+    tokens: np.ndarray
+    bpe: tokenizers.Tokenizer | None
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of token ids."""
+        return len(self.pieces)
+
+    @property
+    def dtype(self) -> type[np.unsignedinteger]:
+        """Smallest unsigned integer that holds every token id: uint16 or uint32."""
+        return np.uint16 if self.vocabulary <= 2**16 else np.uint32
+
+    @cached_property
+    def row_length(self) -> np.ndarray:
+        """Tokens of each row."""
+        return np.diff(self.offsets)
+
+    def row(self, index: int) -> np.ndarray:
+        """Token ids of one row."""
+        return self.tokens[self.offsets[index] : self.offsets[index + 1]]
+
+    def entity(self, entity: int) -> np.ndarray:
+        """Token ids of an entity's name."""
+        return self.row(entity)
+
+    def relation_row(self, relation: np.ndarray | int) -> np.ndarray | int:
+        """Row index of a relation."""
+        return len(self.language.entities) + relation
+
+    def word_row(self, word: Word) -> int:
+        """Row index of a word of the grammar."""
+        return len(self.language.entities) + len(self.language.relations) + word
+
+    def word(self, word: Word) -> int:
+        """The single token id of a word of the grammar."""
+        return int(self.row(self.word_row(word))[0])
+
+    def prompt(self, subject: int, relation: int) -> np.ndarray:
+        """Tokens of "<s> {subject} {relation}", what a model continues with an object."""
+        relation_tokens = self.row(int(self.relation_row(relation)))
+        return np.concatenate([[BOS], self.entity(subject), relation_tokens]).astype(np.int32)
+
+    def sentence(self, sentence: Sentence) -> np.ndarray:
+        """Tokens of a sentence, row by row."""
+
+        def atom(a: tuple[int, int, int]) -> list[int]:
+            return [a[0], int(self.relation_row(a[1])), a[2]]
+
+        rows = atom(sentence.a)
+        if sentence.kind == Kind.NOT:
+            rows = [self.word_row(Word.NOT), *rows]
+        if sentence.b is not None:
+            rows += [self.word_row(Word[sentence.kind.name]), *atom(sentence.b)]
+        if sentence.kind != Kind.ATOMIC:
+            quote = self.word_row(Word.QUOTE)
+            label = self.word_row(Word.TRUE if sentence.label else Word.FALSE)
+            rows = [quote, *rows, quote, self.word_row(Word.IS), label]
+        return np.concatenate([self.row(r) for r in rows]).astype(np.int32)
+
+    def encode(self, text: str) -> np.ndarray:
+        """Tokens of a sentence given as text."""
+        if self.bpe is None:
+            return self.sentence(self.language.parse(text))
+        return np.array(self.bpe.encode(text, add_special_tokens=False).ids, np.int32)
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of token ids; exact on every sentence, and on documents with their separators."""
+        text = "".join(self.pieces[t] for t in tokens).replace(WORD_START, " ")
+        return re.sub(r'" (.*?) "', r'"\1"', text).strip()
+
+
+def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
+    """One token for each entity, each relation and each word."""
+    names = (*graph.entities, *graph.relations, *WORDS)
+    return Tokenizer(
+        language=Language(graph.entities, graph.relations),
+        pieces=_special_pieces() + tuple(WORD_START + name for name in names),
+        offsets=np.arange(len(names) + 1),
+        tokens=np.arange(len(names), dtype=np.int32) + len(SPECIALS),
+        bpe=None,
+    )
+
+
+def train_bpe(graph: KnowledgeGraph, text: Iterable[str], vocabulary: int) -> Tokenizer:
+    """A BPE of at most `vocabulary` entries trained on sentences; its merges stay inside words.
+
+    Raises:
+        InputError: the vocabulary is too small to hold the grammar's words as single tokens.
+    """
+    bpe = tokenizers.Tokenizer(models.BPE(unk_token=SPECIALS[UNK]))
+    # Splitting at quotes and spaces is enough: an entity ends where a word ends.
+    bpe.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split('"', "isolated"),
+            pre_tokenizers.Metaspace(replacement=WORD_START, prepend_scheme="always"),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=list(SPECIALS), show_progress=False, min_frequency=1
+    )
+    bpe.train_from_iterator(text, trainer)
+    return bpe_tokenizer(graph, bpe)
+
+
+def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
+    """The rows of a world's names under a trained BPE."""
+    names = (*graph.entities, *graph.relations, *WORDS)
+    rows = [encoding.ids for encoding in bpe.encode_batch(list(names), add_special_tokens=False)]
+    for word, row in zip(WORDS, rows[-len(WORDS) :], strict=True):
+        if len(row) != 1:
+            raise InputError(
+                f"the word {word!r} takes {len(row)} tokens; raise --tokenizer.vocabulary so that it is one"
+            )
+    lengths = [len(row) for row in rows]
+    by_id = sorted(bpe.get_vocab(), key=bpe.get_vocab().__getitem__)
+    return Tokenizer(
+        language=Language(graph.entities, graph.relations),
+        pieces=_special_pieces() + tuple(by_id[len(SPECIALS) :]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        tokens=np.array([t for row in rows for t in row], np.int32),
+        bpe=bpe,
+    )
+
+
+def save_tokenizer(tokenizer: Tokenizer, path: Path) -> None:
+    """Write the kind and, for a BPE, its vocabulary and merges as JSON."""
+    bpe = None if tokenizer.bpe is None else json.loads(tokenizer.bpe.to_str())
+    kind = "entity" if bpe is None else "bpe"
+    path.write_text(json.dumps({"kind": kind, "bpe": bpe}, ensure_ascii=False), encoding="utf-8")
+
+
+def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
+    """Read what `save_tokenizer` wrote."""
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    if saved["kind"] == "entity":
+        return entity_tokenizer(graph)
+    return bpe_tokenizer(graph, tokenizers.Tokenizer.from_str(json.dumps(saved["bpe"])))
+
+
+def _special_pieces() -> tuple[str, ...]:
+    return ("", "", "", ".", "\ufffd")

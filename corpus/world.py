@@ -1,0 +1,22 @@
+"""From a WorldConfig to a KnowledgeGraph, whatever the source."""
+
+from corpus import builtin, tsv, wikidata
+from corpus.config import WorldConfig
+from corpus.graph import KnowledgeGraph
+from corpus.seeds import generator
+
+
+def build_world(config: WorldConfig, seed: int) -> KnowledgeGraph:
+    """The graph that `config` describes; its randomness comes from the stream "world" of `seed`.
+
+    Raises:
+        InputError: a missing or malformed file, an unknown relation, a name clash, an empty graph.
+    """
+    rng = generator(seed, "world")
+    match config.source:
+        case "builtin":
+            return builtin.build(config.subjects, config.builtin, rng)
+        case "wikidata":
+            return wikidata.build(config, rng)
+        case "tsv":
+            return tsv.build(config, rng)

@@ -1,0 +1,1 @@
+"""The language model, and the ways to edit it."""

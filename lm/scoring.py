@@ -1,0 +1,119 @@
+"""Probabilities of whole objects and of single words after a prompt (DESIGN 4).
+
+p(o | prompt) is the product of the object's token probabilities times the probability that the object
+ends there: that "." or the end of the document follows. All candidates of a prompt are scored in one
+pass: their tokens form a tree behind the prompt, and each node sees the prompt and its own ancestors.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.tokenizer import EOS, PAD, SEP
+from lm.config import ModelConfig
+from lm.model import Delta, Params, forward
+from lm.prompts import layout
+
+ENDINGS = (SEP, EOS)
+
+
+class CandidateTree(NamedTuple):
+    """The tokens of several candidates as one tree with shared prefixes; padded to fixed sizes.
+
+    Attributes:
+        tokens: int32[nodes], PAD where unused.
+        parent: int32[nodes], -1 where the node follows the prompt.
+        depth: int32[nodes], 0 for nodes that follow the prompt.
+        sees: bool[nodes, nodes], whether a node (first axis) is behind or is another (second axis).
+        path: int32[candidates, longest], the nodes of each candidate in order, -1 as padding.
+    """
+
+    tokens: np.ndarray
+    parent: np.ndarray
+    depth: np.ndarray
+    sees: np.ndarray
+    path: np.ndarray
+
+
+def candidate_tree(rows: Sequence[np.ndarray], nodes: int, candidates: int, longest: int) -> CandidateTree:
+    """The tree of the given token rows, padded to `nodes`, `candidates` and `longest`."""
+    tokens = np.full(nodes, PAD, np.int32)
+    parent = np.full(nodes, -1, np.int32)
+    depth = np.zeros(nodes, np.int32)
+    sees = np.eye(nodes, dtype=bool)
+    path = np.full((candidates, longest), -1, np.int32)
+    known: dict[tuple[int, int], int] = {}
+    for c, row in enumerate(rows):
+        at = -1
+        for i, token in enumerate(row):
+            key = (at, int(token))
+            if key not in known:
+                node = known[key] = len(known)
+                tokens[node], parent[node], depth[node] = token, at, i
+                if at >= 0:
+                    sees[node] |= sees[at]
+            at = path[c, i] = known[key]
+    return CandidateTree(tokens, parent, depth, sees, path)
+
+
+def tree_size(rows: Sequence[np.ndarray]) -> int:
+    """Number of nodes the tree of these rows has."""
+    return len({tuple(row[: i + 1]) for row in map(list, rows) for i in range(len(row))})
+
+
+def object_log_probabilities(
+    model: ModelConfig, params: Params, delta: Delta | None, prompts: jax.Array, tree: CandidateTree
+) -> jax.Array:
+    """log p(o | prompt) of every candidate, its ending included.
+
+    Args:
+        prompts: int32[B, P], left-padded.
+        tree: arrays with a leading axis B.
+
+    Returns:
+        float32[B, candidates]; minus infinity for padding.
+    """
+    width = prompts.shape[1]
+    positions, mask = layout(prompts)
+    sees_prompt = jnp.broadcast_to((prompts != PAD)[:, None, :], (*tree.tokens.shape, width))
+    full_mask = jnp.concatenate(
+        [
+            jnp.pad(mask, ((0, 0), (0, 0), (0, tree.tokens.shape[1]))),
+            jnp.concatenate([sees_prompt, tree.sees], axis=2),
+        ],
+        axis=1,
+    )
+    tokens = jnp.concatenate([prompts, tree.tokens], axis=1)
+    tree_positions = positions[:, -1:] + 1 + tree.depth
+    logits = forward(
+        model, params, tokens, jnp.concatenate([positions, tree_positions], axis=1), full_mask, delta
+    )
+    normaliser = jax.nn.logsumexp(logits, axis=-1)
+
+    def log_probability(place: jax.Array, token: jax.Array) -> jax.Array:
+        """log p(token) at a place of the sequence, both int32[B, nodes]."""
+        picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
+        logit = jnp.take_along_axis(picked, token[:, :, None], axis=2)[..., 0]
+        return logit - jnp.take_along_axis(normaliser, place, axis=1)
+
+    node = log_probability(width + jnp.where(tree.parent < 0, -1, tree.parent), tree.tokens)
+    behind = logits[:, width:, :]
+    ends = jax.nn.logsumexp(behind[..., jnp.array(ENDINGS)], axis=-1) - normaliser[:, width:]
+
+    on_path = tree.path >= 0
+    last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
+    steps = jnp.take_along_axis(node[:, None, :], jnp.maximum(tree.path, 0), axis=2)
+    total = jnp.sum(steps, axis=2, where=on_path)
+    total += jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
+    return jnp.where(on_path[..., 0], total, -jnp.inf)
+
+
+def next_token_probabilities(
+    model: ModelConfig, params: Params, delta: Delta | None, prompts: jax.Array, tokens: Sequence[int]
+) -> jax.Array:
+    """p(token | prompt) for a few tokens: float32[B, len(tokens)]; prompts int32[B, P], left-padded."""
+    logits = forward(model, params, prompts, *layout(prompts), delta)[:, -1]
+    return jax.nn.softmax(logits, axis=-1)[:, jnp.array(tokens)]

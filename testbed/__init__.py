@@ -1,0 +1,1 @@
+"""The commands, the test cases, the metrics and the reports."""

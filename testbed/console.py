@@ -1,0 +1,108 @@
+"""How every command talks: options by tyro, progress and tables by rich, one message for bad input."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import tyro
+
+from corpus.errors import InputError
+from testbed.presets import DEFAULT_PRESET
+
+Options = TypeVar("Options")
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def command(
+    name: str,
+    description: str,
+    options: type[Options] | Mapping[str, Options],
+    body: Callable[[Options], None],
+    args: Sequence[str] | None,
+) -> int:
+    """Parse the command line and run `body`; returns the exit code.
+
+    Args:
+        options: a dataclass, or presets of it by name; without a preset on the command line the
+            default one is taken.
+
+    Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2.
+    """
+    args = list(sys.argv[1:] if args is None else args)
+    # Library log lines would tear the progress display; errors still arrive as exceptions.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    prog = f"python -m testbed.{name}"
+    try:
+        if isinstance(options, Mapping):
+            if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+                args.insert(0, DEFAULT_PRESET)
+            chosen = tyro.extras.overridable_config_cli(
+                {key: (f"the {key} preset", value) for key, value in options.items()},
+                prog=prog,
+                description=description,
+                args=args,
+            )
+        else:
+            chosen = tyro.cli(options, prog=prog, description=description, args=args)
+        body(chosen)
+    except InputError as error:
+        return _complain(str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _complain(f"{error.strerror or error}{where}; what was finished before is intact")
+    except KeyboardInterrupt:
+        print("interrupted; the same command resumes", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+@contextmanager
+def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[[int, str], None]]:
+    """A progress bar with time left; yields `advance(steps, note)`."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=_console()) as bar:
+        task = bar.add_task(description, total=total, completed=done, note="")
+
+        def advance(steps: int, note: str = "") -> None:
+            bar.update(task, advance=steps, **({"note": note} if note else {}))
+
+        yield advance
+
+
+def say(text: str) -> None:
+    """One line for the reader."""
+    _console().print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """The summary at the end of a command."""
+    from rich.table import Table
+
+    out = Table(title=title, title_justify="left", title_style="bold")
+    for i, column in enumerate(header):
+        out.add_column(column, justify="left" if i == 0 else "right")
+    for row in rows:
+        out.add_row(*(str(cell) for cell in row))
+    _console().print(out)
+
+
+def _console():  # noqa: ANN202 -- rich is imported late, so that --help stays quick
+    from rich.console import Console
+
+    return Console()
+
+
+def _complain(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return BAD_INPUT

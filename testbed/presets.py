@@ -1,0 +1,149 @@
+"""The settings of every command at three scales. Plain data: importing this imports neither NumPy nor JAX.
+
+    tiny    240 subjects, about 900 facts; trains in half a minute on two cores
+    small   2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
+    paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a GPU
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
+from lm.config import LoraDownConfig, ModelConfig, TrainConfig
+
+PRESETS = ("tiny", "small", "paper")
+DEFAULT_PRESET = "tiny"
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """A world and the corpus written about it."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    world: WorldConfig = field(default_factory=WorldConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    distractors: Literal["any-relation", "same-relation"] = "any-relation"
+    """Where a root fact's fixed false object comes from."""
+    seed: int = 0
+    """Root seed; world, sentences and documents draw from streams of their own."""
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """A model and how it reads the corpus."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    seed: int = 0
+    """Root seed of initial weights and data order."""
+
+
+@dataclass(frozen=True)
+class CaseConfig:
+    """Which edits are asked for, and how they are judged."""
+
+    count: int = 240
+    """Number of edits, each independent of the others."""
+    sampler: Literal["stratified", "published"] = "stratified"
+    """stratified: equal numbers per support of the new object; published: as Hase et al."""
+    reinforce: float = 0.5
+    """Share of requests that repeat the truth; the others contradict it."""
+    credence: float = 0.95
+    """The agent's belief in the request after the edit, which sets the evidence weight n'."""
+    candidates: int = 64
+    """Objects of each probe whose probability is recorded; the rest are one remainder."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.candidates < 8:
+            raise ValueError("count must be at least 1 and candidates at least 8")
+        if not 0 <= self.reinforce <= 1 or not 0 < self.credence < 1:
+            raise ValueError("reinforce is a share in [0, 1] and credence a probability inside (0, 1)")
+
+
+@dataclass(frozen=True)
+class EditSettings:
+    """An editor, its requests and the agent it is compared with."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    editor: str = "lora-down"
+    """Name of a built-in editor, or my_module:MyEditor."""
+    lora_down: LoraDownConfig = field(default_factory=LoraDownConfig)
+    cases: CaseConfig = field(default_factory=CaseConfig)
+    evidence_multiplicity: float = 5.0
+    """How often the agent counts each sentence; 5 as published, 1 is the honest value."""
+    prior_mass: float = 1.0
+    """Total mass of the agent's Dirichlet prior."""
+    batch_edits: int = 24
+    """Edits computed side by side; bounds memory."""
+    seed: int = 0
+    """Root seed of the requests and of the editor."""
+
+    def __post_init__(self) -> None:
+        if self.batch_edits < 1:
+            raise ValueError("batch_edits must be at least 1")
+        if self.prior_mass <= 0 or self.evidence_multiplicity <= 0:
+            raise ValueError("prior_mass and evidence_multiplicity must be positive")
+
+
+CORPUS = {
+    "tiny": CorpusSettings(),
+    "small": CorpusSettings(
+        run="small",
+        world=WorldConfig(
+            subjects=2000, builtin=BuiltinWorld(upstream_objects=200, downstream_objects=60)
+        ),
+        tokenizer=TokenizerConfig(kind="bpe", vocabulary=4000),
+    ),
+    "paper": CorpusSettings(
+        run="paper",
+        world=WorldConfig(
+            subjects=26_000, builtin=BuiltinWorld(upstream_objects=2000, downstream_objects=500)
+        ),
+        tokenizer=TokenizerConfig(kind="bpe", vocabulary=32_000),
+    ),
+}
+
+TRAIN = {
+    "tiny": TrainSettings(
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, unroll=2),
+        train=TrainConfig(steps=220, rows=24, row_length=160, evaluate_every=20, checkpoint_every=110),
+    ),
+    "small": TrainSettings(
+        run="small",
+        model=ModelConfig(hidden=256, mlp=512, layers=3, heads=4, unroll=3),
+        train=TrainConfig(steps=900, rows=32, row_length=288, evaluate_every=50, checkpoint_every=100),
+    ),
+    "paper": TrainSettings(
+        run="paper",
+        model=ModelConfig(),
+        train=TrainConfig(
+            steps=47_000,
+            rows=128,
+            row_length=320,
+            optimizer="adamw",
+            learning_rate=5e-5,
+            schedule="linear",
+            final=0.1,
+            weight_decay=1e-4,
+            evaluate_every=1000,
+            checkpoint_every=1000,
+        ),
+    ),
+}
+
+EDIT = {
+    "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-2)),
+    "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=5e-3)),
+    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
+}

@@ -1,0 +1,118 @@
+"""The probes of many cases as arrays, and one vectorised pass of an edited model over them."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from corpus.language import Atom, Kind, Sentence
+from corpus.tokenizer import BOS, Tokenizer, Word
+from lm.config import ModelConfig
+from lm.decoding import greedy
+from lm.model import Delta, Params
+from lm.prompts import left_pad
+from lm.scoring import CandidateTree, candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from testbed.cases import CELLS, Case
+
+LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B")
+
+
+class Probes(NamedTuple):
+    """Prompts of E cases; a leading axis E on every array.
+
+    Attributes:
+        prompts: int32[E, cells, P], left-padded "s r"; all PAD where a case lacks the cell.
+        tree: candidates of each cell, see `lm.scoring.CandidateTree`.
+        logic: int32[E, len(LOGIC), P'], left-padded quoted statements up to "is".
+    """
+
+    prompts: np.ndarray
+    tree: CandidateTree
+    logic: np.ndarray
+
+
+class Readings(NamedTuple):
+    """What a model answers to the probes of E cases.
+
+    Attributes:
+        objects: float32[E, cells, candidates], p(o | s r), ending included.
+        tokens: int32[E, cells, longest + 1], what it generates after "s r".
+        logic: float32[E, len(LOGIC), 2], next-token probabilities of "true" and "false".
+    """
+
+    objects: jax.Array
+    tokens: jax.Array
+    logic: jax.Array
+
+
+def build_probes(tokenizer: Tokenizer, cases: Sequence[Case]) -> Probes:
+    """Arrays for all the given cases, all padded to the same sizes so that one program serves them."""
+    cells = [cell for case in cases for cell in case.cells]
+    rows = [[] if c is None else [tokenizer.entity(int(o)) for o in c.candidates] for c in cells]
+    prompts = [np.empty(0, np.int32) if c is None else tokenizer.prompt(c.subject, c.relation) for c in cells]
+    nodes = max(map(tree_size, rows))
+    candidates = max(map(len, rows))
+    longest = max(len(row) for tree in rows for row in tree)
+    trees = [candidate_tree(tree, nodes, candidates, longest) for tree in rows]
+    logic = [statement for case in cases for statement in logical_prompts(tokenizer, case)]
+    lead = (len(cases), len(CELLS))
+
+    def shaped(leaf: str) -> np.ndarray:
+        stacked = np.stack([getattr(tree, leaf) for tree in trees])
+        return stacked.reshape(*lead, *stacked.shape[1:])
+
+    width = max(map(len, prompts))
+    logic_width = max(map(len, logic))
+    return Probes(
+        left_pad(prompts, width).reshape(*lead, width),
+        CandidateTree(*(shaped(leaf) for leaf in CandidateTree._fields)),
+        left_pad(logic, logic_width).reshape(len(cases), len(LOGIC), logic_width),
+    )
+
+
+def logical_prompts(tokenizer: Tokenizer, case: Case) -> list[np.ndarray]:
+    """Tokens of the quoted statements of LOGIC up to "is", with A the request and B another statement."""
+    a, b = Atom(case.subject, case.relation, case.object), case.other
+    statements = [
+        Sentence(Kind.TRUTH, True, a),
+        Sentence(Kind.NOT, True, a),
+        Sentence(Kind.AND, True, a, b),
+        Sentence(Kind.AND, True, b, a),
+        Sentence(Kind.OR, True, a, b),
+        Sentence(Kind.TRUTH, True, b),
+    ]
+    return [np.concatenate([[BOS], tokenizer.sentence(s)[:-1]]).astype(np.int32) for s in statements]
+
+
+@partial(jax.jit, static_argnames=("model", "words", "longest"))
+def read(
+    model: ModelConfig,
+    params: Params,
+    deltas: Delta,
+    probes: Probes,
+    words: tuple[int, int],
+    longest: int,
+) -> Readings:
+    """One pass over the probes of E cases, each under its own delta.
+
+    Args:
+        deltas: leaves lead with E, as `lm.editors.interface.edit_batch` returns them.
+        words: token ids of "true" and "false".
+        longest: tokens of the longest object.
+    """
+
+    def one(delta: Delta, probe: Probes) -> Readings:
+        return Readings(
+            jax.numpy.exp(object_log_probabilities(model, params, delta, probe.prompts, probe.tree)),
+            greedy(model, params, delta, probe.prompts, longest + 1),
+            next_token_probabilities(model, params, delta, probe.logic, words),
+        )
+
+    return jax.vmap(one)(deltas, probes)
+
+
+def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:
+    """Token ids of "true" and "false"."""
+    return tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)

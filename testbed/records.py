@@ -1,0 +1,161 @@
+"""Cases on disk: cases.parquet, one row a case, from which every metric can be computed (DESIGN 6, 8)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpus.errors import InputError
+from corpus.files import staged_file
+from lm.editors.interface import Info
+from testbed.accuracy import Answers
+from testbed.cases import CELLS, Case
+from testbed.probes import LOGIC, Readings
+
+ABSENT = -1
+_PAIR = ("before", "after")
+_VECTORS = ("agent", "frequency", "lm")
+
+_CELL = pa.struct(
+    [
+        ("name", pa.string()),
+        ("subject", pa.int32()),
+        ("relation", pa.int32()),
+        ("objects", pa.list_(pa.int32())),
+        *((f"{who}_{when}", pa.list_(pa.float64())) for who in _VECTORS for when in _PAIR),
+        *((f"{who}_answer_{when}", pa.int32()) for who in ("agent", "lm") for when in _PAIR),
+    ]
+)
+_LOGIC = pa.struct(
+    [("statement", pa.string()), *((f"{w}_{when}", pa.float64()) for when in _PAIR for w in ("true", "false"))]
+)
+_SCALARS = [
+    ("case", pa.int32()),
+    ("subject", pa.int32()),
+    ("relation", pa.int32()),
+    ("object", pa.int32()),
+    ("truth", pa.int32()),
+    ("reinforces", pa.bool_()),
+    ("weight", pa.float64()),
+    ("child", pa.bool_()),
+    ("changes", pa.bool_()),
+    ("support_new", pa.int32()),
+    ("support_old", pa.int32()),
+    ("stratum", pa.string()),
+    ("steps", pa.int32()),
+    ("tokens", pa.int32()),
+]
+SCHEMA = pa.schema([*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))])
+
+
+class Outcomes(NamedTuple):
+    """Scored cases as arrays: E cases, Q cells, C candidates (padded).
+
+    Attributes:
+        scalars: the scalar columns of cases.parquet by name, each [E].
+        objects: int64[E, Q, C], ABSENT as padding.
+        agent, frequency, lm: float64[E, Q, 2, C], before and after; 0 as padding.
+        agent_answer, lm_answer: int64[E, Q, 2], the most probable or generated object; ABSENT if none.
+        logic: float64[E, S, 2, 2], statement, before/after, true/false.
+    """
+
+    scalars: dict[str, np.ndarray]
+    objects: np.ndarray
+    agent: np.ndarray
+    frequency: np.ndarray
+    lm: np.ndarray
+    agent_answer: np.ndarray
+    lm_answer: np.ndarray
+    logic: np.ndarray
+
+
+def case_rows(
+    first: int, cases: Sequence[Case], before: Readings, after: Readings, info: Info, answers: Answers
+) -> list[dict]:
+    """Rows of cases.parquet for consecutive cases, the first numbered `first`."""
+    before, after, info = (type(x)(*map(np.asarray, x)) for x in (before, after, info))
+    generated = [answers.read(x.tokens) for x in (before, after)]
+    rows = []
+    for i, case in enumerate(cases):
+        cells = []
+        for q, cell in enumerate(case.cells):
+            if cell is None:
+                continue
+            n = len(cell.candidates)
+            entry = {
+                "name": CELLS[q],
+                "subject": cell.subject,
+                "relation": cell.relation,
+                "objects": cell.candidates,
+            }
+            for t, when in enumerate(_PAIR):
+                entry |= {
+                    f"agent_{when}": cell.agent[t],
+                    f"frequency_{when}": cell.frequency[t],
+                    f"lm_{when}": (before, after)[t].objects[i, q, :n],
+                    f"agent_answer_{when}": int(cell.answer[t]),
+                    f"lm_answer_{when}": int(generated[t][i, q]),
+                }
+            cells.append(entry)
+        logic = [
+            {"statement": name}
+            | {f"{w}_{when}": r.logic[i, s, k] for r, when in zip((before, after), _PAIR, strict=True)
+               for k, w in enumerate(("true", "false"))}
+            for s, name in enumerate(LOGIC)
+        ]  # fmt: skip
+        known = {name: getattr(case, name) for name, _ in _SCALARS if hasattr(case, name)}
+        rows.append(
+            known
+            | {"case": first + i, "steps": info.steps[i], "tokens": info.tokens[i], "loss": info.loss[i]}
+            | {"cells": cells, "logic": logic}
+        )
+    return rows
+
+
+def write_rows(rows: Sequence[dict], path: Path) -> None:
+    """Write rows as one Parquet file, whole or not at all."""
+    with staged_file(path) as aside:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), aside)
+
+
+def merge_parts(parts: Sequence[Path], path: Path) -> None:
+    """Concatenate part files into one."""
+    with staged_file(path) as aside:
+        pq.write_table(pa.concat_tables([pq.read_table(p, schema=SCHEMA) for p in parts]), aside)
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """Read cases.parquet into arrays.
+
+    Raises:
+        InputError: the file is missing or no such table.
+    """
+    try:
+        table = pq.read_table(path, schema=SCHEMA)
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path} is not readable ({error}); delete its folder and edit again") from None
+    scalars = {name: table[name].to_numpy() for name, _ in _SCALARS}
+    rows = table.select(["cells", "logic"]).to_pylist()
+    cells, most = len(CELLS), max(len(c["objects"]) for row in rows for c in row["cells"])
+    shape = (len(rows), cells, 2, most)
+    vectors = {who: np.zeros(shape) for who in _VECTORS}
+    answers = {who: np.full(shape[:3], ABSENT) for who in ("agent", "lm")}
+    objects = np.full((len(rows), cells, most), ABSENT)
+    logic = np.empty((len(rows), len(LOGIC), 2, 2))
+    for e, row in enumerate(rows):
+        for cell in row["cells"]:
+            q, n = CELLS.index(cell["name"]), len(cell["objects"])
+            objects[e, q, :n] = cell["objects"]
+            for t, when in enumerate(_PAIR):
+                for who, array in vectors.items():
+                    array[e, q, t, :n] = cell[f"{who}_{when}"]
+                for who, array in answers.items():
+                    array[e, q, t] = cell[f"{who}_answer_{when}"]
+        for s, statement in enumerate(row["logic"]):
+            logic[e, s] = [[statement[f"{w}_{when}"] for w in ("true", "false")] for when in _PAIR]
+    return Outcomes(scalars, objects, **vectors, agent_answer=answers["agent"], lm_answer=answers["lm"], logic=logic)

@@ -1,0 +1,151 @@
+"""A run on disk: where everything of one world lives, and what may be written there (DESIGN 8).
+
+    runs/<name>/config.json              settings, versions, git revision of every stage
+    runs/<name>/world/ corpus/           graph, distributions; sentences, tokens
+    runs/<name>/lm/                      checkpoints/, metrics.jsonl
+    runs/<name>/edits/<editor>-<hash>/   cases.parquet, summary.json
+    runs/<name>/report/                  index.html, pictures, tables
+"""
+
+import hashlib
+import json
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
+from corpus.files import CHECKSUMS, read_json, write_json
+
+PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numpy", "tokenizers")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Paths of one run. `name` is a plain folder name under `root`."""
+
+    root: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.name or Path(self.name).name != self.name or self.name in (".", ".."):
+            raise InputError(f"the run {self.name!r} should be a plain name, such as demo")
+
+    @property
+    def folder(self) -> Path:
+        """Everything of this run."""
+        return self.root / self.name
+
+    @property
+    def config_file(self) -> Path:
+        """Settings of every stage, with versions."""
+        return self.folder / "config.json"
+
+    @property
+    def world(self) -> Path:
+        """Graph and generative distributions."""
+        return self.folder / "world"
+
+    @property
+    def corpus(self) -> Path:
+        """Sentences, tokenizer and token files."""
+        return self.folder / "corpus"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Orbax checkpoints by step."""
+        return self.folder / "lm" / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """Loss and accuracy, one JSON object a line."""
+        return self.folder / "lm" / "metrics.jsonl"
+
+    @property
+    def edits(self) -> Path:
+        """One folder per editor and settings."""
+        return self.folder / "edits"
+
+    @property
+    def report(self) -> Path:
+        """The report's pages, pictures and tables."""
+        return self.folder / "report"
+
+
+def claim(run: Run, stage: str, settings: Any) -> None:
+    """Record the settings of a stage, or check that they are those already recorded.
+
+    Raises:
+        InputError: the run was made with other settings; the message names the first that differ.
+    """
+    wanted = plain(settings)
+    stages = read_json(run.config_file) if run.config_file.exists() else {}
+    if stage in stages:
+        changed = _differences(stages[stage]["settings"], wanted)
+        if changed:
+            shown = "; ".join(changed[:3])
+            raise InputError(
+                f"{run.folder} was made with other settings ({shown}); choose another --run, "
+                "or delete that folder"
+            )
+        return
+    run.folder.mkdir(parents=True, exist_ok=True)
+    stages[stage] = {"settings": wanted, "made_with": provenance()}
+    write_json(run.config_file, stages)
+
+
+def plain(settings: Any) -> dict:
+    """Settings as JSON holds them, without the place they are run in."""
+    kept = {key: value for key, value in asdict(settings).items() if key not in ("run", "runs")}
+    return json.loads(json.dumps(kept))
+
+
+def recorded(run: Run, stage: str) -> dict:
+    """The settings a stage was run with.
+
+    Raises:
+        InputError: the stage has not been run.
+    """
+    if not run.config_file.exists() or stage not in read_json(run.config_file):
+        how = {"corpus": "testbed.corpus", "train": "testbed.train"}[stage]
+        raise InputError(f"{run.folder} has no {stage} stage yet; run python -m {how} --run {run.name} first")
+    return read_json(run.config_file)[stage]["settings"]
+
+
+def provenance() -> dict[str, str]:
+    """Versions of Python, the packages that matter and this repository."""
+    revision = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "revision": revision.stdout.strip() or "unknown",
+    }
+
+
+def digest(folder: Path) -> str:
+    """A short hash of everything in a staged folder, from its checksums."""
+    return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
+
+
+def digest_of(content: Any) -> str:
+    """A short hash of something that JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _differences(have: dict, want: dict, prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for key in sorted(have.keys() | want.keys()):
+        a, b = have.get(key), want.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += _differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found.append(f"{prefix}{key} is {a} there and {b} here")
+    return found

@@ -1,0 +1,82 @@
+"""The summary of one editor's cases: every metric, reader and subset, with intervals (DESIGN 6)."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from corpus.files import write_json
+from corpus.seeds import generator
+from testbed.cases import SUPPORT_BINS
+from testbed.metrics import measure, readers, subsets
+from testbed.records import read_outcomes
+from testbed.statistics import Estimate, estimate
+
+_BIN_STARTS = (1, 2, 5, 20)
+SHOWN = (
+    "edit success",
+    "answer s1r2, must change",
+    "answer s1r2, must stay",
+    "answer s1rx",
+    "answer s2",
+    "TV s1r1",
+    "TV s1r2",
+    "TV s1rx",
+    "TV s2",
+    "propagation ratio",
+    "coherence skill",
+    "logic TF",
+    "logic not",
+    "logic and",
+    "logic or",
+)
+BY_SUPPORT = ("edit success", "answer s1r2, must change", "propagation ratio", "TV s1r2")
+
+Summary = dict[str, dict[str, dict[str, Estimate]]]
+"""Subset -> reader -> metric -> estimate."""
+
+
+def summarise(cases: Path, editor: str, seed: int) -> Summary:
+    """Estimates for every subset, reader and metric, and for contradicting edits by support."""
+    outcomes = read_outcomes(cases)
+    rng = generator(seed, "bootstrap")
+    masks = subsets(outcomes)
+    bins = np.searchsorted(_BIN_STARTS, outcomes.scalars["support_new"], side="right")
+    for i, name in enumerate(SUPPORT_BINS):
+        masks[f"support {name}"] = (bins == i) & ~outcomes.scalars["reinforces"]
+    measured = {name: measure(outcomes, reader) for name, reader in readers(outcomes, editor).items()}
+    cluster = outcomes.scalars["subject"]
+    return {
+        subset: {
+            reader: {name: estimate(metric, cluster, mask, rng) for name, metric in metrics.items()}
+            for reader, metrics in measured.items()
+        }
+        for subset, mask in masks.items()
+    }
+
+
+def write_summary(summary: Summary, folder: Path, traced: dict) -> None:
+    """summary.json: the estimates, and the hashes of what they were computed from."""
+
+    def plain(e: Estimate) -> dict:
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in e._asdict().items()}
+
+    tables = {
+        subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}
+        for subset, rows in summary.items()
+    }
+    write_json(folder / "summary.json", {"traced": traced, "subsets": tables})
+
+
+def shown(e: Estimate | None) -> str:
+    """An estimate as a cell of a table: value and half its interval, or a dash."""
+    if e is None or math.isnan(e.value):
+        return "-"
+    return f"{e.value:.3f} ±{(e.high - e.low) / 2:.3f}"
+
+
+def summary_rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the table over all cases: a row a metric, a column a reader."""
+    rows = summary["all"]
+    header = ["all cases", *rows]
+    return header, [[name, *(shown(rows[r].get(name)) for r in rows)] for name in SHOWN]

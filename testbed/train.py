@@ -1,0 +1,118 @@
+"""python -m testbed.train [tiny|small|paper]: train the language model on a run's corpus."""
+
+from collections.abc import Sequence
+
+from testbed.console import command, progress, say, table
+from testbed.launch import launch
+from testbed.presets import TRAIN, TrainSettings
+
+FACTS_ON_THE_WAY = 1000
+
+
+def train(options: TrainSettings) -> None:
+    """Train to the last step, resuming from the newest checkpoint; does nothing where that is reached.
+
+    Raises:
+        InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
+            number.
+    """
+    import json
+    import math
+    import time
+
+    import jax
+    import numpy as np
+
+    from corpus.errors import InputError
+    from corpus.seeds import generator, integer
+    from corpus.store import open_documents
+    from lm.batches import PackedRows
+    from lm.checkpoints import latest_checkpoint, load_checkpoint, save_checkpoint
+    from lm.training import start, train_step
+    from testbed.accuracy import generative_accuracy
+    from testbed.runs import Run, claim
+    from testbed.runtime import prepare_jax
+    from testbed.world import load_world
+
+    run, config, model = Run(options.runs, options.run), options.train, options.model
+    world = load_world(run)
+    rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed)
+    claim(run, "train", options)
+    prepare_jax()
+
+    vocabulary = world.tokenizer.vocabulary
+    state = start(model, config, vocabulary, integer(options.seed, "weights"))
+    newest = latest_checkpoint(run.checkpoints)
+    if newest:
+        state = load_checkpoint(newest, state)
+    done = int(state.step)
+    facts = np.arange(len(world.graph))
+    sample = generator(options.seed, "accuracy").permutation(facts)[:FACTS_ON_THE_WAY]
+    say(
+        f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"
+        + (f"; resuming at step {done:,}" if done else "")
+    )
+
+    _drop_lines_after(run.metrics, done)
+    began, loss = time.perf_counter(), math.nan
+    with progress("train", config.steps, done) as advance:
+        for step in range(done, config.steps):
+            state, loss_array = train_step(model, config, state, rows.batch(step, config.rows))
+            finished = step + 1
+            record: dict[str, float] = {}
+            if finished % config.evaluate_every == 0 or finished == config.steps:
+                loss = float(loss_array)
+                if not math.isfinite(loss):
+                    raise InputError(
+                        f"the loss is {loss} at step {finished}; the last good checkpoint is "
+                        f"{latest_checkpoint(run.checkpoints)}; lower --train.learning-rate"
+                    )
+                accuracy = generative_accuracy(model, state.params, world, sample)
+                seconds = time.perf_counter() - began
+                record = {"step": finished, "loss": loss, "accuracy": accuracy, "seconds": seconds}
+                run.metrics.parent.mkdir(parents=True, exist_ok=True)
+                with run.metrics.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(record) + "\n")
+            if finished % config.checkpoint_every == 0 or finished == config.steps:
+                save_checkpoint(run.checkpoints, state)
+            speed = (finished - done) * config.rows * config.row_length / (time.perf_counter() - began)
+            note = f"{speed:,.0f} tokens/s"
+            advance(1, f"loss {loss:.3f}  accuracy {record['accuracy']:.1%}  {note}" if record else "")
+
+    accuracy = generative_accuracy(model, state.params, world, facts)
+    rows_out = [
+        ("steps", f"{config.steps:,}"),
+        ("parameters", f"{model.parameters(vocabulary):,}"),
+        ("generative accuracy of true facts", f"{accuracy:.3f}"),
+        ("seconds, this session", f"{time.perf_counter() - began:.1f}"),
+        ("device", jax.devices()[0].device_kind),
+    ]
+    table(f"model {run.folder}", ("", "value"), rows_out)
+
+
+def _drop_lines_after(path, step: int) -> None:  # noqa: ANN001
+    """Metrics beyond the checkpoint belong to steps that will be taken again."""
+    import json
+
+    from corpus.files import staged_file
+
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line + "\n")
+        except (json.JSONDecodeError, KeyError):
+            break
+    with staged_file(path) as aside:
+        aside.write_text("".join(kept), encoding="utf-8")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return command("train", __doc__ or "", TRAIN, train, args)
+
+
+if __name__ == "__main__":
+    launch(main)
