@@ -39,7 +39,10 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
         InputError: a corrupted file, or a checkpoint of another architecture or optimiser.
     """
     verify_folder(path)
-    abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), like._asdict())
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    abstract = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), like._asdict()
+    )
     stored = ocp.checkpointables_metadata((path / "state").absolute()).metadata
     _require_same_shapes(path, stored, abstract)
     return TrainState(**ocp.load_checkpointables((path / "state").absolute(), abstract))

@@ -37,7 +37,7 @@ def command(
     prog = f"python -m testbed.{name}"
     try:
         if isinstance(options, Mapping):
-            if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            if not args or args[0] not in (*options, "-h", "--help"):
                 args.insert(0, DEFAULT_PRESET)
             chosen = tyro.extras.overridable_config_cli(
                 {key: (f"the {key} preset", value) for key, value in options.items()},

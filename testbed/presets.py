@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import tyro
+
 from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
 from lm.config import LoraDownConfig, ModelConfig, TrainConfig
 
-PRESETS = ("tiny", "small", "paper")
 DEFAULT_PRESET = "tiny"
 
 
@@ -96,6 +97,56 @@ class EditSettings:
             raise ValueError("prior_mass and evidence_multiplicity must be positive")
 
 
+@dataclass(frozen=True)
+class ReportSettings:
+    """Which run to report on."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+@dataclass(frozen=True)
+class AskSettings:
+    """A question to model and agent, and perhaps an edit before it."""
+
+    question: tyro.conf.Positional[str]
+    """Subject and relation, such as "Ada Marlow educated at"."""
+    edit: str = ""
+    """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    top: int = 5
+    """Answers shown."""
+    credence: float = 0.95
+    """The agent's belief in the edit after it."""
+    lora_down: LoraDownConfig = field(default_factory=lambda: LoraDownConfig(learning_rate=1e-3))
+    """Recipe of the edit."""
+    seed: int = 0
+    """Root seed of the editor."""
+
+    def __post_init__(self) -> None:
+        if self.top < 1 or not 0 < self.credence < 1:
+            raise ValueError("top must be positive and credence inside (0, 1)")
+
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """Everything, from nothing to a report."""
+
+    preset: tyro.conf.Positional[Literal["tiny", "small", "paper"]] = "tiny"
+    """Scale of every stage."""
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seed: int = 0
+    """Root seed of every stage."""
+
+
 CORPUS = {
     "tiny": CorpusSettings(),
     "small": CorpusSettings(
@@ -143,7 +194,7 @@ TRAIN = {
 }
 
 EDIT = {
-    "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-2)),
-    "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=5e-3)),
+    "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-3)),
+    "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=1e-3)),
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
 }

@@ -75,8 +75,8 @@ def shown(e: Estimate | None) -> str:
     return f"{e.value:.3f} ±{(e.high - e.low) / 2:.3f}"
 
 
-def summary_rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table over all cases: a row a metric, a column a reader."""
-    rows = summary["all"]
-    header = ["all cases", *rows]
+def summary_rows(summary: Summary, subset: str = "all") -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the table over one subset: a row a metric, a column a reader."""
+    rows = summary[subset]
+    header = ["metric", *rows]
     return header, [[name, *(shown(rows[r].get(name)) for r in rows)] for name in SHOWN]

@@ -1,0 +1,95 @@
+"""Answers of model and agent to single questions, before and after one edit."""
+
+from collections.abc import Callable
+from functools import cached_property, partial
+
+import jax
+import numpy as np
+
+from bayes.agents import EditRequest, PaperAgent
+from corpus.errors import InputError
+from corpus.seeds import integer
+from lm.config import LoraDownConfig
+from lm.editors.interface import edit_batch, requests
+from lm.editors.lora_down import LoraDown
+from lm.model import Delta
+from lm.prompts import left_pad
+from lm.scoring import candidate_tree, object_log_probabilities, tree_size
+from testbed.model import TrainedModel
+from testbed.world import World, agent_of
+
+Fact = tuple[int, int, int]
+Answerer = Callable[[int, int, int], list[tuple[int, float]]]
+"""(subject, relation, how many) -> the most probable objects with their probabilities."""
+
+OBJECTS_AT_ONCE = 256
+_score = partial(jax.jit, static_argnames="model")(object_log_probabilities)
+
+
+def read_edit(world: World, text: str) -> Fact:
+    """The fact in "subject relation = object".
+
+    Raises:
+        InputError: no " = ", an unknown name, or an object that is the object of no fact.
+    """
+    prompt, equals, name = text.rpartition(" = ")
+    if not equals:
+        raise InputError(f"the edit {text!r} should be 'subject relation = object'")
+    language = world.tokenizer.language
+    s, r = language.parse_prompt(prompt)
+    o = language.entity(name)
+    if o not in world.graph.objects:
+        raise InputError(f"{name!r} is the object of no fact of this world, so nothing can be said to be it")
+    return s, r, o
+
+
+class Witness:
+    """Model and agent of one run, ready to be asked."""
+
+    def __init__(self, world: World, trained: TrainedModel):
+        self.world, self.trained = world, trained
+
+    @cached_property
+    def _agent(self) -> PaperAgent:
+        return agent_of(self.world)
+
+    def model(self, delta: Delta | None) -> Answerer:
+        """The model's answers under a delta: p(o | s r) of every object of the world, ending included."""
+        tokenizer, objects = self.world.tokenizer, self.world.graph.objects
+        chunks = [objects[i : i + OBJECTS_AT_ONCE] for i in range(0, len(objects), OBJECTS_AT_ONCE)]
+        rows = [[tokenizer.entity(int(o)) for o in chunk] for chunk in chunks]
+        nodes, longest = max(map(tree_size, rows)), max(len(row) for chunk in rows for row in chunk)
+        trees = [candidate_tree(chunk, nodes, OBJECTS_AT_ONCE, longest) for chunk in rows]
+
+        def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
+            prompt = tokenizer.prompt(s, r)
+            padded = left_pad([prompt], len(prompt))
+            logs = [
+                _score(self.trained.config, self.trained.params, delta, padded, jax.tree.map(lambda x: x[None], tree))
+                for tree in trees
+            ]
+            p = np.exp(np.concatenate([np.asarray(x)[0] for x in logs]))[: len(objects)]
+            return [(int(objects[i]), float(p[i])) for i in np.argsort(-p, kind="stable")[:top]]
+
+        return answer
+
+    def agent(self, edit: Fact | None, credence: float) -> Answerer:
+        """The agent's answers, after an edit if there is one; the edited fact itself by direct belief."""
+        agent = self._agent
+        if edit:
+            agent = agent.with_edit(EditRequest(*edit, agent.weight_for(*edit, credence)))
+
+        def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
+            belief = agent.predict(s, r, "direct" if edit and (s, r) == edit[:2] else "best")
+            best = belief.top(top)
+            return [(int(o), float(p)) for o, p in zip(best, belief.of(best), strict=True)]
+
+        return answer
+
+    def edited(self, edit: Fact, recipe: LoraDownConfig, seed: int) -> Delta:
+        """The delta of one lora-down edit."""
+        request = requests(self.world.tokenizer, [edit], [1.0], [1.0])
+        keys = jax.random.split(jax.random.key(integer(seed, "editor")), 1)
+        config, params = self.trained.config, self.trained.params
+        deltas, _ = edit_batch(LoraDown(recipe), config, {}, params, request, keys)
+        return jax.tree.map(lambda x: x[0], deltas)

@@ -1,0 +1,60 @@
+"""python -m testbed.ask "Ada Marlow educated at": what model and agent answer, and after an --edit."""
+
+from collections.abc import Sequence
+
+from testbed.console import command, say, table
+from testbed.launch import launch
+from testbed.presets import AskSettings
+
+
+def ask(options: AskSettings) -> None:
+    """Print the top answers of model and agent side by side; with an edit, before and after it.
+
+    With an edit, what depends on the edited fact is asked as well.
+
+    Raises:
+        InputError: an unknown name or relation, or a run without a trained model.
+    """
+    from testbed.answers import Witness, read_edit
+    from testbed.model import load_model
+    from testbed.runs import Run
+    from testbed.runtime import prepare_jax
+    from testbed.world import load_world
+
+    run = Run(options.runs, options.run)
+    world = load_world(run)
+    prepare_jax()
+    question = world.tokenizer.language.parse_prompt(options.question)
+    request = read_edit(world, options.edit) if options.edit else None
+    witness = Witness(world, load_model(run, world))
+
+    asked = [question]
+    columns = [("model", witness.model(None)), ("agent", witness.agent(None, options.credence))]
+    if request:
+        dependent = [(request[0], d) for d in world.graph.downstream(request[1])]
+        asked += [q for q in [request[:2], *dependent] if q != question]
+        delta = witness.edited(request, options.lora_down, options.seed)
+        columns += [
+            ("edited model", witness.model(delta)),
+            ("edited agent", witness.agent(request, options.credence)),
+        ]
+        say(f"edit: {options.edit}")
+    names, relations = world.graph.entities, world.graph.relations
+    for s, r in asked:
+        answers = [answer(s, r, options.top) for _, answer in columns]
+        rows = [
+            [f"{names[a[i][0]]}  {a[i][1]:.3f}" if i < len(a) else "" for a in answers]
+            for i in range(options.top)
+        ]
+        fact = int(world.graph.find(s, r))
+        truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
+        table(f"{names[s]} {relations[r]} ...   (the world says: {truth})", [n for n, _ in columns], rows)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return command("ask", __doc__ or "", AskSettings, ask, args)
+
+
+if __name__ == "__main__":
+    launch(main)

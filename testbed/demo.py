@@ -1,0 +1,51 @@
+"""python -m testbed.demo [tiny|small|paper]: everything, from nothing to a report."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from testbed.ask import ask
+from testbed.console import command, say, table
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN, AskSettings, DemoSettings, ReportSettings
+from testbed.report import report
+from testbed.train import train
+
+
+def demo(options: DemoSettings) -> None:
+    """Corpus, training, edits, one question and the report; a killed demo resumes."""
+    where: dict[str, Any] = {"run": options.run, "runs": options.runs}
+    seeded = {**where, "seed": options.seed}
+    question = AskSettings(
+        "Ada Marlow educated at",
+        edit="Ada Marlow educated at = Quintal College",
+        lora_down=EDIT[options.preset].lora_down,
+        **seeded,
+    )
+    stages: list[tuple[str, Callable[[Any], None], Any]] = [
+        ("corpus", build_corpus, replace(CORPUS[options.preset], **seeded)),
+        ("train", train, replace(TRAIN[options.preset], **seeded)),
+        ("edit", edit, replace(EDIT[options.preset], **seeded)),
+        ("ask", ask, question),
+        ("report", report, ReportSettings(**where)),
+    ]
+    took = []
+    for name, stage, settings in stages:
+        began = time.perf_counter()
+        stage(settings)
+        took.append((name, f"{time.perf_counter() - began:.1f}"))
+    total = sum(float(seconds) for _, seconds in took)
+    table("demo", ("stage", "seconds"), [*took, ("all", f"{total:.1f}")])
+    say(f"open {(options.runs / options.run / 'report' / 'index.html').resolve()}")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return command("demo", __doc__ or "", DemoSettings, demo, args)
+
+
+if __name__ == "__main__":
+    launch(main)

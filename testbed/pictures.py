@@ -1,0 +1,126 @@
+"""The pictures of a report: training curve, one edit seen by model and agent, and the support law."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402 -- after the backend is chosen
+import numpy as np  # noqa: E402
+
+from testbed.cases import CHILD, REQUEST, SUPPORT_BINS  # noqa: E402
+from testbed.metrics import MOVED  # noqa: E402
+from testbed.records import ABSENT, Outcomes  # noqa: E402
+from testbed.summary import Summary  # noqa: E402
+from testbed.world import World  # noqa: E402
+
+MODEL, AGENT, QUIET = "#2b6cb0", "#dd8a1b", "#9aa5b1"
+_STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.dpi": 150,
+    "savefig.bbox": "tight",
+}
+BARS = 4
+
+
+def draw_training(metrics: Sequence[dict], path: Path) -> None:
+    """Loss in nats and generative accuracy against training steps."""
+    with plt.rc_context(_STYLE):
+        figure, axis = plt.subplots(figsize=(6.4, 3.2))
+        steps = [m["step"] for m in metrics]
+        axis.plot(steps, [m["accuracy"] for m in metrics], color=MODEL, marker="o", markersize=3)
+        axis.set(xlabel="training step", ylabel="generative accuracy", ylim=(0, 1.02), xlim=(0, None))
+        axis.yaxis.label.set_color(MODEL)
+        other = axis.twinx()
+        other.plot(steps, [m["loss"] for m in metrics], color=QUIET)
+        other.set_ylabel("loss (nats per token)", color=QUIET)
+        other.spines["right"].set_visible(True)
+        axis.set_title("The model learns the corpus")
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def panel_case(outcomes: Outcomes) -> int:
+    """The edit to show: contradicting, taken up by the model, with consequences for the agent that its
+    conditional has evidence for; the one whose agent moves most among those that fit best.
+    """
+    s = outcomes.scalars
+    taken = outcomes.lm_answer[:, REQUEST, 1] == s["object"]
+    wanted = (~s["reinforces"]).astype(int) * 8 + s["changes"] * 4 + taken * 2 + (s["support_new"] >= 5)
+    moved = np.abs(np.diff(outcomes.agent[:, CHILD], axis=1)[:, 0]).sum(-1)
+    return int(np.lexsort((-moved, -wanted))[0])
+
+
+def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
+    """One edit as model and agent see it: the request and what depends on it, before and after."""
+    names, relations = world.graph.entities, world.graph.relations
+    s, r, o = (int(outcomes.scalars[k][case]) for k in ("subject", "relation", "object"))
+    facts = np.flatnonzero(world.graph.subject == s)
+    children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
+    below = relations[children[0]] if children else "another fact"
+    rows = [(REQUEST, f"the edited fact:\n{relations[r]}"), (CHILD, f"what depends on it:\n{below}")]
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
+        for row, (cell, label) in zip(axes, rows, strict=True):
+            shown = _tallest(outcomes, case, cell)
+            at = np.arange(len(shown))[::-1]
+            for t, axis in enumerate(row):
+                lm, agent = (v[case, cell, t, shown] for v in (outcomes.lm, outcomes.agent))
+                axis.barh(at + 0.19, lm, 0.36, color=MODEL, label="language model")
+                axis.barh(at - 0.19, agent, 0.36, color=AGENT, label="rational agent")
+                objects = [names[outcomes.objects[case, cell, i]] for i in shown]
+                axis.set_yticks(at, [_short(name) for name in objects])
+                axis.set_xlim(0, 1)
+            row[0].set_ylabel(label, fontweight="bold")
+        axes[0, 0].set_title("before the edit")
+        axes[0, 1].set_title("after the edit")
+        for axis in axes[1]:
+            axis.set_xlabel("probability")
+        axes[0, 0].legend(loc="lower right", frameon=False, fontsize=9)
+        figure.suptitle(f"Edit: {names[s]} {relations[r]} = {names[o]}", fontsize=12, fontweight="bold")
+        figure.tight_layout()
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def draw_support(summary: Summary, editor: str, path: Path) -> None:
+    """Share of edits whose consequence the model follows, by how many subjects share the new object."""
+    with plt.rc_context(_STYLE):
+        figure, axis = plt.subplots(figsize=(6.4, 3.2))
+        for offset, reader, colour in ((-0.1, editor, MODEL), (0.1, "Bayesian reader", AGENT)):
+            found = [summary[f"support {b}"][reader]["answer s1r2, must change"] for b in SUPPORT_BINS]
+            at = [i for i, e in enumerate(found) if e.cases]
+            value = np.array([found[i].value for i in at])
+            low, high = (np.array([getattr(found[i], end) for i in at]) for end in ("low", "high"))
+            label = f"model after {editor}" if reader == editor else "rational agent"
+            spread = np.clip([value - low, high - value], 0, None)
+            axis.errorbar(
+                np.array(at) + offset, value, spread, fmt="o", color=colour, capsize=3, label=label
+            )
+        axis.set_xticks(range(len(SUPPORT_BINS)), SUPPORT_BINS)
+        axis.set(
+            xlabel="subjects that share the new object (support)",
+            ylabel="follows the consequence",
+            ylim=(-0.04, 1.06),
+            title="Do consequences follow the edit?",
+        )
+        axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        figure.savefig(path)
+        plt.close(figure)
+
+
+def _tallest(outcomes: Outcomes, case: int, cell: int) -> np.ndarray:
+    """Candidates of a cell with the largest probability for model or agent, before or after."""
+    both = np.concatenate([outcomes.lm[case, cell], outcomes.agent[case, cell]])
+    height = np.where(outcomes.objects[case, cell] == ABSENT, -1.0, both.max(axis=0))
+    shown = np.argsort(-height, kind="stable")[:BARS]
+    return shown[height[shown] >= min(MOVED, height.max())]
+
+
+def _short(name: str, most: int = 26) -> str:
+    return name if len(name) <= most else name[: most - 1] + "\u2026"
