@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bayes.counts import EMPTY, Counts, Distribution, Row, add, collect, contributions, count, posterior
+from bayes.counts import EMPTY, Counts, Distribution, Row, add, collect, count, posterior
 from bayes.evidence import Evidence
+from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
 DEFAULT_TARGET = 0.95
@@ -80,7 +81,9 @@ class PaperAgent:
             return self._direct(subject, relation)
         return self._marginal(self._direct(subject, up), relation)
 
-    def probability(self, subject: int, relation: int, objects: np.ndarray, belief: Belief = "best") -> np.ndarray:
+    def probability(
+        self, subject: int, relation: int, objects: np.ndarray, belief: Belief = "best"
+    ) -> np.ndarray:
         """p(o | s, r, evidence) of each given object."""
         return self.predict(subject, relation, belief).of(objects)
 
@@ -93,9 +96,7 @@ class PaperAgent:
         key = self._key(subject, relation)
         return key in self.changed_observed or self.observed.find(key) >= 0
 
-    def weight_for(
-        self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET
-    ) -> float:
+    def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
         """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
 
         A belief that is above the credence already is brought halfway to 1.
@@ -110,11 +111,18 @@ class PaperAgent:
         return math.ceil(rest * credence / (1 - credence)) - own
 
     def with_edit(self, request: EditRequest) -> "PaperAgent":
-        """The agent after one further item of evidence: a view that shares everything unchanged."""
+        """The agent after one further item of evidence: a view that shares everything unchanged.
+
+        The item adds `weight` to the object's count and is one mention of it, however small its weight.
+
+        Raises:
+            InputError: a weight that is not positive.
+        """
         s, r, target, weight = request
+        if not weight > 0:
+            raise InputError(f"an edit's weight should be positive, not {weight}")
         key = self._key(s, r)
-        excess, base, total = contributions(np.array([weight]), self.size)
-        item = Row(np.array([target]), excess, float(base[0]), float(total[0]))
+        item = Row(np.array([target]), np.array([float(weight)]), 0.0, float(weight))
         edited_row = add(self._observed(s, r) or EMPTY, item)
 
         changes: dict[int, dict[int, Row]] = {}
@@ -138,9 +146,7 @@ class PaperAgent:
             counts = self._observed(s, down)
             if counts is not None:
                 moved = {a: new_share[a] - old_share.get(a, 0.0) for a in new_share}
-                changes[down] = {
-                    a: add(self._table(down, a) or EMPTY, counts, q) for a, q in moved.items()
-                }
+                changes[down] = {a: add(self._table(down, a) or EMPTY, counts, q) for a, q in moved.items()}
         tables, background = dict(self.changed_tables), dict(self.background)
         for relation, rows in changes.items():
             background[relation] = self._updated_background(relation, rows)

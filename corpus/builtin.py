@@ -35,7 +35,7 @@ PLACES_SHARE = 0.25
 _ONSETS = "b br c d dr f g gr h k l m n p pr qu r s st t tr v w".split()
 _VOWELS = "a e i o u ai ea ou".split()
 _CODAS = "l m n nd r rn rt s st th x".split()
-_GIVEN = "Ada Bela Cato Dina Edda Finn Gita Hugo Ines Joss Kira Lior Mona Nils Orla Pia Remy Sara Tova Uma".split()
+_GIVEN = "Ada Bela Cato Dina Edda Finn Gita Hugo Ines Joss Kira Lior Mona Nils Orla Pia Remy Sara".split()
 _JOB = "bridge clock glass harbor map organ paper rope sail stone tile wool".split()
 _CRAFT = "builder carver dealer keeper maker mender painter weaver".split()
 _SIDE = "center deep front half inner left outer rear right wide".split()
@@ -49,7 +49,7 @@ _SETTLEMENT = "city fort hamlet port quarter town village".split()
 def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> KnowledgeGraph:
     """A world with `subjects` subjects; see the module for what is in it."""
     fresh = _Names(rng)
-    places = int(round(PLACES_SHARE * (subjects - 1)))
+    places = round(PLACES_SHARE * (subjects - 1))
     people = subjects - places
     persons = ["Ada Marlow", *fresh.take(people - 1, lambda: f"{rng.choice(_GIVEN)} {fresh.word(2)}")]
     names = persons + fresh.take(places, lambda: fresh.word(3))
@@ -77,7 +77,9 @@ def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> Knowl
     up_share = _zipf(dials.upstream_objects, dials.zipf)
     down_share = _zipf(dials.downstream_objects, dials.zipf)
     rankings = np.stack([rng.permutation(dials.upstream_objects) for _ in range(dials.groups)])
-    favourite = rng.choice(dials.downstream_objects, (len(RELATIONS) // 2, dials.upstream_objects), p=down_share)
+    favourite = rng.choice(
+        dials.downstream_objects, (len(RELATIONS) // 2, dials.upstream_objects), p=down_share
+    )
     favourite[:, 0], favourite[:, 1] = 0, 1
 
     triples: list[tuple[int, int, int]] = []
@@ -104,7 +106,7 @@ def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> Knowl
 class _Names:
     """Names never given twice; when a pattern runs dry, a number tells its names apart."""
 
-    def __init__(self, rng: np.random.Generator):
+    def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self.taken = {"Ada Marlow", "Quintal College"}
 

@@ -40,13 +40,13 @@ class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
     source: Literal["builtin", "wikidata", "tsv"] = "builtin"
-    """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: subject, relation, object labels."""
+    """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a file of labels."""
     path: str = ""
     """Folder (wikidata) or file (tsv)."""
     subjects: int = 240
     """Number of subjects; for files, at most this many, drawn at random."""
     pairs: tuple[str, ...] = ()
-    """Dependencies as upstream:downstream, such as P69:P106; empty chooses them (wikidata) or has none (tsv)."""
+    """Dependencies as upstream:downstream, such as P69:P106; by default chosen (wikidata) or none (tsv)."""
     relations: tuple[str, ...] = ()
     """Further relations to keep that are in no pair (wikidata)."""
     max_lines: int = 2_000_000

@@ -45,11 +45,15 @@ def verify_folder(folder: Path) -> None:
     try:
         sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError) as error:
-        raise InputError(f"{folder} is missing or incomplete ({error}); delete it and build it again") from None
+        raise InputError(
+            f"{folder} is missing or incomplete ({error}); delete it and build it again"
+        ) from None
     for name, expected in sums.items():
         path = folder / name
         if not path.is_file() or _sha256(path) != expected:
-            raise InputError(f"{path} is missing or differs from its checksum; delete {folder} and build it again")
+            raise InputError(
+                f"{path} is missing or differs from its checksum; delete {folder} and build it again"
+            )
 
 
 @contextmanager

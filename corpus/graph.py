@@ -53,7 +53,7 @@ class KnowledgeGraph:
         """int64[facts]: subject * relations + relation, ascending, so that facts can be bisected."""
         return self.subject.astype(np.int64) * len(self.relations) + self.relation
 
-    def find(self, subject: np.ndarray, relation: np.ndarray) -> np.ndarray:
+    def find(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Index of the fact of each (subject, relation), or -1 where there is none; any shape."""
         wanted = np.asarray(subject, np.int64) * len(self.relations) + relation
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self) - 1)

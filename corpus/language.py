@@ -55,7 +55,7 @@ class Language:
         relations: unique names; a relation's id is its index.
     """
 
-    def __init__(self, entities: Sequence[str], relations: Sequence[str]):
+    def __init__(self, entities: Sequence[str], relations: Sequence[str]) -> None:
         self.entities = entities
         self.relations = relations
         self._entity = {name: i for i, name in enumerate(entities)}
@@ -190,7 +190,7 @@ def check_unambiguous(entities: Sequence[str], relations: Sequence[str]) -> None
     heads = {head for name in entities for head in _before_connective(name)}
     for name in entities:
         if '"' in name or "\u2581" in name:
-            raise InputError(f"the name {name!r} contains a reserved character (\" or \u2581); rename it")
+            raise InputError(f'the name {name!r} contains a reserved character (" or \u2581); rename it')
         if name.startswith("not ") and name[4:] in known:
             raise clash(name, name[4:], "'not' opens a negation")
         for at in (i for i, c in enumerate(name) if c == " "):

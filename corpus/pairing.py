@@ -87,8 +87,10 @@ def match_relations(together: np.ndarray) -> list[tuple[int, int]]:
 
 
 def direct(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
-    """The pair as (upstream, downstream): upstream is the one that removes the larger share of the
-    other's entropy. Mutual information is symmetric, so that is the one with the larger entropy.
+    """The pair as (upstream, downstream).
+
+    Upstream is the relation that removes the larger share of the other's entropy. Mutual information
+    is symmetric, so that is the one with the larger entropy.
     """
     entropies = [_entropy(triples[triples[:, 1] == r, 2]) for r in pair]
     return pair if entropies[0] >= entropies[1] else (pair[1], pair[0])

@@ -46,9 +46,7 @@ class Sentences:
         )
 
 
-def sample_sentences(
-    graph: KnowledgeGraph, model: GenerativeModel, rng: np.random.Generator
-) -> Sentences:
+def sample_sentences(graph: KnowledgeGraph, model: GenerativeModel, rng: np.random.Generator) -> Sentences:
     """24 sentences per fact: 10 atomic, 10 truth, 2 not, 1 and, 1 or."""
     n = len(graph)
     facts = np.arange(n)
@@ -69,7 +67,7 @@ def sample_sentences(
     is_truth = objects.ravel() == truth[rows]
     truth_label = rng.random(len(rows)) < np.where(is_truth, share[rows], 1 - share[rows])
 
-    parts = [
+    parts: list[tuple[Kind, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = [
         (Kind.ATOMIC, np.zeros(len(rows), bool), rows, atomic, None),
         (Kind.TRUTH, truth_label, rows, atomic, None),
         (Kind.NOT, np.ones(n, bool), facts, with_object(facts, false_object()), None),

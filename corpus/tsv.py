@@ -26,8 +26,7 @@ def build(config: WorldConfig, rng: np.random.Generator) -> KnowledgeGraph:
     relations: dict[str, int] = {}
     line_of: dict[tuple[int, int], int] = {}
     triples: list[tuple[int, int, int]] = []
-    for number, line in enumerate(raw.split("\n"), start=1):
-        line = line.rstrip("\r")
+    for number, line in enumerate(raw.replace("\r\n", "\n").split("\n"), start=1):
         if not line:
             continue
         fields = [" ".join(field.split()) for field in line.split("\t")]

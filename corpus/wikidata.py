@@ -116,9 +116,7 @@ def read_triples(
             break
         fields = line.split("\t")
         shapes = (_IDS["entity"], _IDS["relation"], _IDS["entity"])
-        if len(fields) != 3 or not all(
-            shape.fullmatch(f) for shape, f in zip(shapes, fields, strict=True)
-        ):
+        if len(fields) != 3 or not all(shape.fullmatch(f) for shape, f in zip(shapes, fields, strict=True)):
             raise InputError(f"{path}, line {number}: expected Q<tab>P<tab>Q, got {line!r:.120}")
         s, r, o = entities.get(fields[0]), relations.get(fields[1]), entities.get(fields[2])
         if s is not None and r is not None and o is not None:

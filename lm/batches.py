@@ -22,7 +22,7 @@ class PackedRows:
         InputError: a document is longer than a row.
     """
 
-    def __init__(self, documents: TokenFile, row_length: int, seed: int):
+    def __init__(self, documents: TokenFile, row_length: int, seed: int) -> None:
         lengths = np.diff(documents.offsets)
         if lengths.max() > row_length:
             raise InputError(

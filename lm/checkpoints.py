@@ -1,6 +1,9 @@
 """Checkpoints: Orbax writes the arrays aside, the folder is checksummed and then renamed into place."""
 
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -14,10 +17,18 @@ KEPT = 2
 
 
 def save_checkpoint(folder: Path, state: TrainState) -> Path:
-    """Write the state as `folder/<step>`, then delete all but the newest checkpoints; returns its path."""
+    """Write the state as `folder/<step>`, then delete all but the newest checkpoints; returns its path.
+
+    Raises:
+        OSError: the files cannot be written; earlier checkpoints are as they were.
+    """
     path = folder / f"{int(state.step):08d}"
-    with staged_folder(path) as aside:
-        ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
+    with staged_folder(path) as aside, _quiet_threads():
+        try:
+            ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
+        except (ValueError, RuntimeError, MemoryError) as error:
+            # TensorStore reports what the system said as one of these, the reason last.
+            raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
     for old in _all(folder)[:-KEPT]:
         shutil.rmtree(old)
     return path
@@ -40,9 +51,7 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
     """
     verify_folder(path)
     place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    abstract = jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), like._asdict()
-    )
+    abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), like._asdict())
     stored = ocp.checkpointables_metadata((path / "state").absolute()).metadata
     _require_same_shapes(path, stored, abstract)
     return TrainState(**ocp.load_checkpointables((path / "state").absolute(), abstract))
@@ -60,6 +69,17 @@ def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:
                 f"{path} is a checkpoint of another configuration: parameter {key} has shape "
                 f"{have.get(key)} there and {want.get(key)} here"
             )
+
+
+@contextmanager
+def _quiet_threads() -> Iterator[None]:
+    """Orbax raises what its writing threads raise; what they would print besides is the same again."""
+    loud = threading.excepthook
+    threading.excepthook = lambda _: None
+    try:
+        yield
+    finally:
+        threading.excepthook = loud
 
 
 def _all(folder: Path) -> list[Path]:

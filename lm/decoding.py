@@ -5,12 +5,12 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.config import ModelConfig
-from lm.model import Delta, Params, forward
+from lm.model import Array, Delta, Params, forward
 from lm.prompts import layout
 
 
 def greedy(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: jax.Array, longest: int
+    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, longest: int
 ) -> jax.Array:
     """The most probable next tokens, up to "." or the end of the document.
 

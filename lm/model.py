@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from lm.config import ModelConfig
 
 INITIAL_SCALE = 0.02
 
+Array = jax.Array | np.ndarray
 Params = dict
 
 
@@ -36,13 +38,13 @@ Rotation = tuple[jax.Array, jax.Array]
 class Attention(nnx.Module):
     """Multi-head self-attention with rotary positions."""
 
-    def __init__(self, config: ModelConfig, rngs: nnx.Rngs):
+    def __init__(self, config: ModelConfig, rngs: nnx.Rngs) -> None:
         self.heads = config.heads
         self.query, self.key, self.value, self.out = (
             _linear(config.hidden, config.hidden, rngs) for _ in range(4)
         )
 
-    def __call__(self, x: jax.Array, rotation: Rotation, mask: jax.Array) -> jax.Array:
+    def __call__(self, x: jax.Array, rotation: Rotation, mask: Array) -> jax.Array:
         def split(y: jax.Array) -> jax.Array:
             return y.reshape(*mask.shape[:2], self.heads, -1)
 
@@ -54,7 +56,7 @@ class Attention(nnx.Module):
 class Mlp(nnx.Module):
     """SwiGLU: down(silu(gate x) * up x)."""
 
-    def __init__(self, config: ModelConfig, rngs: nnx.Rngs):
+    def __init__(self, config: ModelConfig, rngs: nnx.Rngs) -> None:
         self.gate = _linear(config.hidden, config.mlp, rngs)
         self.up = _linear(config.hidden, config.mlp, rngs)
         self.down = _linear(config.mlp, config.hidden, rngs)
@@ -70,15 +72,13 @@ class Mlp(nnx.Module):
 class Block(nnx.Module):
     """One decoder layer: pre-norm attention and MLP, each added to the residual stream."""
 
-    def __init__(self, config: ModelConfig, rngs: nnx.Rngs):
+    def __init__(self, config: ModelConfig, rngs: nnx.Rngs) -> None:
         self.attention_norm = nnx.RMSNorm(config.hidden, epsilon=config.norm_epsilon, rngs=rngs)
         self.attention = Attention(config, rngs)
         self.mlp_norm = nnx.RMSNorm(config.hidden, epsilon=config.norm_epsilon, rngs=rngs)
         self.mlp = Mlp(config, rngs)
 
-    def __call__(
-        self, x: jax.Array, rotation: Rotation, mask: jax.Array, delta: Delta
-    ) -> jax.Array:
+    def __call__(self, x: jax.Array, rotation: Rotation, mask: Array, delta: Delta) -> jax.Array:
         x = x + self.attention(self.attention_norm(x), rotation, mask)
         return x + self.mlp(self.mlp_norm(x), delta)
 
@@ -86,18 +86,18 @@ class Block(nnx.Module):
 class Decoder(nnx.Module):
     """Embedding, stacked layers, final norm and an untied head."""
 
-    def __init__(self, config: ModelConfig, vocabulary: int, rngs: nnx.Rngs):
+    def __init__(self, config: ModelConfig, vocabulary: int, rngs: nnx.Rngs) -> None:
         self.config = config
-        init = nnx.initializers.normal(INITIAL_SCALE)
-        self.embedding = nnx.Embed(vocabulary, config.hidden, embedding_init=init, rngs=rngs)
+        initial = nnx.initializers.normal(INITIAL_SCALE)
+        self.embedding = nnx.Param(initial(rngs.params(), (vocabulary, config.hidden)))
         stacked = nnx.split_rngs(splits=config.layers)(nnx.vmap(lambda r: Block(config, r)))
         self.layers = stacked(rngs)
         self.norm = nnx.RMSNorm(config.hidden, epsilon=config.norm_epsilon, rngs=rngs)
         self.head = _linear(config.hidden, vocabulary, rngs)
 
-    def __call__(self, tokens: jax.Array, positions: jax.Array, mask: jax.Array, delta: Delta) -> jax.Array:
+    def __call__(self, tokens: Array, positions: Array, mask: Array, delta: Delta) -> jax.Array:
         # Layers work on [B * T, D]: two-dimensional products run twice as fast on CPUs.
-        x = self.embedding(tokens).reshape(-1, self.config.hidden)
+        x = self.embedding[tokens].reshape(-1, self.config.hidden)
         rotation = rotary(positions, self.config.hidden // self.config.heads, self.config.rope_theta)
         block, stacked = nnx.split(self.layers)
 
@@ -117,15 +117,15 @@ def init(config: ModelConfig, vocabulary: int, seed: int) -> Params:
 
 def vocabulary_of(params: Params) -> int:
     """Number of token ids the parameters know."""
-    return params["embedding"]["embedding"].shape[0]
+    return params["embedding"].shape[0]
 
 
 def forward(
     config: ModelConfig,
     params: Params,
-    tokens: jax.Array,
-    positions: jax.Array,
-    mask: jax.Array,
+    tokens: Array,
+    positions: Array,
+    mask: Array,
     delta: Delta | None = None,
 ) -> jax.Array:
     """Next-token logits.
@@ -143,7 +143,7 @@ def forward(
     return model(tokens, positions, mask, delta or {})
 
 
-def causal(tokens: jax.Array, start: int) -> tuple[jax.Array, jax.Array]:
+def causal(tokens: Array, start: int) -> tuple[jax.Array, jax.Array]:
     """Positions and mask of packed documents that each begin with the token `start`.
 
     A token sees the tokens before it in its own document, and positions restart with each.
@@ -160,7 +160,7 @@ def causal(tokens: jax.Array, start: int) -> tuple[jax.Array, jax.Array]:
     return index - begins, same & (index[:, :, None] >= index[:, None, :])
 
 
-def rotary(positions: jax.Array, width: int, theta: float) -> Rotation:
+def rotary(positions: Array, width: int, theta: float) -> Rotation:
     """Cosines and sines of the rotation angles, each [B, T, 1, H/2]."""
     frequency = theta ** (-jnp.arange(0, width, 2, dtype=jnp.float32) / width)
     angle = positions[..., None, None].astype(jnp.float32) * frequency

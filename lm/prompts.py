@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import PAD
+from lm.model import Array
 
 
 def left_pad(rows: Sequence[np.ndarray], width: int) -> np.ndarray:
@@ -17,7 +18,7 @@ def left_pad(rows: Sequence[np.ndarray], width: int) -> np.ndarray:
     return padded
 
 
-def layout(prompts: jax.Array) -> tuple[jax.Array, jax.Array]:
+def layout(prompts: Array) -> tuple[jax.Array, jax.Array]:
     """Positions int32[B, T] and causal mask bool[B, T, T] of left-padded prompts.
 
     Padding sees itself, so that no query is without a key.

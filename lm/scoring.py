@@ -14,7 +14,7 @@ import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.config import ModelConfig
-from lm.model import Delta, Params, forward
+from lm.model import Array, Delta, Params, forward
 from lm.prompts import layout
 
 ENDINGS = (SEP, EOS)
@@ -31,11 +31,11 @@ class CandidateTree(NamedTuple):
         path: int32[candidates, longest], the nodes of each candidate in order, -1 as padding.
     """
 
-    tokens: np.ndarray
-    parent: np.ndarray
-    depth: np.ndarray
-    sees: np.ndarray
-    path: np.ndarray
+    tokens: Array
+    parent: Array
+    depth: Array
+    sees: Array
+    path: Array
 
 
 def candidate_tree(rows: Sequence[np.ndarray], nodes: int, candidates: int, longest: int) -> CandidateTree:
@@ -65,9 +65,9 @@ def tree_size(rows: Sequence[np.ndarray]) -> int:
 
 
 def object_log_probabilities(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: jax.Array, tree: CandidateTree
+    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, tree: CandidateTree
 ) -> jax.Array:
-    """log p(o | prompt) of every candidate, its ending included.
+    """Log p(o | prompt) of every candidate, its ending included.
 
     Args:
         prompts: int32[B, P], left-padded.
@@ -93,8 +93,8 @@ def object_log_probabilities(
     )
     normaliser = jax.nn.logsumexp(logits, axis=-1)
 
-    def log_probability(place: jax.Array, token: jax.Array) -> jax.Array:
-        """log p(token) at a place of the sequence, both int32[B, nodes]."""
+    def log_probability(place: Array, token: Array) -> jax.Array:
+        """Log p(token) at a place of the sequence, both int32[B, nodes]."""
         picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
         logit = jnp.take_along_axis(picked, token[:, :, None], axis=2)[..., 0]
         return logit - jnp.take_along_axis(normaliser, place, axis=1)
@@ -112,7 +112,7 @@ def object_log_probabilities(
 
 
 def next_token_probabilities(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: jax.Array, tokens: Sequence[int]
+    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, tokens: Sequence[int]
 ) -> jax.Array:
     """p(token | prompt) for a few tokens: float32[B, len(tokens)]; prompts int32[B, P], left-padded."""
     logits = forward(model, params, prompts, *layout(prompts), delta)[:, -1]

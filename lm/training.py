@@ -9,7 +9,7 @@ import optax
 
 from corpus.tokenizer import BOS, PAD
 from lm.config import ModelConfig, TrainConfig
-from lm.model import Params, causal, forward, init
+from lm.model import Array, Params, causal, forward, init
 
 
 class TrainState(NamedTuple):
@@ -54,7 +54,7 @@ def optimizer(config: TrainConfig) -> optax.GradientTransformation:
 
 @partial(jax.jit, static_argnames=("model", "config"), donate_argnames="state")
 def train_step(
-    model: ModelConfig, config: TrainConfig, state: TrainState, tokens: jax.Array
+    model: ModelConfig, config: TrainConfig, state: TrainState, tokens: Array
 ) -> tuple[TrainState, jax.Array]:
     """One step on rows of packed documents, int32[B, T]; returns the new state and the mean loss in nats."""
     loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(model, state.params, tokens)
@@ -63,7 +63,7 @@ def train_step(
     return TrainState(state.step + 1, params, optimizer_state), loss
 
 
-def next_token_loss(model: ModelConfig, params: Params, tokens: jax.Array) -> jax.Array:
+def next_token_loss(model: ModelConfig, params: Params, tokens: Array) -> jax.Array:
     """Mean negative log-likelihood in nats of each token given those before it in its document."""
     positions, mask = causal(tokens, BOS)
     logits = forward(model, params, tokens, positions, mask)[:, :-1]

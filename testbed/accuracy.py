@@ -1,4 +1,4 @@
-"""Generative accuracy: does greedy decoding after "s r" spell the ground truth? (DESIGN 6)"""
+"""Generative accuracy: does greedy decoding after "s r" spell the ground truth? (DESIGN 6)."""
 
 from functools import partial
 
@@ -45,7 +45,7 @@ class Answers:
         objects: the entities an answer may be.
     """
 
-    def __init__(self, tokenizer: Tokenizer, objects: np.ndarray):
+    def __init__(self, tokenizer: Tokenizer, objects: np.ndarray) -> None:
         self._object = {tuple(tokenizer.entity(int(o)).tolist()): int(o) for o in objects}
         self.longest = max(map(len, self._object))
 

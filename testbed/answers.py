@@ -46,7 +46,7 @@ def read_edit(world: World, text: str) -> Fact:
 class Witness:
     """Model and agent of one run, ready to be asked."""
 
-    def __init__(self, world: World, trained: TrainedModel):
+    def __init__(self, world: World, trained: TrainedModel) -> None:
         self.world, self.trained = world, trained
 
     @cached_property
@@ -65,7 +65,13 @@ class Witness:
             prompt = tokenizer.prompt(s, r)
             padded = left_pad([prompt], len(prompt))
             logs = [
-                _score(self.trained.config, self.trained.params, delta, padded, jax.tree.map(lambda x: x[None], tree))
+                _score(
+                    self.trained.config,
+                    self.trained.params,
+                    delta,
+                    padded,
+                    jax.tree.map(lambda x: x[None], tree),
+                )
                 for tree in trees
             ]
             p = np.exp(np.concatenate([np.asarray(x)[0] for x in logs]))[: len(objects)]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import AskSettings
+from testbed.runs import Run
 
 
 def ask(options: AskSettings) -> None:
@@ -17,7 +18,6 @@ def ask(options: AskSettings) -> None:
     """
     from testbed.answers import Witness, read_edit
     from testbed.model import load_model
-    from testbed.runs import Run
     from testbed.runtime import prepare_jax
     from testbed.world import load_world
 
@@ -43,7 +43,7 @@ def ask(options: AskSettings) -> None:
     for s, r in asked:
         answers = [answer(s, r, options.top) for _, answer in columns]
         rows = [
-            [f"{names[a[i][0]]}  {a[i][1]:.3f}" if i < len(a) else "" for a in answers]
+            [f"{names[a[i][0]]} {a[i][1]:.2f}" if i < len(a) else "" for a in answers]
             for i in range(options.top)
         ]
         fact = int(world.graph.find(s, r))

@@ -82,11 +82,18 @@ class Case(NamedTuple):
     cells: tuple[Cell | None, ...]
     other: Atom
 
+    @property
+    def credence(self) -> float:
+        """The agent's belief in the request after the edit."""
+        asked = self.cells[REQUEST]
+        assert asked is not None, "the request is always a probe"
+        return float(asked.agent[1][asked.candidates == self.object][0])
+
 
 class Sampler:
     """Draws cases for one world and agent. Deterministic in (world, config, seed)."""
 
-    def __init__(self, world: World, agent: PaperAgent, config: CaseConfig, seed: int):
+    def __init__(self, world: World, agent: PaperAgent, config: CaseConfig, seed: int) -> None:
         self.world, self.agent, self.config = world, agent, config
         self.graph, self.truth = world.graph, world.generative.truth
         self.rng = generator(seed, "cases")

@@ -4,12 +4,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import tyro
 
 from corpus.errors import InputError
 from testbed.presets import DEFAULT_PRESET
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
@@ -60,8 +63,8 @@ def command(
 
 
 @contextmanager
-def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[[int, str], None]]:
-    """A progress bar with time left; yields `advance(steps, note)`."""
+def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
+    """A progress bar with time left; yields `advance(steps, note="")`."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -75,7 +78,9 @@ def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[[
         task = bar.add_task(description, total=total, completed=done, note="")
 
         def advance(steps: int, note: str = "") -> None:
-            bar.update(task, advance=steps, **({"note": note} if note else {}))
+            bar.advance(task, steps)
+            if note:
+                bar.update(task, note=note)
 
         yield advance
 
@@ -87,9 +92,10 @@ def say(text: str) -> None:
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """The summary at the end of a command."""
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    out = Table(title=title, title_justify="left", title_style="bold")
+    out = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
     for i, column in enumerate(header):
         out.add_column(column, justify="left" if i == 0 else "right")
     for row in rows:
@@ -97,7 +103,8 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -
     _console().print(out)
 
 
-def _console():  # noqa: ANN202 -- rich is imported late, so that --help stays quick
+def _console() -> "Console":
+    # rich is imported late, so that --help stays quick.
     from rich.console import Console
 
     return Console()

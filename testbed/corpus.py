@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import CORPUS, CorpusSettings
+from testbed.runs import Run, claim
 
 
 def build_corpus(options: CorpusSettings) -> None:
     """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
-    from corpus.generative import generative_model, save_generative
     from corpus.files import staged_folder
+    from corpus.generative import generative_model, save_generative
     from corpus.graph import save_graph
     from corpus.language import Language
     from corpus.seeds import generator
@@ -18,7 +19,6 @@ def build_corpus(options: CorpusSettings) -> None:
     from corpus.store import write_documents
     from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
     from corpus.world import build_world
-    from testbed.runs import Run, claim
 
     run, seed = Run(options.runs, options.run), options.seed
     if run.config_file.exists():
@@ -49,7 +49,7 @@ def build_corpus(options: CorpusSettings) -> None:
     _summarise(run)
 
 
-def _summarise(run) -> None:  # noqa: ANN001
+def _summarise(run: Run) -> None:
     import numpy as np
 
     from corpus.language import Kind

@@ -1,10 +1,14 @@
 """python -m testbed.edit [tiny|small|paper]: edit facts in the model and score every edit."""
 
+import shutil
+import time
 from collections.abc import Sequence
 
+from corpus.files import write_json
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
+from testbed.runs import Run, digest, digest_of, plain, provenance
 
 
 def edit(options: EditSettings) -> None:
@@ -13,12 +17,9 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor, a corrupted file.
     """
-    import time
-
     import jax
     import numpy as np
 
-    from corpus.files import write_json
     from corpus.seeds import integer
     from lm.editors.interface import edit_batch, requests
     from testbed.accuracy import Answers
@@ -27,7 +28,6 @@ def edit(options: EditSettings) -> None:
     from testbed.model import load_model, packed_sample
     from testbed.probes import build_probes, read, truth_words
     from testbed.records import case_rows, merge_parts, write_rows
-    from testbed.runs import Run, digest, digest_of, plain, provenance
     from testbed.runtime import prepare_jax
     from testbed.summary import summarise, summary_rows, write_summary
     from testbed.world import agent_of, load_world
@@ -53,22 +53,22 @@ def edit(options: EditSettings) -> None:
             world.tokenizer,
             [(c.subject, c.relation, c.object) for c in cases],
             [c.weight for c in cases],
-            [float(c.cells[0].agent[1][c.cells[0].candidates == c.object][0]) for c in cases],
+            [c.credence for c in cases],
         )
         keys = jax.random.split(jax.random.key(integer(options.seed, "editor")), len(cases))
         words, answers = truth_words(world.tokenizer), Answers(world.tokenizer, world.graph.objects)
         write_json(folder / "config.json", traced | {"made_with": provenance()})
 
-        state = editor.prepare(model.config, model.params, packed_sample(run, world, options.seed))
+        state = editor.prepare(model.config, model.params, packed_sample(run, options.seed))
         size = min(options.batch_edits, len(cases))
         parts = [folder / "parts" / f"{low:06d}.parquet" for low in range(0, len(cases), size)]
         pending = [i for i, part in enumerate(parts) if not part.exists()]
         seconds = 0.0
-        with progress("edit", len(parts), len(parts) - len(pending)) as advance:
+        with progress("edit", len(cases), (len(parts) - len(pending)) * size) as advance:
             for i in pending:
                 # The last batch repeats its last case, so that every batch has one shape.
                 here = np.minimum(np.arange(i * size, (i + 1) * size), len(cases) - 1)
-                batch, probe = (jax.tree.map(lambda x, at=here: x[at], tree) for tree in (asked, probes))
+                batch, probe = jax.tree.map(lambda x: x[here], (asked, probes))  # noqa: B023 -- called at once
                 began = time.perf_counter()
                 deltas, info = edit_batch(editor, model.config, state, model.params, batch, keys[here])
                 jax.block_until_ready(deltas)
@@ -80,14 +80,15 @@ def edit(options: EditSettings) -> None:
                 )
                 whole = cases[i * size : (i + 1) * size]
                 write_rows(case_rows(i * size, whole, before, after, info, answers), parts[i])
-                advance(1)
+                advance(len(whole))
         merge_parts(parts, folder / "cases.parquet")
-        say(f"{len(pending) * size} edits in {seconds:.1f} s, compilation included")
+        shutil.rmtree(folder / "parts")
+        say(f"{seconds:.1f} s went into the edits themselves, compilation included")
     else:
         say(f"{folder} has these edits already")
     summary = summarise(folder / "cases.parquet", name, options.seed)
     write_summary(summary, folder, traced)
-    table(f"edits {folder}", *summary_rows(summary))
+    table(f"edits {folder.name}", *summary_rows(summary))
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 # XLA on a CPU allocates and frees large buffers all the time; returning them to the system at once
 # costs a third of the training speed.
-_TUNABLES = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296"
+_TUNABLES = (
+    "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296"
+)
 
 
 def launch(main: Callable[[], int]) -> None:

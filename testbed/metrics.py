@@ -141,7 +141,7 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Jensen-Shannon divergence in nats over the last axis, the rest as one further outcome."""
     mean = (with_remainder(p) + with_remainder(q)) / 2
-    return sum(_relative_entropy(with_remainder(x), mean) for x in (p, q)) / 2
+    return (_relative_entropy(with_remainder(p), mean) + _relative_entropy(with_remainder(q), mean)) / 2
 
 
 def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:

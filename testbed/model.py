@@ -38,13 +38,15 @@ def load_model(run: Run, world: World) -> TrainedModel:
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     checkpoint = latest_checkpoint(run.checkpoints)
     if checkpoint is None or int(checkpoint.name) < recipe.steps:
-        raise InputError(f"{run.folder} has no finished training; run python -m testbed.train --run {run.name}")
+        raise InputError(
+            f"{run.folder} has no finished training; run python -m testbed.train --run {run.name}"
+        )
     seed = integer(settings["seed"], "weights")
     like = jax.eval_shape(lambda: start(config, recipe, world.tokenizer.vocabulary, seed))
     return TrainedModel(config, load_checkpoint(checkpoint, like).params, checkpoint)
 
 
-def packed_sample(run: Run, world: World, seed: int) -> np.ndarray:
+def packed_sample(run: Run, seed: int) -> np.ndarray:
     """int32[SAMPLE_ROWS, T]: some packed rows of the training corpus, for editors that want text."""
     recipe = TrainConfig(**recorded(run, "train")["train"])
     return PackedRows(open_documents(run.corpus), recipe.row_length, seed).batch(0, SAMPLE_ROWS)

@@ -40,22 +40,31 @@ class Section(NamedTuple):
     summary: Summary
 
 
-def editor_section(folder: Path, seed: int, world: World, report: Path) -> Section:
-    """Compute the tables of one edits folder and draw its pictures into the report folder."""
+def editor_section(folder: Path, name: str, seed: int, world: World, report: Path) -> Section:
+    """Compute the tables of one edits folder, under a name, and draw its pictures into the report folder."""
     outcomes = read_outcomes(folder / "cases.parquet")
-    name = folder.name
     summary = summarise(folder / "cases.parquet", name, seed)
     draw_edit(outcomes, world, panel_case(outcomes), report / f"edit-{name}.png")
     draw_support(summary, name, report / f"support-{name}.png")
     header, rows = summary_rows(summary)
     tables = [Table("All cases: after the edit, against the agent", header, rows), _by_support(summary, name)]
     tables += [
-        Table(f"Only cases of the subset \u201c{subset}\u201d", [subset, *header[1:]], summary_rows(summary, subset)[1])
+        Table(
+            f"Only cases of the subset \u201c{subset}\u201d",
+            [subset, *header[1:]],
+            summary_rows(summary, subset)[1],
+        )
         for subset in SUBSETS
         if summary[subset][name]["edit success"].cases
     ]
     return Section(
-        name, len(outcomes.objects), _sentence(summary, name), f"edit-{name}.png", f"support-{name}.png", tables, summary
+        name,
+        len(outcomes.objects),
+        _sentence(summary, name),
+        f"edit-{name}.png",
+        f"support-{name}.png",
+        tables,
+        summary,
     )
 
 
@@ -64,10 +73,13 @@ def write_pages(run: Run, world: World, metrics: Sequence[dict], sections: Seque
     folder = run.report
     draw_training(metrics, folder / "training.png")
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
     )
     editors = [
-        s._asdict() | {"edit": _embedded(folder / s.edit), "support": _embedded(folder / s.support)} for s in sections
+        s._asdict() | {"edit": _embedded(folder / s.edit), "support": _embedded(folder / s.support)}
+        for s in sections
     ]
     html = environment.get_template("report.html.jinja").render(
         run=run.name,

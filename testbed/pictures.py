@@ -6,17 +6,17 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 -- after the backend is chosen
-import numpy as np  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
 
-from testbed.cases import CHILD, REQUEST, SUPPORT_BINS  # noqa: E402
-from testbed.metrics import MOVED  # noqa: E402
-from testbed.records import ABSENT, Outcomes  # noqa: E402
-from testbed.summary import Summary  # noqa: E402
-from testbed.world import World  # noqa: E402
+from testbed.cases import CHILD, REQUEST, SUPPORT_BINS
+from testbed.metrics import MOVED
+from testbed.records import ABSENT, Outcomes
+from testbed.summary import Summary
+from testbed.world import World
 
 MODEL, AGENT, QUIET = "#2b6cb0", "#dd8a1b", "#9aa5b1"
-_STYLE = {
+_STYLE: dict = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -46,8 +46,10 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
 
 
 def panel_case(outcomes: Outcomes) -> int:
-    """The edit to show: contradicting, taken up by the model, with consequences for the agent that its
-    conditional has evidence for; the one whose agent moves most among those that fit best.
+    """The edit to show.
+
+    Contradicting, taken up by the model, with a consequence for the agent and several subjects behind
+    it; among those that fit best the one whose agent moves most.
     """
     s = outcomes.scalars
     taken = outcomes.lm_answer[:, REQUEST, 1] == s["object"]
@@ -81,9 +83,10 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
         axes[0, 1].set_title("after the edit")
         for axis in axes[1]:
             axis.set_xlabel("probability")
-        axes[0, 0].legend(loc="lower right", frameon=False, fontsize=9)
         figure.suptitle(f"Edit: {names[s]} {relations[r]} = {names[o]}", fontsize=12, fontweight="bold")
-        figure.tight_layout()
+        figure.tight_layout(rect=(0, 0.05, 1, 1))
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
         figure.savefig(path)
         plt.close(figure)
 
@@ -99,17 +102,15 @@ def draw_support(summary: Summary, editor: str, path: Path) -> None:
             low, high = (np.array([getattr(found[i], end) for i in at]) for end in ("low", "high"))
             label = f"model after {editor}" if reader == editor else "rational agent"
             spread = np.clip([value - low, high - value], 0, None)
-            axis.errorbar(
-                np.array(at) + offset, value, spread, fmt="o", color=colour, capsize=3, label=label
-            )
-        axis.set_xticks(range(len(SUPPORT_BINS)), SUPPORT_BINS)
+            axis.errorbar(np.array(at) + offset, value, spread, fmt="o", color=colour, capsize=3, label=label)
+        axis.set_xticks(range(len(SUPPORT_BINS)), ["0 (noise)", *SUPPORT_BINS[1:]])
         axis.set(
             xlabel="subjects that share the new object (support)",
             ylabel="follows the consequence",
             ylim=(-0.04, 1.06),
             title="Do consequences follow the edit?",
         )
-        axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
         figure.savefig(path)
         plt.close(figure)
 

@@ -1,8 +1,8 @@
 """The settings of every command at three scales. Plain data: importing this imports neither NumPy nor JAX.
 
-    tiny    240 subjects, about 900 facts; trains in half a minute on two cores
-    small   2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
-    paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a GPU
+tiny    240 subjects, about 900 facts; trains in half a minute on two cores
+small   2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
+paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a GPU
 """
 
 from dataclasses import dataclass, field
@@ -151,9 +151,7 @@ CORPUS = {
     "tiny": CorpusSettings(),
     "small": CorpusSettings(
         run="small",
-        world=WorldConfig(
-            subjects=2000, builtin=BuiltinWorld(upstream_objects=200, downstream_objects=60)
-        ),
+        world=WorldConfig(subjects=2000, builtin=BuiltinWorld(upstream_objects=200, downstream_objects=60)),
         tokenizer=TokenizerConfig(kind="bpe", vocabulary=4000),
     ),
     "paper": CorpusSettings(
@@ -172,8 +170,8 @@ TRAIN = {
     ),
     "small": TrainSettings(
         run="small",
-        model=ModelConfig(hidden=256, mlp=512, layers=3, heads=4, unroll=3),
-        train=TrainConfig(steps=900, rows=32, row_length=288, evaluate_every=50, checkpoint_every=100),
+        model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, unroll=2),
+        train=TrainConfig(steps=1200, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
     ),
     "paper": TrainSettings(
         run="paper",

@@ -11,9 +11,15 @@ from corpus.language import Atom, Kind, Sentence
 from corpus.tokenizer import BOS, Tokenizer, Word
 from lm.config import ModelConfig
 from lm.decoding import greedy
-from lm.model import Delta, Params
+from lm.model import Array, Delta, Params
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from lm.scoring import (
+    CandidateTree,
+    candidate_tree,
+    next_token_probabilities,
+    object_log_probabilities,
+    tree_size,
+)
 from testbed.cases import CELLS, Case
 
 LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B")
@@ -28,9 +34,9 @@ class Probes(NamedTuple):
         logic: int32[E, len(LOGIC), P'], left-padded quoted statements up to "is".
     """
 
-    prompts: np.ndarray
+    prompts: Array
     tree: CandidateTree
-    logic: np.ndarray
+    logic: Array
 
 
 class Readings(NamedTuple):
@@ -42,9 +48,9 @@ class Readings(NamedTuple):
         logic: float32[E, len(LOGIC), 2], next-token probabilities of "true" and "false".
     """
 
-    objects: jax.Array
-    tokens: jax.Array
-    logic: jax.Array
+    objects: Array
+    tokens: Array
+    logic: Array
 
 
 def build_probes(tokenizer: Tokenizer, cases: Sequence[Case]) -> Probes:

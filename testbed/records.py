@@ -30,7 +30,10 @@ _CELL = pa.struct(
     ]
 )
 _LOGIC = pa.struct(
-    [("statement", pa.string()), *((f"{w}_{when}", pa.float64()) for when in _PAIR for w in ("true", "false"))]
+    [
+        ("statement", pa.string()),
+        *((f"{w}_{when}", pa.float64()) for when in _PAIR for w in ("true", "false")),
+    ]
 )
 _SCALARS = [
     ("case", pa.int32()),
@@ -48,7 +51,9 @@ _SCALARS = [
     ("steps", pa.int32()),
     ("tokens", pa.int32()),
 ]
-SCHEMA = pa.schema([*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))])
+SCHEMA = pa.schema(
+    [*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))]
+)
 
 
 class Outcomes(NamedTuple):
@@ -76,8 +81,9 @@ def case_rows(
     first: int, cases: Sequence[Case], before: Readings, after: Readings, info: Info, answers: Answers
 ) -> list[dict]:
     """Rows of cases.parquet for consecutive cases, the first numbered `first`."""
-    before, after, info = (type(x)(*map(np.asarray, x)) for x in (before, after, info))
-    generated = [answers.read(x.tokens) for x in (before, after)]
+    before, after = (Readings(*map(np.asarray, x)) for x in (before, after))
+    info = Info(*map(np.asarray, info))
+    generated = [answers.read(np.asarray(x.tokens)) for x in (before, after)]
     rows = []
     for i, case in enumerate(cases):
         cells = []
@@ -158,4 +164,6 @@ def read_outcomes(path: Path) -> Outcomes:
                     array[e, q, t] = cell[f"{who}_answer_{when}"]
         for s, statement in enumerate(row["logic"]):
             logic[e, s] = [[statement[f"{w}_{when}"] for w in ("true", "false")] for when in _PAIR]
-    return Outcomes(scalars, objects, **vectors, agent_answer=answers["agent"], lm_answer=answers["lm"], logic=logic)
+    return Outcomes(
+        scalars, objects, **vectors, agent_answer=answers["agent"], lm_answer=answers["lm"], logic=logic
+    )

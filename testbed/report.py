@@ -1,10 +1,14 @@
 """python -m testbed.report: pictures, tables and one HTML page about a run's edits."""
 
+import json
 from collections.abc import Sequence
 
+from corpus.errors import InputError
+from corpus.files import read_json
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import ReportSettings
+from testbed.runs import Run
 
 
 def report(options: ReportSettings) -> None:
@@ -13,12 +17,8 @@ def report(options: ReportSettings) -> None:
     Raises:
         InputError: the run has no edits, or a file of it is damaged.
     """
-    import json
-
-    from corpus.errors import InputError
-    from corpus.files import read_json
     from testbed.pages import editor_section, write_pages
-    from testbed.runs import Run
+    from testbed.summary import HEADLINES, shown
     from testbed.world import load_world
 
     run = Run(options.runs, options.run)
@@ -30,13 +30,21 @@ def report(options: ReportSettings) -> None:
         raise InputError(f"{run.metrics} is missing; run python -m testbed.train --run {run.name} again")
     metrics = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
     run.report.mkdir(parents=True, exist_ok=True)
-    sections = []
-    for folder in folders:
-        settings = read_json(folder / "summary.json")["traced"]["settings"]
-        sections.append(editor_section(folder, settings["seed"], world, run.report))
+    settings = [read_json(folder / "summary.json")["traced"]["settings"] for folder in folders]
+    editors = [s["editor"].replace(":", ".") for s in settings]
+    # Several settings of one editor are told apart by their hash.
+    names = [e if editors.count(e) == 1 else f.name for e, f in zip(editors, folders, strict=True)]
+    run.report.mkdir(parents=True, exist_ok=True)
+    sections = [
+        editor_section(folder, name, s["seed"], world, run.report)
+        for folder, name, s in zip(folders, names, settings, strict=True)
+    ]
     page = write_pages(run, world, metrics, sections)
-    for section in sections:
-        table(f"{section.name}, {section.cases} edits", section.tables[0].header, section.tables[0].rows)
+    rows = [
+        [s.name, s.cases, *(shown(s.summary["all"][s.name][metric]) for metric in HEADLINES)]
+        for s in sections
+    ]
+    table(f"report {run.folder}", ["editor", "edits", *HEADLINES], rows)
     say(f"report: {page.resolve()}")
 
 

@@ -1,10 +1,10 @@
 """A run on disk: where everything of one world lives, and what may be written there (DESIGN 8).
 
-    runs/<name>/config.json              settings, versions, git revision of every stage
-    runs/<name>/world/ corpus/           graph, distributions; sentences, tokens
-    runs/<name>/lm/                      checkpoints/, metrics.jsonl
-    runs/<name>/edits/<editor>-<hash>/   cases.parquet, summary.json
-    runs/<name>/report/                  index.html, pictures, tables
+runs/<name>/config.json              settings, versions, git revision of every stage
+runs/<name>/world/ corpus/           graph, distributions; sentences, tokens
+runs/<name>/lm/                      checkpoints/, metrics.jsonl
+runs/<name>/edits/<editor>-<hash>/   cases.parquet, summary.json
+runs/<name>/report/                  index.html, pictures, tables
 """
 
 import hashlib

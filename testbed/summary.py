@@ -30,6 +30,7 @@ SHOWN = (
     "logic and",
     "logic or",
 )
+HEADLINES = ("edit success", "answer s1r2, must change", "answer s1r2, must stay", "coherence skill")
 BY_SUPPORT = ("edit success", "answer s1r2, must change", "propagation ratio", "TV s1r2")
 
 Summary = dict[str, dict[str, dict[str, Estimate]]]
@@ -72,7 +73,7 @@ def shown(e: Estimate | None) -> str:
     """An estimate as a cell of a table: value and half its interval, or a dash."""
     if e is None or math.isnan(e.value):
         return "-"
-    return f"{e.value:.3f} ±{(e.high - e.low) / 2:.3f}"
+    return f"{e.value:.2f} ±{(e.high - e.low) / 2:.2f}"
 
 
 def summary_rows(summary: Summary, subset: str = "all") -> tuple[list[str], list[list[str]]]:

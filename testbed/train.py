@@ -1,10 +1,17 @@
 """python -m testbed.train [tiny|small|paper]: train the language model on a run's corpus."""
 
+import json
+import math
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
+from corpus.errors import InputError
+from corpus.files import staged_file
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import TRAIN, TrainSettings
+from testbed.runs import Run, claim
 
 FACTS_ON_THE_WAY = 1000
 
@@ -16,21 +23,15 @@ def train(options: TrainSettings) -> None:
         InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
             number.
     """
-    import json
-    import math
-    import time
-
     import jax
     import numpy as np
 
-    from corpus.errors import InputError
     from corpus.seeds import generator, integer
     from corpus.store import open_documents
     from lm.batches import PackedRows
     from lm.checkpoints import latest_checkpoint, load_checkpoint, save_checkpoint
     from lm.training import start, train_step
     from testbed.accuracy import generative_accuracy
-    from testbed.runs import Run, claim
     from testbed.runtime import prepare_jax
     from testbed.world import load_world
 
@@ -90,12 +91,8 @@ def train(options: TrainSettings) -> None:
     table(f"model {run.folder}", ("", "value"), rows_out)
 
 
-def _drop_lines_after(path, step: int) -> None:  # noqa: ANN001
+def _drop_lines_after(path: Path, step: int) -> None:
     """Metrics beyond the checkpoint belong to steps that will be taken again."""
-    import json
-
-    from corpus.files import staged_file
-
     if not path.exists():
         return
     kept = []

@@ -32,7 +32,9 @@ def world(golden):
         np.array(weight), np.array([ids[x] for x in s]), np.array([relations[x] for x in r]),
         np.array([ids[x] for x in o]),
     )  # fmt: skip
-    agent = fit(evidence, upstream, len(golden["objects"]), golden["prior_mass"], golden["evidence_multiplicity"])
+    agent = fit(
+        evidence, upstream, len(golden["objects"]), golden["prior_mass"], golden["evidence_multiplicity"]
+    )
     return agent, ids, relations
 
 
@@ -41,7 +43,9 @@ def assert_beliefs(agent, beliefs, ids, relations, size):
     for key, expected in beliefs.items():
         subject, relation = key.split("|")
         s, r = ids[subject], relations[relation]
-        np.testing.assert_allclose(agent.probability(s, r, objects, "direct"), expected["direct"], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            agent.probability(s, r, objects, "direct"), expected["direct"], rtol=0, atol=1e-9
+        )
         best = expected.get("marginal", expected["direct"])
         np.testing.assert_allclose(agent.probability(s, r, objects), best, rtol=0, atol=1e-9)
 

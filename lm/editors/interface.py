@@ -17,7 +17,7 @@ import numpy as np
 
 from corpus.tokenizer import PAD, SEP, Tokenizer
 from lm.config import ModelConfig
-from lm.model import Delta, Params
+from lm.model import Array, Delta, Params
 
 State = Any
 """Whatever `prepare` returns: a pytree of arrays; {} for most editors."""
@@ -34,11 +34,11 @@ class Request(NamedTuple):
         credence: float32[], the agent's belief in the request after the edit.
     """
 
-    tokens: jax.Array
-    target: jax.Array
-    subject_end: jax.Array
-    weight: jax.Array
-    credence: jax.Array
+    tokens: Array
+    target: Array
+    subject_end: Array
+    weight: Array
+    credence: Array
 
 
 class Info(NamedTuple):
@@ -50,9 +50,9 @@ class Info(NamedTuple):
         tokens: int32[], tokens that went forward and backward, padding excluded.
     """
 
-    loss: jax.Array
-    steps: jax.Array
-    tokens: jax.Array
+    loss: Array
+    steps: Array
+    tokens: Array
 
 
 class Editor(Protocol):

@@ -17,7 +17,7 @@ from lm.model import Delta, LowRank, Params, forward
 class LoraDown:
     """Fine-tunes x @ W + (alpha / rank) (x @ a) @ b on the request, with AdamW."""
 
-    config: LoraDownConfig = LoraDownConfig()
+    config: LoraDownConfig
 
     def prepare(self, model: ModelConfig, params: Params, corpus_sample: np.ndarray) -> State:
         """Nothing to prepare."""
@@ -62,7 +62,7 @@ class LoraDown:
         return delta_of(adapter), Info(losses, jnp.int32(self.config.steps), seen.astype(jnp.int32))
 
     def _start(self, model: ModelConfig, key: jax.Array) -> LowRank:
-        """a uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
+        """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
         bound = model.mlp**-0.5
         rank = self.config.rank
         a = jax.random.uniform(key, (model.layers, model.mlp, rank), minval=-bound, maxval=bound)

@@ -1,0 +1,44 @@
+# Two commands: `make demo` and `make test`. Each creates .venv from requirements.lock when it is missing.
+PYTHON ?= python3
+RUN := .venv/bin/python
+
+.PHONY: demo test slow format lock clean
+
+demo: .venv/.ready
+	$(RUN) -m testbed.demo
+
+test: .venv/.ready
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -m pytest -m "not slow and not gpu"
+
+slow: .venv/.ready
+	$(RUN) -m pytest -m slow
+
+format: .venv/.ready
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+# Exact versions with hashes for Python 3.11 to 3.13 and every platform; needs uv.
+lock:
+	uv pip compile --universal --upgrade --python-version 3.11 --extra test --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --quiet pyproject.toml -o requirements.lock
+
+.venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12"; exit 2; }
+	rm -rf .venv
+	@if command -v uv >/dev/null 2>&1; then \
+	  set -e; uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; \
+	  VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r requirements.lock; \
+	  VIRTUAL_ENV=.venv uv pip install --quiet --no-deps -e .; \
+	else \
+	  set -e; $(PYTHON) -m venv .venv; \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps -e .; \
+	fi
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

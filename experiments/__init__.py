@@ -1,0 +1,1 @@
+"""Experiments: one runnable file per published number; records holds their dated results."""

@@ -1,0 +1,118 @@
+"""What every test case promises, under both samplers."""
+
+import numpy as np
+import pytest
+
+from bayes.agents import EditRequest
+from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS, Sampler
+from testbed.presets import CaseConfig
+from testbed.world import agent_of
+from tests.worlds import make_world
+
+
+@pytest.fixture(scope="module")
+def big_world():
+    return make_world(subjects=150, upstream_objects=12, downstream_objects=6)
+
+
+@pytest.fixture(scope="module")
+def agent(big_world):
+    return agent_of(big_world)
+
+
+@pytest.fixture(scope="module", params=["stratified", "published"])
+def cases(request, big_world, agent):
+    return list(Sampler(big_world, agent, CaseConfig(count=200, sampler=request.param), 0))
+
+
+def test_requests_and_beliefs(cases, big_world, agent):
+    graph, truth = big_world.graph, big_world.generative.truth
+    for case in cases:
+        s, r, o = case.subject, case.relation, case.object
+        assert case.truth == truth[graph.find(s, r)]
+        assert case.reinforces == (o == case.truth)
+        edited = agent.with_edit(EditRequest(s, r, o, case.weight))
+        for i, cell in enumerate(case.cells):
+            if cell is None:
+                continue
+            belief = "direct" if i == REQUEST else "best"
+            for t, holder in enumerate((agent, edited)):
+                p = holder.predict(cell.subject, cell.relation, belief)
+                np.testing.assert_allclose(cell.agent[t], p.of(cell.candidates))
+                assert cell.answer[t] == p.mode()
+            assert np.isin(cell.answer, cell.candidates).all()
+            assert (np.diff(cell.candidates) > 0).all()
+            np.testing.assert_allclose(cell.frequency.sum(1), 1)
+        asked = case.cells[REQUEST]
+        assert asked.answer[1] == o
+        assert asked.agent[1][asked.candidates == o] >= 0.95 - 1e-9
+
+
+def test_cells_are_the_promised_probes(cases, big_world):
+    graph, truth = big_world.graph, big_world.generative.truth
+    for case in cases:
+        cells = dict(zip(CELLS, case.cells, strict=True))
+        r2 = cells["s1r2"].relation
+        assert case.child == (graph.upstream[r2] == case.relation)
+        assert case.changes == (cells["s1r2"].answer[0] != cells["s1r2"].answer[1])
+        assert {c.subject for c in case.cells[: INDEPENDENT + 1] if c} == {case.subject}
+        assert case.cells[CHILD].relation != case.relation
+        if case.cells[PARENT]:
+            assert case.cells[PARENT].relation == graph.upstream[case.relation]
+        for who, holds in (("old", case.truth), ("new", case.object), ("random", None)):
+            first, second = cells[f"{who}.r1"], cells[f"{who}.r2"]
+            assert (first is None) == (second is None)
+            if first:
+                assert first.subject == second.subject != case.subject
+                assert (first.relation, second.relation) == (case.relation, r2)
+                assert holds is None or truth[graph.find(first.subject, first.relation)] == holds
+        assert case.other.subject != case.subject
+
+
+def test_support_and_strata(cases, big_world):
+    graph, truth = big_world.graph, big_world.generative.truth
+    for case in cases:
+        mine = graph.relation == case.relation
+        assert case.support_new == (truth[mine] == case.object).sum()
+        assert case.support_old == (truth[mine] == case.truth).sum()
+        assert case.stratum == "S2"
+
+
+def test_half_the_requests_contradict(cases):
+    assert 0.3 < np.mean([c.reinforces for c in cases]) < 0.7
+
+
+def test_every_subject_before_any_again(cases, big_world):
+    first = [c.subject for c in cases[: len(big_world.graph.subjects)]]
+    assert len(set(first)) == len(big_world.graph.subjects)
+
+
+def test_stratified_requests_fill_the_bins_evenly(big_world, agent):
+    sampler = Sampler(big_world, agent, CaseConfig(count=300, reinforce=0.0), 0)
+    support = [case.support_new for case in sampler]
+    bins = np.bincount(np.searchsorted((1, 2, 5, 20), support, side="right"), minlength=len(SUPPORT_BINS))
+    assert bins[bins > 0].min() >= 0.8 * bins.max()
+    assert bins[0] > 0
+
+
+def test_published_requests_mostly_change_the_agents_answer(big_world, agent):
+    sampler = Sampler(big_world, agent, CaseConfig(count=200, reinforce=0.0, sampler="published"), 0)
+    changes = [case.changes for case in sampler if case.child]
+    assert len(changes) > 30
+    assert np.mean(changes) > 0.7
+
+
+def test_cases_are_a_function_of_the_seed(big_world, agent):
+    def drawn(seed):
+        return [c[:6] for c in Sampler(big_world, agent, CaseConfig(count=30), seed)]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_few_candidates_still_hold_what_matters(big_world, agent):
+    for case in Sampler(big_world, agent, CaseConfig(count=40, candidates=8), 0):
+        for cell in filter(None, case.cells):
+            assert len(cell.candidates) <= 8
+            assert np.isin(cell.answer, cell.candidates).all()
+            if cell.relation == case.relation:
+                assert case.object in cell.candidates

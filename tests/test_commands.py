@@ -1,0 +1,338 @@
+"""The commands as a user runs them, on a tiny world: results, resuming, and every kind of bad input."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from testbed import ask, corpus, demo, edit, report, train
+from testbed.model import load_model
+from testbed.records import read_outcomes
+from testbed.runs import Run
+from testbed.world import load_world
+
+ROOT = Path(__file__).parents[1]
+WORLD = [
+    "--world.subjects",
+    "30",
+    "--world.builtin.upstream-objects",
+    "5",
+    "--world.builtin.downstream-objects",
+    "4",
+]
+MODEL = ["--model.hidden", "32", "--model.mlp", "48", "--model.layers", "1", "--model.unroll", "1"]
+RECIPE = [*MODEL, "--train.steps", "30", "--train.row-length", "100", "--train.evaluate-every", "10"]
+RECIPE += ["--train.checkpoint-every", "10", "--train.rows", "8"]
+EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
+
+
+def at(runs, run="x"):
+    return ["--runs", str(runs), "--run", run]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A run with a corpus only."""
+    runs = tmp_path_factory.mktemp("built")
+    assert corpus.main([*at(runs), *WORLD]) == 0
+    return runs
+
+
+@pytest.fixture(scope="module")
+def finished(built, tmp_path_factory):
+    """A run with everything."""
+    runs = tmp_path_factory.mktemp("finished")
+    shutil.copytree(built / "x", runs / "x")
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert edit.main([*at(runs), *EDITS]) == 0
+    assert report.main(at(runs)) == 0
+    return runs
+
+
+def copied(runs, tmp_path):
+    shutil.copytree(runs / "x", tmp_path / "x")
+    return tmp_path
+
+
+def edits_of(runs):
+    (folder,) = (runs / "x" / "edits").iterdir()
+    return folder
+
+
+def python(*args, **options):
+    command = [sys.executable, "-m", *args]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def complaint(capsys):
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert "Traceback" not in error
+    return error
+
+
+def test_a_run_holds_everything(finished):
+    run = finished / "x"
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    assert config["corpus"]["settings"]["world"]["subjects"] == 30
+    assert config["train"]["settings"]["train"]["steps"] == 30
+    assert config["train"]["made_with"]["jax"] == jax.__version__
+    lines = (run / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
+    summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
+    assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
+    assert {"world", "corpus", "checkpoint", "settings"} == set(summary["traced"])
+    assert not list(run.rglob("*.partial"))
+    names = {p.name for p in (run / "report").iterdir()}
+    assert names == {
+        "index.html", "summary.csv", "summary.md", "training.png", "edit-lora-down.png", "support-lora-down.png",
+    }  # fmt: skip
+    page = (run / "report" / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 3
+    assert 'src="http' not in page
+
+
+def test_the_model_learned_and_the_edits_were_scored(finished):
+    run = Run(finished, "x")
+    world = load_world(run)
+    model = load_model(run, world)
+    assert model.config.hidden == 32
+    outcomes = read_outcomes(edits_of(finished) / "cases.parquet")
+    assert len(outcomes.objects) == 11
+    asked = outcomes.scalars
+    at_request = outcomes.objects[:, 0] == asked["object"][:, None]
+    before, after = ((outcomes.lm[:, 0, t] * at_request).sum(-1) for t in (0, 1))
+    assert (after > before).mean() > 0.8
+    assert (outcomes.lm.sum(-1) <= 1 + 1e-4).all()
+    assert (outcomes.lm_answer[:, 0, 1] == asked["object"]).mean() > 0.5
+
+
+def test_commands_that_are_done_do_nothing(finished, capsys):
+    files = {p: p.stat().st_mtime_ns for p in (finished / "x").rglob("*") if p.suffix in (".bin", ".parquet")}
+    assert corpus.main([*at(finished), *WORLD]) == 0
+    assert train.main([*at(finished), *RECIPE]) == 0
+    assert edit.main([*at(finished), *EDITS]) == 0
+    assert "already" in capsys.readouterr().out
+    assert files == {p: p.stat().st_mtime_ns for p in files}
+
+
+def test_ask(finished, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    question = ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Quintal College"]
+    assert ask.main([*question, *at(finished)]) == 0
+    out = capsys.readouterr().out
+    assert "edited agent" in out
+    assert "Ada Marlow occupation" in out
+    assert "Quintal College 0.95" in out
+
+
+def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
+    seen = []
+    for name in ("build_corpus", "train", "edit", "ask", "report"):
+        monkeypatch.setattr(demo, name, lambda settings, name=name: seen.append((name, settings)))
+    assert demo.main(["tiny", *at(tmp_path), "--seed", "3"]) == 0
+    assert [name for name, _ in seen] == ["build_corpus", "train", "edit", "ask", "report"]
+    assert all(settings.run == "x" and settings.runs == tmp_path for _, settings in seen)
+    assert all(settings.seed == 3 for _, settings in seen[:4])
+
+
+def killed_after(process, sign, limit=120):
+    """Kill -9 a process as soon as `sign()` is true."""
+    end = time.monotonic() + limit
+    while not sign():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_training_killed_and_resumed_is_bit_identical(built, finished, tmp_path):
+    runs = copied(built, tmp_path)
+    checkpoints = runs / "x" / "lm" / "checkpoints"
+    for step in (10, 20):
+        process = python("testbed.train", *at(runs), *RECIPE)
+        killed_after(process, lambda s=step: (checkpoints / f"{s:08d}").exists())
+    assert not (checkpoints / "00000030").exists(), "the run ended before it could be killed"
+    assert train.main([*at(runs), *RECIPE]) == 0
+    params = [load_model(Run(r, "x"), load_world(Run(r, "x"))).params for r in (runs, finished)]
+    jax.tree.map(np.testing.assert_array_equal, *params)
+    metrics = [
+        (r / "x" / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines() for r in (runs, finished)
+    ]
+    kept = ("step", "loss", "accuracy")
+    assert [[json.loads(line)[k] for k in kept] for line in metrics[0]] == [
+        [json.loads(line)[k] for k in kept] for line in metrics[1]
+    ]
+
+
+def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
+    runs = copied(finished, tmp_path)
+    shutil.rmtree(runs / "x" / "edits")
+    edits = runs / "x" / "edits"
+    process = python("testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
+    killed_after(process, lambda: list(edits.glob("*/parts/000002.parquet")))
+    assert not list(edits.glob("*/cases.parquet")), "the sweep ended before it could be killed"
+    assert edit.main([*at(runs), *EDITS, "--batch-edits", "1"]) == 0
+    other = copied(finished, tmp_path / "whole")
+    shutil.rmtree(other / "x" / "edits")
+    assert edit.main([*at(other), *EDITS, "--batch-edits", "1"]) == 0
+    tables = [pq.read_table(edits_of(r) / "cases.parquet") for r in (runs, other)]
+    assert tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "message"),
+    [
+        (
+            corpus,
+            ["--world.source", "tsv", "--world.path", "/no/such.tsv"],
+            "No such file or directory (/no/such.tsv)",
+        ),
+        (corpus, ["--world.source", "wikidata", "--world.path", "/no/such"], "no such folder"),
+        (train, [], "has no corpus stage yet; run python -m testbed.corpus --run x first"),
+        (edit, [], "has no corpus stage yet"),
+        (report, [], "has no corpus stage yet"),
+        (ask, ["Ada Marlow educated at"], "has no corpus stage yet"),
+    ],
+)
+def test_things_that_are_missing(command, args, message, tmp_path, capsys):
+    assert command.main([*args, *at(tmp_path)]) == 2
+    assert message in complaint(capsys)
+    assert not (tmp_path / "x").exists()
+
+
+def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
+    path = tmp_path / "w.tsv"
+    path.write_text("Ann\tborn in\tRome\nAnn born in\n", encoding="utf-8")
+    assert corpus.main([*at(tmp_path), "--world.source", "tsv", "--world.path", str(path)]) == 2
+    assert f"{path}, line 2: expected subject<tab>relation<tab>object, got 'Ann born in'" in complaint(capsys)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--world.subjects", "1"], ["--tokenizer.vocabulary", "3"], ["--nonsense"]]
+)
+def test_impossible_options(wrong, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        corpus.main([*at(tmp_path), *wrong])
+    assert stop.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_run_is_not_overwritten_by_other_settings(finished, capsys):
+    before = (finished / "x" / "config.json").read_bytes()
+    assert corpus.main([*at(finished), *WORLD, "--seed", "5"]) == 2
+    assert "seed is 0 there and 5 here" in complaint(capsys)
+    assert train.main([*at(finished), *RECIPE, "--train.learning-rate", "0.5"]) == 2
+    assert "train.learning_rate is 0.02 there and 0.5 here" in complaint(capsys)
+    assert (finished / "x" / "config.json").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    path = runs / "x" / "config.json"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"hidden": 32', '"hidden": 64'), encoding="utf-8"
+    )
+    assert edit.main([*at(runs), *EDITS]) == 2
+    assert "is a checkpoint of another configuration" in complaint(capsys)
+
+
+def test_damaged_files_are_noticed(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    tokens = runs / "x" / "corpus" / "tokens.bin"
+    whole = tokens.read_bytes()
+    tokens.write_bytes(whole[:-2])
+    assert train.main([*at(runs), *RECIPE]) == 2
+    assert "tokens.bin is missing or differs from its checksum" in complaint(capsys)
+    tokens.write_bytes(whole)
+    (runs / "x" / "config.json").write_text("{", encoding="utf-8")
+    assert train.main([*at(runs), *RECIPE]) == 2
+    assert "not readable as JSON" in complaint(capsys)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["Ada Marlo educated at"], "did you mean 'Ada Marlow'"),
+        (["Ada Marlow likes"], "no relation of this world ends"),
+        (["Ada Marlow educated at", "--edit", "Ada Marlow educated at"], "'subject relation = object'"),
+        (["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Ada Marlow"], "object of no fact"),
+        (
+            ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Nowhere"],
+            "unknown entity 'Nowhere'",
+        ),
+    ],
+)
+def test_questions_that_make_no_sense(args, message, finished, capsys):
+    assert ask.main([*args, *at(finished)]) == 2
+    assert message in complaint(capsys)
+
+
+@pytest.mark.parametrize("name", ["rome", "no_such_module:Thing", "json:Thing"])
+def test_editors_that_are_not_there(name, finished, capsys):
+    assert edit.main([*at(finished), "--editor", name]) == 2
+    assert name.split(":", maxsplit=1)[0] in complaint(capsys)
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a/b"])
+def test_run_names_stay_inside_their_folder(name, tmp_path, capsys):
+    assert corpus.main(["--runs", str(tmp_path), "--run", name]) == 2
+    assert "plain name" in complaint(capsys)
+
+
+def test_places_that_cannot_be_written(capsys):
+    assert corpus.main([*at("/proc/nowhere"), *WORLD]) == 2
+    assert "/proc/nowhere" in complaint(capsys)
+
+
+@pytest.mark.parametrize("stage", ["corpus", "train", "edit"])
+def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, built, finished, tmp_path):
+    runs = tmp_path / "runs"
+    kept: dict[Path, bytes] = {}
+    if stage != "corpus":
+        shutil.copytree((built if stage == "train" else finished) / "x", runs / "x")
+        shutil.rmtree(runs / "x" / "edits", ignore_errors=True)
+        kept = {p: p.read_bytes() for p in runs.rglob("*") if p.is_file()}
+    options = {"corpus": WORLD, "train": RECIPE, "edit": EDITS}[stage]
+    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    # As on a full disk: no file may grow beyond eight kilobytes.
+    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", f"testbed.{stage}"]
+    done = subprocess.run(
+        [*limited, *at(runs), *options], cwd=ROOT, capture_output=True, text=True, env=cache, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "error: " in done.stderr
+    assert "Traceback" not in done.stderr
+    changing = {"config.json", "metrics.jsonl"}
+    assert all(p.read_bytes() == content for p, content in kept.items() if p.name not in changing)
+    assert {"corpus": corpus, "train": train, "edit": edit}[stage].main([*at(runs), *options]) == 0
+
+
+@pytest.mark.parametrize("name", ["corpus", "train", "edit", "report", "ask", "demo"])
+def test_help_is_quick(name):
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", f"testbed.{name}", "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        took.append(time.perf_counter() - began)
+        assert "usage: python -m testbed." in done.stdout
+    assert min(took) < 0.5

@@ -1,0 +1,91 @@
+"""KnowledgeGraph: order, look-up, names, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.errors import InputError
+from corpus.graph import build_graph, load_graph, save_graph, unique_names
+
+triples = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(5, 9)), min_size=1, max_size=20
+)
+NAMES = [f"e{i}" for i in range(10)]
+
+
+@given(triples)
+def test_facts_are_sorted_one_to_one_and_found(facts):
+    if len({o for _, _, o in facts}) < 3:
+        facts = [*facts, (4, 0, 5), (4, 1, 6), (4, 2, 7), (3, 0, 6), (2, 0, 7), (1, 1, 5)]
+    first = {}
+    for s, r, o in facts:
+        first.setdefault((s, r), o)
+    if len(set(first.values())) < 3:
+        return
+    graph = build_graph(np.array(facts), NAMES, ["r0", "r1", "r2"], np.array([-1, 0, -1]))
+    got = [
+        (graph.entities[s], int(r), graph.entities[o])
+        for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True)
+    ]
+    assert got == [(f"e{s}", r, f"e{o}") for (s, r), o in sorted(first.items())]
+    for i in range(len(graph)):
+        assert graph.find(graph.subject[i], graph.relation[i]) == i
+    for s in graph.subjects:
+        for r in range(3):
+            there = any((a, b) == (s, r) for a, b in zip(graph.subject, graph.relation, strict=True))
+            assert (graph.find(s, r) >= 0) == there
+
+
+def test_upstream_fact_points_at_the_same_subject(world):
+    graph = world.graph
+    for i, up in enumerate(graph.upstream_fact):
+        if up >= 0:
+            assert graph.subject[up] == graph.subject[i]
+            assert graph.relation[up] == graph.upstream[graph.relation[i]]
+
+
+def test_saved_and_loaded(world, tmp_path):
+    save_graph(world.graph, tmp_path)
+    again = load_graph(tmp_path)
+    assert (again.entities, again.relations) == (world.graph.entities, world.graph.relations)
+    for name in ("subject", "relation", "object", "upstream", "group"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(world.graph, name))
+
+
+def test_repeated_labels_get_their_id():
+    assert unique_names(["Springfield", "Rome", "Springfield"], ["Q1", "Q2", "Q3"]) == [
+        "Springfield (Q1)",
+        "Rome",
+        "Springfield (Q3)",
+    ]
+
+
+def test_quotes_and_spaces_are_tamed():
+    assert unique_names(['"Weird  Al"\tX'], ["Q1"]) == ["'Weird Al' X"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "ids", "message"),
+    [
+        (["A (Q2)", "A", "A"], ["Q1", "Q2", "Q3"], "name clash: Q1 and Q2"),
+        (["  "], ["Q7"], "Q7 has an empty name"),
+    ],
+)
+def test_names_that_cannot_be_told_apart(labels, ids, message):
+    with pytest.raises(InputError, match=message):
+        unique_names(labels, ids)
+
+
+@pytest.mark.parametrize(
+    ("facts", "relations", "upstream", "message"),
+    [
+        (np.empty((0, 3), int), ["r"], [-1], "graph is empty"),
+        (np.array([[0, 0, 5], [1, 0, 6]]), ["r"], [-1], "2 distinct objects"),
+        (np.array([[0, 0, 5], [1, 0, 6], [2, 1, 7]]), ["r", "r"], [-1, -1], "more than one relation"),
+        (np.array([[0, 0, 5], [1, 0, 6], [2, 1, 7]]), ["r", "q"], [1, 0], "depends on itself"),
+    ],
+)
+def test_refused_graphs(facts, relations, upstream, message):
+    with pytest.raises(InputError, match=message):
+        build_graph(facts, NAMES, relations, np.array(upstream))

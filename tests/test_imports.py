@@ -1,0 +1,54 @@
+"""The house rules of DESIGN 1, read from the source."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ALLOWED = {
+    "corpus": {"corpus"},
+    "bayes": {"bayes", "corpus"},
+    "lm": {"lm", "corpus"},
+    "testbed": {"testbed", "bayes", "lm", "corpus"},
+    "experiments": {"experiments", "testbed", "bayes", "lm", "corpus"},
+}
+WITHOUT_JAX = {"corpus", "bayes"}
+JAX = {"jax", "flax", "optax", "orbax"}
+UNSAFE_CALLS = {"eval", "exec"}
+FILES = [p for package in ALLOWED for p in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path):
+    package = path.relative_to(ROOT).parts[0]
+    found = set(imported(ast.parse(path.read_text(encoding="utf-8"))))
+    assert found & ALLOWED.keys() <= ALLOWED[package]
+    if package in WITHOUT_JAX:
+        assert not found & JAX
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_from_data_can_run(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not {"pickle", "dill", "marshal", "shelve"} & set(imported(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            assert not (isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS)
+            for keyword in node.keywords:
+                if keyword.arg == "allow_pickle":
+                    assert isinstance(keyword.value, ast.Constant)
+                    assert keyword.value.value is False
+
+
+def test_the_rule_can_fail():
+    assert set(imported(ast.parse("import lm.model\nfrom jax import numpy"))) == {"lm", "jax"}

@@ -1,0 +1,172 @@
+"""Metrics: the agent is perfect, no edit moves nothing, and every number can be computed by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from testbed.cases import CELLS, REQUEST
+from testbed.metrics import (
+    Metric,
+    jensen_shannon,
+    kullback_leibler,
+    measure,
+    readers,
+    subsets,
+    total_variation,
+)
+from testbed.probes import LOGIC
+from testbed.records import ABSENT, Outcomes
+from testbed.statistics import estimate
+
+CASES, CELL_COUNT, CANDIDATES = 11, len(CELLS), 4
+
+
+def distributions(rng, *shape):
+    p = rng.dirichlet(np.full(CANDIDATES + 1, 0.4), shape)
+    return p[..., :-1]
+
+
+def outcomes_of(seed):
+    rng = np.random.default_rng(seed)
+    shape = (CASES, CELL_COUNT, 2)
+    agent, lm, frequency = (distributions(rng, *shape) for _ in range(3))
+    objects = np.broadcast_to(np.arange(10, 10 + CANDIDATES), (CASES, CELL_COUNT, CANDIDATES)).copy()
+    agent_answer, lm_answer = (10 + p.argmax(-1) for p in (agent, lm))
+    absent = rng.random((CASES, CELL_COUNT)) < 0.2
+    absent[:, REQUEST] = False
+    agent_answer[absent] = lm_answer[absent] = ABSENT
+    scalars = {
+        "object": rng.integers(10, 10 + CANDIDATES, CASES),
+        "truth": rng.integers(10, 10 + CANDIDATES, CASES),
+        "reinforces": rng.random(CASES) < 0.5,
+        "child": rng.random(CASES) < 0.7,
+        "changes": rng.random(CASES) < 0.5,
+        "subject": rng.integers(0, 6, CASES),
+        "support_new": rng.integers(0, 25, CASES),
+    }
+    logic = rng.random((CASES, len(LOGIC), 2, 2)) / 2
+    return Outcomes(scalars, objects, agent, frequency, lm, agent_answer, lm_answer, logic)
+
+
+seeds = st.integers(0, 500)
+
+
+@given(seeds)
+def test_the_agent_itself_is_perfect(seed):
+    outcomes = outcomes_of(seed)
+    # After an edit a rational agent's most probable answer is the request.
+    outcomes.agent_answer[:, REQUEST, 1] = outcomes.scalars["object"]
+    for name, metric in measure(outcomes, readers(outcomes, "x")["Bayesian reader"]).items():
+        ideal = 1.0 if name.startswith(("answer", "edit", "propagation", "coherence")) else 0.0
+        if metric.denominator.sum() > 0:
+            assert metric.value() == pytest.approx(ideal, abs=1e-9), name
+
+
+@given(seeds)
+def test_no_edit_moves_nothing(seed):
+    outcomes = outcomes_of(seed)
+    found = measure(outcomes, readers(outcomes, "x")["no edit"])
+    for name in ("propagation ratio", "coherence skill"):
+        if found[name].denominator.sum() > 0:
+            assert found[name].value() == pytest.approx(0, abs=1e-12)
+
+
+@given(seeds)
+def test_against_loops_over_cases(seed):
+    o = outcomes_of(seed)
+    found = measure(o, readers(o, "x")["x"])
+    success, follow, error, tf, commute = [], [], [], [], []
+    top, bottom = 0.0, 0.0
+    for e in range(CASES):
+        success.append(o.lm_answer[e, 0, 1] == o.scalars["object"][e])
+        if o.scalars["child"][e] and o.scalars["changes"][e] and o.agent_answer[e, 1, 0] != ABSENT:
+            follow.append(o.lm_answer[e, 1, 1] == o.agent_answer[e, 1, 1])
+        at = o.scalars["object"][e] - 10
+        error.append(abs(o.lm[e, 0, 1, at] - o.agent[e, 0, 1, at]))
+        tf.append(abs(o.logic[e, 0, 1, 0] - o.lm[e, 0, 1, at]))
+        commute.append(abs(o.logic[e, 2, 1, 0] - o.logic[e, 3, 1, 0]))
+        for q in range(1, CELL_COUNT):
+            if o.agent_answer[e, q, 0] == ABSENT:
+                continue
+            full = [np.append(v, 1 - v.sum()) for v in (*o.agent[e, q], *o.lm[e, q])]
+            gold, moved = full[1] - full[0], full[3] - full[2]
+            if np.abs(gold).sum() > 0.02:
+                top, bottom = top + moved @ gold, bottom + gold @ gold
+    assert found["edit success"].value() == pytest.approx(np.mean(success))
+    assert found["error of request"].value() == pytest.approx(np.mean(error))
+    assert found["logic TF"].value() == pytest.approx(np.mean(tf))
+    assert found["logic commute"].value() == pytest.approx(np.mean(commute))
+    assert found["propagation ratio"].value() == pytest.approx(top / bottom)
+    if follow:
+        assert found["answer s1r2, must change"].value() == pytest.approx(np.mean(follow))
+    else:
+        assert np.isnan(found["answer s1r2, must change"].value())
+
+
+pairs = st.tuples(*[arrays.arrays(float, CANDIDATES + 1, elements=st.floats(0.001, 1))] * 2)
+
+
+@given(pairs)
+def test_divergences(pair):
+    p, q = (x / x.sum() for x in pair)
+    tv, js, kl = (f(p[:-1], q[:-1]) for f in (total_variation, jensen_shannon, kullback_leibler))
+    assert tv == pytest.approx(np.abs(p - q).sum() / 2)
+    assert kl == pytest.approx((p * np.log(p / q)).sum())
+    assert -1e-12 <= js <= np.log(2) + 1e-12
+    assert kl >= -1e-12
+    assert total_variation(p[:-1], p[:-1]) == 0
+    assert jensen_shannon(p[:-1], p[:-1]) == pytest.approx(0, abs=1e-12)
+    assert 2 * tv**2 <= kl + 1e-12
+    assert js == pytest.approx(jensen_shannon(q[:-1], p[:-1]))
+
+
+def test_subsets_are_what_they_say():
+    o = outcomes_of(3)
+    masks = subsets(o)
+    for e in range(CASES):
+        right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
+        assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
+        assert not masks["initially coherent"][e] or right
+        assert masks["answer changes"][e] == o.scalars["changes"][e]
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    """95% intervals of a mean over clustered cases, 300 times; false-alarm rate below 1e-6."""
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(40), 3)
+    covered = 0
+    for _ in range(300):
+        values = (rng.normal(size=40)[:, None] + 0.3 * rng.normal(size=(40, 3))).ravel() + 1.0
+        found = estimate(Metric(values, np.ones(120)), cluster, np.ones(120, bool), rng)
+        assert found.value == pytest.approx(values.mean())
+        covered += found.low <= 1.0 <= found.high
+    # Percentile intervals of 40 clusters cover a little less than 95%.
+    assert 0.95 * 300 - 5 * np.sqrt(300 * 0.95 * 0.05) - 6 < covered
+
+
+def test_ignoring_clusters_would_be_too_sure():
+    rng = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(30), 10)
+    values = np.repeat(rng.normal(size=30), 10)
+    every = np.ones(300, bool)
+    clustered = estimate(Metric(values, np.ones(300)), cluster, every, rng)
+    alone = estimate(Metric(values, np.ones(300)), np.arange(300), every, rng)
+    assert clustered.high - clustered.low > 2 * (alone.high - alone.low)
+
+
+def test_a_metric_that_no_case_has():
+    nothing = estimate(
+        Metric(np.zeros(3), np.zeros(3)), np.arange(3), np.ones(3, bool), np.random.default_rng(0)
+    )
+    assert nothing.cases == 0
+    assert np.isnan(nothing.value)
+
+
+def test_readers_compare_with_the_right_agent():
+    found = readers(outcomes_of(0), "x")
+    assert {name: r.when for name, r in found.items()} == {
+        "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
+    }  # fmt: skip
+    assert found["frequency reader"].logic is None

@@ -1,0 +1,166 @@
+"""The decoder against its naive twin, and what packing and deltas may and may not do."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.tokenizer import BOS, EOS, PAD, SEP
+from lm.config import ModelConfig
+from lm.decoding import greedy
+from lm.model import LowRank, causal, forward, init
+from lm.prompts import layout, left_pad
+from lm.scoring import ENDINGS, candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from tests import naive
+
+# Prime sizes, so that a wrong axis cannot hide.
+TINY = ModelConfig(hidden=14, mlp=11, layers=3, heads=7)
+VOCABULARY = 19
+
+
+@pytest.fixture(scope="module")
+def params():
+    fresh = init(TINY, VOCABULARY, 0)
+    # Larger weights than at the start of training, so that attention is far from uniform.
+    return jax.tree.map(
+        lambda x: x * 12 if (x.ndim > 1 and x.shape[-1] != TINY.hidden) or x.ndim > 2 else x, fresh
+    )
+
+
+def documents(rng, count):
+    return [np.array([BOS, *rng.integers(5, VOCABULARY, rng.integers(1, 9)), EOS]) for _ in range(count)]
+
+
+def logits_of(params, tokens, delta=None):
+    return np.asarray(forward(TINY, params, tokens, *causal(tokens, BOS), delta))
+
+
+def test_equals_the_naive_twin(params):
+    for document in documents(np.random.default_rng(0), 3):
+        got = logits_of(params, document[None])[0]
+        np.testing.assert_allclose(got, naive.forward(TINY, params, document), rtol=2e-4, atol=2e-5)
+
+
+def test_packing_changes_nothing(params):
+    some = documents(np.random.default_rng(1), 4)
+    row = np.concatenate([*some, [PAD] * 3])[None]
+    packed, at = logits_of(params, row)[0], 0
+    for document in some:
+        alone = logits_of(params, document[None])[0]
+        np.testing.assert_allclose(packed[at : at + len(document)], alone, rtol=1e-4, atol=1e-5)
+        at += len(document)
+
+
+def test_left_padding_changes_nothing(params):
+    rows = [d[:-1] for d in documents(np.random.default_rng(2), 5)]
+    padded = left_pad([*rows, np.empty(0, int)], 11)
+    got = np.asarray(forward(TINY, params, padded, *layout(padded)))[:, -1]
+    assert np.isfinite(got).all()
+    for i, row in enumerate(rows):
+        np.testing.assert_allclose(got[i], logits_of(params, row[None])[0, -1], rtol=1e-4, atol=1e-5)
+
+
+def test_the_future_is_not_seen(params):
+    document = documents(np.random.default_rng(3), 1)[0]
+    changed = document.copy()
+    changed[-1] = 7
+    np.testing.assert_array_equal(
+        logits_of(params, document[None])[0, :-1], logits_of(params, changed[None])[0, :-1]
+    )
+
+
+def test_the_papers_size():
+    assert ModelConfig().parameters(32_000) == 83_112_448
+    shapes = jax.eval_shape(lambda: init(ModelConfig(), 32_000, 0))
+    assert sum(x.size for x in jax.tree.leaves(shapes)) == 83_112_448
+
+
+def test_unrolling_changes_nothing(params):
+    document = documents(np.random.default_rng(4), 1)[0][None]
+    unrolled = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, unroll=3)
+    other = forward(unrolled, params, document, *causal(document, BOS))
+    np.testing.assert_allclose(logits_of(params, document), other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_delta_of_zero_is_bit_identical(params):
+    document = documents(np.random.default_rng(5), 1)[0][None]
+    a = jax.random.normal(jax.random.key(0), (3, 11, 2))
+    nothing = {"down": LowRank(a, jnp.zeros((3, 2, 14)))}
+    np.testing.assert_array_equal(logits_of(params, document), logits_of(params, document, nothing))
+
+
+def test_a_delta_is_the_merged_weight(params):
+    document = documents(np.random.default_rng(6), 1)[0][None]
+    a, b = (
+        0.3 * jax.random.normal(jax.random.key(i), shape) for i, shape in enumerate([(3, 11, 2), (3, 2, 14)])
+    )
+    merged = jax.tree.map(lambda x: x, params)
+    merged["layers"]["mlp"]["down"]["kernel"] = params["layers"]["mlp"]["down"]["kernel"] + a @ b
+    np.testing.assert_allclose(
+        logits_of(params, document, {"down": LowRank(a, b)}),
+        logits_of(merged, document),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+def next_token(params):
+    return lambda tokens: naive.probabilities(naive.forward(TINY, params, np.array(tokens)))[-1]
+
+
+names = st.lists(st.lists(st.integers(5, 9), min_size=1, max_size=3), min_size=1, max_size=6, unique_by=tuple)
+
+
+@hypothesis_settings(max_examples=8)
+@given(names, st.lists(st.integers(5, 9), min_size=1, max_size=4))
+def test_tree_scores_equal_one_by_one(params, rows, prompt):
+    prompt = [BOS, *prompt]
+    tree = candidate_tree(rows, 20, 7, 3)
+    batched = jax.tree.map(lambda x: x[None], tree)
+    got = np.exp(object_log_probabilities(TINY, params, None, left_pad([np.array(prompt)], 6), batched))[0]
+    assert (got[len(rows) :] == 0).all()
+    expected = [naive.object_probability(next_token(params), prompt, row, ENDINGS) for row in rows]
+    np.testing.assert_allclose(got[: len(rows)], expected, rtol=2e-3, atol=1e-9)
+    assert tree_size(rows) == len({tuple(row[:i]) for row in rows for i in range(1, len(row) + 1)})
+
+
+def test_objects_that_are_prefixes_share_no_mass(params):
+    """All strings of up to two tokens, ending included, are disjoint events."""
+    rows = [[t] for t in range(VOCABULARY)] + [[t, u] for t in range(VOCABULARY) for u in range(VOCABULARY)]
+    rows = [row for row in rows if not {SEP, EOS} & set(row)]
+    tree = candidate_tree(rows, tree_size(rows), len(rows), 2)
+    prompt = np.array([[BOS, 5, 6]])
+    logs = object_log_probabilities(TINY, params, None, prompt, jax.tree.map(lambda x: x[None], tree))
+    assert 0 < np.exp(logs).sum() <= 1 + 1e-5
+
+
+def test_greedy_takes_the_most_probable_token(params):
+    prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
+    tokens = np.asarray(greedy(TINY, params, None, left_pad(prompts, 5), 4))
+    for row, prompt in zip(tokens, prompts, strict=True):
+        said = list(prompt)
+        for token in row:
+            best = int(np.argmax(next_token(params)(said)))
+            if best in ENDINGS:
+                assert token == PAD
+                break
+            assert token == best
+            said.append(best)
+
+
+def test_next_token_probabilities(params):
+    prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7])]
+    got = next_token_probabilities(TINY, params, None, left_pad(prompts, 4), (5, 8))
+    expected = [next_token(params)(p)[[5, 8]] for p in prompts]
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hidden": 10, "heads": 3}, {"hidden": 9, "heads": 3}, {"layers": 0}, {"mlp": -1}]
+)
+def test_impossible_shapes_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        ModelConfig(**wrong)

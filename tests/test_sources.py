@@ -1,0 +1,225 @@
+"""Where worlds come from: the built-in one, Wikidata5m's layout, TSV; and what each refuses."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.config import BuiltinWorld, WorldConfig
+from corpus.errors import InputError
+from corpus.pairing import choose_relations, cooccurrence, direct, match_relations
+from corpus.world import build_world
+
+SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
+RECOMMENDED = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
+
+
+def facts_of(graph):
+    return [
+        (graph.entities[s], graph.relations[r], graph.entities[o])
+        for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True)
+    ]
+
+
+def test_the_builtin_world_is_what_the_readme_says():
+    graph = build_world(WorldConfig(), seed=0)
+    assert len(graph.subjects) == 240
+    assert len(graph) >= 800
+    facts = facts_of(graph)
+    ada = {r: o for s, r, o in facts if s == "Ada Marlow"}
+    assert ada["educated at"] != "Quintal College"
+    assert "occupation" in ada
+    assert "Quintal College" in [graph.entities[o] for o in graph.objects]
+
+
+@given(st.integers(0, 500))
+@hypothesis_settings(max_examples=20)
+def test_builtin_worlds_of_any_seed(seed):
+    graph = build_world(WorldConfig(subjects=30), seed)
+    assert facts_of(graph) == facts_of(build_world(WorldConfig(subjects=30), seed))
+    per_subject = np.bincount(graph.subject)[graph.subjects]
+    assert per_subject.min() >= 2
+    assert per_subject.max() <= 4
+    for i, up in enumerate(graph.upstream_fact):
+        assert up < 0 or graph.relation[up] == graph.relation[i] - 1
+
+
+def test_dials_do_what_they_say():
+    def dependence(strength):
+        dials = BuiltinWorld(dependence=strength, both=1.0)
+        graph = build_world(WorldConfig(subjects=400, builtin=dials), 0)
+        down = np.flatnonzero(graph.upstream_fact >= 0)
+        up = graph.object[graph.upstream_fact[down]]
+        below = [graph.object[down[up == a]] for a in set(up)]
+        return np.mean([(objects == np.bincount(objects).argmax()).mean() for objects in below])
+
+    assert dependence(1.0) == 1.0
+    assert dependence(0.2) < 0.8
+    few = build_world(WorldConfig(subjects=100, builtin=BuiltinWorld(upstream_objects=3)), 0)
+    many = build_world(WorldConfig(subjects=100, builtin=BuiltinWorld(upstream_objects=40)), 0)
+    assert len(few.objects) < len(many.objects)
+
+
+def write_wikidata(folder, triples, entities, relations):
+    for name, lines in (("all_triplet", triples), ("entity", entities), ("relation", relations)):
+        (folder / f"x_{name}.txt").write_text("".join(lines), encoding="utf-8", newline="")
+    return WorldConfig(source="wikidata", path=str(folder), pairs=("P1:P2",))
+
+
+TRIPLES = [
+    "Q1\tP1\tQ10\n",
+    "Q1\tP2\tQ11\r\n",
+    "Q2\tP1\tQ10\n",
+    "Q2\tP2\tQ12\n",
+    "Q2\tP2\tQ11\n",
+    "Q3\tP1\tQ10",
+]
+ENTITIES = [
+    "Q1\tAnn\tAnnie\n",
+    "Q2\tBob\n",
+    "Q3\tCy\n",
+    "Q10\tRome\n",
+    "Q11\tItaly\n",
+    "Q12\tRome\n",
+    "Q13\n",
+]
+RELATIONS = ["P1\tborn in\n", "P2\tcitizen of\n", "P131\tin\n"]
+
+
+def test_wikidata_layout(tmp_path):
+    graph = build_world(write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS), 0)
+    assert facts_of(graph) == [
+        ("Ann", "born in", "Rome (Q10)"),
+        ("Ann", "citizen of", "Italy"),
+        ("Bob", "born in", "Rome (Q10)"),
+        ("Bob", "citizen of", "Rome (Q12)"),
+    ]
+    assert graph.upstream.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"triples": [*TRIPLES[:2], "Q1 P1 Q2\n"]}, r"x_all_triplet\.txt, line 3: .*'Q1 P1 Q2'"),
+        ({"triples": [*TRIPLES[:1], "Q1\tP2\n"]}, r"x_all_triplet\.txt, line 2"),
+        ({"triples": []}, "no triple has names"),
+        ({"entities": ["Ann\n"]}, r"x_entity\.txt, line 1: expected an entity id"),
+        ({"relations": ["P1\tborn in\n"]}, "unknown relation 'P2'"),
+        ({"triples": [TRIPLES[0], TRIPLES[5]]}, "no subject has two"),
+    ],
+)
+def test_wikidata_refusals(tmp_path, change, message):
+    files = {"triples": TRIPLES, "entities": ENTITIES, "relations": RELATIONS} | change
+    with pytest.raises(InputError, match=message):
+        build_world(write_wikidata(tmp_path, **files), 0)
+
+
+def test_wikidata_files_that_are_not_there(tmp_path):
+    config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
+    with pytest.raises(InputError, match="no such folder"):
+        build_world(replace(config, path=str(tmp_path / "nowhere")), 0)
+    (tmp_path / "x_entity.txt").unlink()
+    with pytest.raises(InputError, match=r"expected one file \*_entity.txt"):
+        build_world(config, 0)
+
+
+def test_wikidata_bytes_that_are_not_utf8(tmp_path):
+    config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
+    (tmp_path / "x_entity.txt").write_bytes(b"Q1\tAnn\nQ2\t\xff\n")
+    with pytest.raises(InputError, match="line 2: not UTF-8"):
+        build_world(config, 0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (("P1",), "upstream:downstream"),
+        (("P1:P9",), "unknown relation 'P9'"),
+        (("P1:P2", "P1:P2"), "second upstream"),
+    ],
+)
+def test_wikidata_pairs_that_make_no_sense(tmp_path, pairs, message):
+    config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
+    with pytest.raises(InputError, match=message):
+        build_world(replace(config, pairs=pairs), 0)
+
+
+@given(
+    st.lists(st.sampled_from([*"Q1P2\t\n\r x", "Q1\tP1\tQ10\n", "\ud7ff", "\x00"]), max_size=30).map("".join)
+)
+@hypothesis_settings(max_examples=200)
+def test_any_text_is_a_graph_or_a_message(tmp_path_factory, text):
+    folder = tmp_path_factory.mktemp("fuzz")
+    config = write_wikidata(folder, [*TRIPLES[:4], text], ENTITIES, RELATIONS)
+    try:
+        assert len(build_world(config, 0)) >= 4
+    except InputError as error:
+        assert "x_all_triplet.txt, line" in str(error)
+
+
+@pytest.mark.skipif(not SLICE.exists(), reason="the Wikidata slice is not here")
+def test_the_real_slice():
+    config = WorldConfig(source="wikidata", path=str(SLICE), subjects=500, pairs=RECOMMENDED)
+    graph = build_world(config, 0)
+    assert len(graph.subjects) == 500
+    assert set(graph.relations) >= {"educated at", "occupation", "place of birth", "country of citizenship"}
+    assert (np.bincount(graph.subject)[graph.subjects] >= 2).all()
+    chosen = build_world(replace(config, pairs=()), 0)
+    assert 2 <= len(chosen.relations) <= 10
+    assert (chosen.upstream >= 0).sum() == len(chosen.relations) // 2
+
+
+def test_pairing_by_hand():
+    # Relations 0 and 1 always occur together, 2 and 3 mostly; 1 and 2 once.
+    triples = [(s, r, 100 + s) for s in range(6) for r in (0, 1)]
+    triples += [(s, r, 200) for s in range(10, 15) for r in (2, 3)] + [(0, 2, 200)]
+    triples = np.array(triples)
+    together = cooccurrence(triples, 4)
+    assert together[0, 1] == 6
+    assert together[1, 2] == 1
+    assert match_relations(together) == [(0, 1), (2, 3)]
+    assert choose_relations(together, 2, 5).tolist() == [0, 1]
+    assert choose_relations(together, 4, 5).tolist() == [0, 1, 2, 3]
+    with pytest.raises(InputError, match="share 7 subjects"):
+        choose_relations(together, 4, 7)
+    # Relation 0 has six objects and relation 2 one: 0 tells more about 2 than the reverse.
+    assert direct((2, 0), triples) == (0, 2)
+
+
+def tsv(tmp_path, text, **settings):
+    path = tmp_path / "w.tsv"
+    path.write_text(text, encoding="utf-8")
+    return WorldConfig(source="tsv", path=str(path), **settings)
+
+
+GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
+
+
+def test_tsv(tmp_path):
+    graph = build_world(tsv(tmp_path, GOOD, pairs=("born in:citizen of",)), 0)
+    assert facts_of(graph)[0] == ("Ann", "born in", "Rome")
+    assert graph.upstream.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "graph is empty"),
+        (GOOD + "Cy\tborn in\n", r"w\.tsv, line 5: expected .*'Cy\\tborn in'"),
+        (GOOD + "Cy\tborn in\tRome\n", r"w\.tsv, line 5: the subject 'Cy' has one relation only"),
+        (GOOD + "Ann\tborn in\tOslo\n", r"w\.tsv, line 5: .* already on line 1"),
+        (GOOD + "Ann born\tborn in\tRome\nAnn born\tcitizen of\tItaly\n", "name clash: 'Ann born' and 'Ann'"),
+    ],
+)
+def test_tsv_refusals(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        build_world(tsv(tmp_path, text), 0)
+
+
+def test_tsv_unknown_relation(tmp_path):
+    with pytest.raises(InputError, match="unknown relation 'lives in'"):
+        build_world(tsv(tmp_path, GOOD, pairs=("born in:lives in",)), 0)

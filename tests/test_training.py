@@ -1,0 +1,150 @@
+"""Batches are a function of (seed, step); a step traces once, learns, and survives a checkpoint."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.errors import InputError
+from corpus.store import TokenFile
+from corpus.tokenizer import BOS, EOS, PAD
+from lm.batches import PackedRows
+from lm.checkpoints import KEPT, latest_checkpoint, load_checkpoint, save_checkpoint
+from lm.config import ModelConfig, TrainConfig
+from lm.training import next_token_loss, start, train_step
+from tests import naive
+
+MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3)
+RECIPE = TrainConfig(steps=6, rows=3, row_length=17)
+VOCABULARY = 23
+
+
+def token_file(rng, documents):
+    rows = [np.array([BOS, *rng.integers(5, VOCABULARY, rng.integers(1, 12)), EOS]) for _ in range(documents)]
+    return TokenFile(np.concatenate(rows).astype(np.uint16), np.cumsum([0, *map(len, rows)])), rows
+
+
+@hypothesis_settings(max_examples=30)
+@given(st.integers(0, 999), st.integers(1, 40), st.integers(1, 5))
+def test_each_epoch_reads_every_document_once(seed, documents, rows):
+    file, expected = token_file(np.random.default_rng(seed), documents)
+    packed = PackedRows(file, 17, seed)
+    read = np.concatenate([packed.batch(step, rows) for step in range(rows * len(packed))])
+    flat = read[read != PAD].tolist()
+    starts = [i for i, t in enumerate(flat) if t == BOS]
+    got = sorted(flat[a:b] for a, b in zip(starts, [*starts[1:], len(flat)], strict=True))
+    assert got == sorted(d.tolist() for d in expected for _ in range(rows * rows))
+
+
+def test_batches_do_not_depend_on_those_before():
+    file, _ = token_file(np.random.default_rng(0), 30)
+    late = PackedRows(file, 17, 5).batch(9, 4)
+    packed = PackedRows(file, 17, 5)
+    for step in range(9):
+        packed.batch(step, 4)
+    np.testing.assert_array_equal(packed.batch(9, 4), late)
+    assert (PackedRows(file, 17, 6).batch(9, 4) != late).any()
+
+
+def test_a_document_longer_than_a_row_is_refused():
+    file, _ = token_file(np.random.default_rng(0), 30)
+    with pytest.raises(InputError, match="--train.row-length"):
+        PackedRows(file, 5, 0)
+
+
+def batch(step=0):
+    return PackedRows(token_file(np.random.default_rng(0), 30)[0], 17, 0).batch(step, RECIPE.rows)
+
+
+def test_the_loss_is_the_mean_over_what_follows_something():
+    params, tokens = start(MODEL, RECIPE, VOCABULARY, 0).params, batch()
+    losses = []
+    for row in tokens:
+        starts = np.flatnonzero(row == BOS)
+        for a, b in zip(starts, [*starts[1:], (row != PAD).sum()], strict=True):
+            document = row[a:b]
+            p = naive.probabilities(naive.forward(MODEL, params, document))
+            losses += [-np.log(p[t, document[t + 1]]) for t in range(len(document) - 1)]
+    assert next_token_loss(MODEL, params, tokens) == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+def test_a_step_traces_once_and_learns(optimizer):
+    recipe = TrainConfig(
+        steps=40, rows=3, row_length=17, optimizer=optimizer, learning_rate=0.02, warmup=3, schedule="linear"
+    )
+    state = start(MODEL, recipe, VOCABULARY, 0)
+    before = train_step._cache_size()
+    losses = []
+    for _ in range(40):
+        state, loss = train_step(MODEL, recipe, state, batch())
+        losses.append(float(loss))
+    assert train_step._cache_size() == before + 1
+    assert losses[-1] < 0.5 * losses[0]
+    assert int(state.step) == 40
+
+
+def test_every_parameter_learns():
+    state = start(MODEL, RECIPE, VOCABULARY, 0)
+    before = jax.tree.map(np.asarray, state.params)
+    after, _ = train_step(MODEL, RECIPE, state, batch())
+    for key, leaf in jax.tree_util.tree_leaves_with_path(after.params):
+        old = before
+        for part in key:
+            old = old[part.key]
+        assert (np.asarray(leaf) != old).any(), jax.tree_util.keystr(key)
+
+
+def trained(steps=2):
+    state = start(MODEL, RECIPE, VOCABULARY, 0)
+    for step in range(steps):
+        state, _ = train_step(MODEL, RECIPE, state, batch(step))
+    return state
+
+
+def test_a_checkpoint_restores_every_bit(tmp_path):
+    state = trained()
+    path = save_checkpoint(tmp_path, state)
+    again = load_checkpoint(path, start(MODEL, RECIPE, VOCABULARY, 1))
+    assert int(again.step) == 2
+    for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(a, b)
+    one, _ = train_step(MODEL, RECIPE, state, batch(2))
+    other, _ = train_step(MODEL, RECIPE, again, batch(2))
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_only_the_newest_checkpoints_are_kept(tmp_path):
+    state = trained(0)
+    for step in range(5):
+        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)))
+    assert sorted(int(p.name) for p in tmp_path.iterdir()) == list(range(5 - KEPT, 5))
+    assert latest_checkpoint(tmp_path).name == "00000004"
+    assert latest_checkpoint(tmp_path / "nowhere") is None
+
+
+def test_corrupted_checkpoints_are_refused(tmp_path):
+    path = save_checkpoint(tmp_path, trained(0))
+    sums = json.loads((path / "sha256.json").read_text(encoding="utf-8"))
+    victim = max((path / name for name in sums), key=lambda p: p.stat().st_size)
+    whole = victim.read_bytes()
+    for damaged in (whole[:-1], whole[:20] + bytes([whole[20] ^ 1]) + whole[21:]):
+        victim.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"differs from its checksum"):
+            load_checkpoint(path, trained(0))
+    victim.unlink()
+    with pytest.raises(InputError, match="missing"):
+        load_checkpoint(path, trained(0))
+
+
+def test_checkpoints_of_another_configuration_are_refused(tmp_path):
+    path = save_checkpoint(tmp_path, trained(0))
+    wider = ModelConfig(hidden=18, mlp=10, layers=2, heads=3)
+    with pytest.raises(InputError, match="another configuration: parameter .* has shape"):
+        load_checkpoint(path, start(wider, RECIPE, VOCABULARY, 0))

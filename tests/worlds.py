@@ -1,0 +1,35 @@
+"""Worlds and models small enough to build for every test run."""
+
+import numpy as np
+
+from corpus.builtin import build
+from corpus.config import BuiltinWorld
+from corpus.generative import generative_model
+from corpus.graph import build_graph
+from corpus.seeds import generator
+from corpus.sentences import sample_sentences
+from corpus.tokenizer import entity_tokenizer
+from testbed.world import World
+
+
+def make_world(subjects=23, seed=0, tokenizer=entity_tokenizer, **dials):
+    """A small built-in world with its sentences."""
+    dials = {"upstream_objects": 5, "downstream_objects": 4} | dials
+    graph = build(subjects, BuiltinWorld(**dials), generator(seed, "world"))
+    model = generative_model(graph, generator(seed, "generative"))
+    sentences = sample_sentences(graph, model, generator(seed, "sentences"))
+    return World(graph, model, sentences, tokenizer(graph))
+
+
+def random_graph(rng, subjects=7, objects=6, relations=4):
+    """A graph with arbitrary facts in which odd relations depend on even ones."""
+    triples = [
+        (s, r, subjects + int(rng.integers(objects)))
+        for s in range(subjects)
+        for r in range(relations)
+        if rng.random() < 0.8
+    ]
+    triples += [(0, 0, subjects), (1, 0, subjects + 1), (2, 0, subjects + 2)]
+    upstream = np.array([-1 if r % 2 == 0 else r - 1 for r in range(relations)])
+    names = [f"thing {i}" for i in range(subjects + objects)]
+    return build_graph(np.array(triples), names, [f"rel{r}" for r in range(relations)], upstream)
