@@ -1,9 +1,6 @@
 """Checkpoints: Orbax writes the arrays aside, the folder is checksummed and then renamed into place."""
 
 import shutil
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -23,7 +20,7 @@ def save_checkpoint(folder: Path, state: TrainState) -> Path:
         OSError: the files cannot be written; earlier checkpoints are as they were.
     """
     path = folder / f"{int(state.step):08d}"
-    with staged_folder(path) as aside, _quiet_threads():
+    with staged_folder(path) as aside:
         try:
             ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
         except (ValueError, RuntimeError, MemoryError) as error:
@@ -69,17 +66,6 @@ def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:
                 f"{path} is a checkpoint of another configuration: parameter {key} has shape "
                 f"{have.get(key)} there and {want.get(key)} here"
             )
-
-
-@contextmanager
-def _quiet_threads() -> Iterator[None]:
-    """Orbax raises what its writing threads raise; what they would print besides is the same again."""
-    loud = threading.excepthook
-    threading.excepthook = lambda _: None
-    try:
-        yield
-    finally:
-        threading.excepthook = loud
 
 
 def _all(folder: Path) -> list[Path]:

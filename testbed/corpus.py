@@ -22,7 +22,7 @@ def build_corpus(options: CorpusSettings) -> None:
 
     run, seed = Run(options.runs, options.run), options.seed
     if run.config_file.exists():
-        claim(run, "corpus", options)
+        claim(run, "corpus", options, run.world)
     if run.world.exists() and run.corpus.exists():
         say(f"{run.folder} has this corpus already")
     else:
@@ -36,7 +36,7 @@ def build_corpus(options: CorpusSettings) -> None:
             language = Language(graph.entities, graph.relations)
             text = (language.render(sentences[i]) for i in range(len(sentences)))
             tokenizer = train_bpe(graph, text, options.tokenizer.vocabulary)
-        claim(run, "corpus", options)
+        claim(run, "corpus", options, run.world)
         if not run.world.exists():
             with staged_folder(run.world) as aside:
                 save_graph(graph, aside)

@@ -74,20 +74,23 @@ class Run:
         return self.folder / "report"
 
 
-def claim(run: Run, stage: str, settings: Any) -> None:
-    """Record the settings of a stage, or check that they are those already recorded.
+def claim(run: Run, stage: str, settings: Any, results: Path) -> None:
+    """Record the settings of a stage, or check that they are those its results were made with.
+
+    Args:
+        results: the folder of the stage; while it is not there, other settings may still be chosen.
 
     Raises:
         InputError: the run was made with other settings; the message names the first that differ.
     """
     wanted = plain(settings)
     stages = read_json(run.config_file) if run.config_file.exists() else {}
-    if stage in stages:
+    if stage in stages and results.exists():
         changed = _differences(stages[stage]["settings"], wanted)
         if changed:
             shown = "; ".join(changed[:3])
             raise InputError(
-                f"{run.folder} was made with other settings ({shown}); choose another --run, "
+                f"{results} was made with other settings ({shown}); choose another --run, "
                 "or delete that folder"
             )
         return

@@ -38,7 +38,7 @@ def train(options: TrainSettings) -> None:
     run, config, model = Run(options.runs, options.run), options.train, options.model
     world = load_world(run)
     rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed)
-    claim(run, "train", options)
+    claim(run, "train", options, run.checkpoints)
     prepare_jax()
 
     vocabulary = world.tokenizer.vocabulary
@@ -60,25 +60,29 @@ def train(options: TrainSettings) -> None:
         for step in range(done, config.steps):
             state, loss_array = train_step(model, config, state, rows.batch(step, config.rows))
             finished = step + 1
-            record: dict[str, float] = {}
-            if finished % config.evaluate_every == 0 or finished == config.steps:
+            last = finished == config.steps
+            evaluates = last or finished % config.evaluate_every == 0
+            saves = last or finished % config.checkpoint_every == 0
+            note = ""
+            if evaluates or saves:
                 loss = float(loss_array)
                 if not math.isfinite(loss):
                     raise InputError(
                         f"the loss is {loss} at step {finished}; the last good checkpoint is "
                         f"{latest_checkpoint(run.checkpoints)}; lower --train.learning-rate"
                     )
+            if evaluates:
                 accuracy = generative_accuracy(model, state.params, world, sample)
                 seconds = time.perf_counter() - began
-                record = {"step": finished, "loss": loss, "accuracy": accuracy, "seconds": seconds}
                 run.metrics.parent.mkdir(parents=True, exist_ok=True)
                 with run.metrics.open("a", encoding="utf-8") as file:
+                    record = {"step": finished, "loss": loss, "accuracy": accuracy, "seconds": seconds}
                     file.write(json.dumps(record) + "\n")
-            if finished % config.checkpoint_every == 0 or finished == config.steps:
+                speed = (finished - done) * config.rows * config.row_length / seconds
+                note = f"loss {loss:.3f}  accuracy {accuracy:.1%}  {speed:,.0f} tokens/s"
+            if saves:
                 save_checkpoint(run.checkpoints, state)
-            speed = (finished - done) * config.rows * config.row_length / (time.perf_counter() - began)
-            note = f"{speed:,.0f} tokens/s"
-            advance(1, f"loss {loss:.3f}  accuracy {record['accuracy']:.1%}  {note}" if record else "")
+            advance(1, note)
 
     accuracy = generative_accuracy(model, state.params, world, facts)
     rows_out = [

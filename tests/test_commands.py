@@ -95,9 +95,8 @@ def test_a_run_holds_everything(finished):
     assert {"world", "corpus", "checkpoint", "settings"} == set(summary["traced"])
     assert not list(run.rglob("*.partial"))
     names = {p.name for p in (run / "report").iterdir()}
-    assert names == {
-        "index.html", "summary.csv", "summary.md", "training.png", "edit-lora-down.png", "support-lora-down.png",
-    }  # fmt: skip
+    pictures = {"training.png", "edit-lora-down.png", "support-lora-down.png"}
+    assert names == {"index.html", "summary.csv", "summary.md"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 3
     assert 'src="http' not in page
@@ -238,6 +237,20 @@ def test_a_run_is_not_overwritten_by_other_settings(finished, capsys):
     assert train.main([*at(finished), *RECIPE, "--train.learning-rate", "0.5"]) == 2
     assert "train.learning_rate is 0.02 there and 0.5 here" in complaint(capsys)
     assert (finished / "x" / "config.json").read_bytes() == before
+
+
+def test_settings_bind_only_once_there_are_results(built, tmp_path):
+    runs = copied(built, tmp_path)
+    assert train.main([*at(runs), *RECIPE, "--train.row-length", "20"]) == 2
+    assert train.main([*at(runs), *RECIPE, "--train.learning-rate", "1e30"]) == 2
+    assert train.main([*at(runs), *RECIPE]) == 0
+
+
+def test_a_loss_that_is_no_number_stops_the_training(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    assert train.main([*at(runs), *RECIPE, "--train.learning-rate", "1e30"]) == 2
+    assert "at step 10; the last good checkpoint is None; lower --train.learning-rate" in complaint(capsys)
+    assert not (runs / "x" / "lm" / "checkpoints").exists()
 
 
 def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
