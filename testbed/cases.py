@@ -32,6 +32,11 @@ TRIES = 50
 ABSENT = -1
 
 
+def support_bin(support: np.ndarray) -> np.ndarray:
+    """Index into SUPPORT_BINS of each support n_u."""
+    return np.searchsorted(_BIN_STARTS, support, side="right")
+
+
 class Cell(NamedTuple):
     """One probe of one case.
 
@@ -106,6 +111,7 @@ class Sampler:
         order = np.argsort(atomic[:, 0] * relations + atomic[:, 1], kind="stable")
         self._stated_objects = np.split(atomic[order, 2], np.cumsum(self._stated)[:-1])
         self._mentioned = [np.unique(atomic[atomic[:, 1] == r, 2]) for r in range(relations)]
+        self._bins: dict[int, np.ndarray] = {}
         self._per_bin = np.zeros(len(SUPPORT_BINS), int)
 
     def __iter__(self) -> Iterator[Case]:
@@ -178,7 +184,7 @@ class Sampler:
         pool = self._mentioned[r1][self._mentioned[r1] != truth]
         if self.config.sampler == "stratified":
             # The least filled bin among those this relation can serve.
-            bins = np.searchsorted(_BIN_STARTS, [self.support(r1, int(o)) for o in pool], side="right")
+            bins = self._support_bins(r1)[self._mentioned[r1] != truth]
             there = np.unique(bins)
             chosen = there[np.argmin(self._per_bin[there])]
             self._per_bin[chosen] += 1
@@ -191,6 +197,13 @@ class Sampler:
                     break
                 target = self._pick(pool.tolist())
         return target
+
+    def _support_bins(self, relation: int) -> np.ndarray:
+        """Index into SUPPORT_BINS of each object mentioned with a relation."""
+        if relation not in self._bins:
+            support = [self.support(relation, int(o)) for o in self._mentioned[relation]]
+            self._bins[relation] = support_bin(np.array(support))
+        return self._bins[relation]
 
     def _other_subject(self, s: int, r1: int, r2: int, holder: int) -> int:
         """Another subject with both relations, and with the given object for r1 unless it is ABSENT."""

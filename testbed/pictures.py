@@ -26,6 +26,7 @@ _STYLE: dict = {
     "savefig.bbox": "tight",
 }
 BARS = 4
+SEVERAL = 5
 
 
 def draw_training(metrics: Sequence[dict], path: Path) -> None:
@@ -46,16 +47,19 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
 
 
 def panel_case(outcomes: Outcomes) -> int:
-    """The edit to show.
+    """The edit to show: a typical one among those that have most to show.
 
-    Contradicting, taken up by the model, with a consequence for the agent and several subjects behind
-    it; among those that fit best the one whose agent moves most.
+    Most to show: the request contradicts, the agent's dependent answer changes, the model takes the
+    request up, and several subjects share the new object. Typical: the median of the model's
+    probability for the agent's new dependent answer.
     """
     s = outcomes.scalars
     taken = outcomes.lm_answer[:, REQUEST, 1] == s["object"]
-    wanted = (~s["reinforces"]).astype(int) * 8 + s["changes"] * 4 + taken * 2 + (s["support_new"] >= 5)
-    moved = np.abs(np.diff(outcomes.agent[:, CHILD], axis=1)[:, 0]).sum(-1)
-    return int(np.lexsort((-moved, -wanted))[0])
+    wanted = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * taken + (s["support_new"] >= SEVERAL)
+    best = np.flatnonzero(wanted == wanted.max())
+    answer = outcomes.agent_answer[best, CHILD, 1][:, None]
+    follows = (outcomes.lm[best, CHILD, 1] * (outcomes.objects[best, CHILD] == answer)).sum(1)
+    return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
 
 
 def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:

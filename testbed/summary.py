@@ -3,16 +3,13 @@
 import math
 from pathlib import Path
 
-import numpy as np
-
 from corpus.files import write_json
 from corpus.seeds import generator
-from testbed.cases import SUPPORT_BINS
+from testbed.cases import SUPPORT_BINS, support_bin
 from testbed.metrics import measure, readers, subsets
 from testbed.records import read_outcomes
 from testbed.statistics import Estimate, estimate
 
-_BIN_STARTS = (1, 2, 5, 20)
 SHOWN = (
     "edit success",
     "answer s1r2, must change",
@@ -42,7 +39,7 @@ def summarise(cases: Path, editor: str, seed: int) -> Summary:
     outcomes = read_outcomes(cases)
     rng = generator(seed, "bootstrap")
     masks = subsets(outcomes)
-    bins = np.searchsorted(_BIN_STARTS, outcomes.scalars["support_new"], side="right")
+    bins = support_bin(outcomes.scalars["support_new"])
     for i, name in enumerate(SUPPORT_BINS):
         masks[f"support {name}"] = (bins == i) & ~outcomes.scalars["reinforces"]
     measured = {name: measure(outcomes, reader) for name, reader in readers(outcomes, editor).items()}

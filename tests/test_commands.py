@@ -349,3 +349,40 @@ def test_help_is_quick(name):
         took.append(time.perf_counter() - began)
         assert "usage: python -m testbed." in done.stdout
     assert min(took) < 0.5
+
+
+MY_EDITOR = """
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from lm.editors.interface import Info
+from lm.model import LowRank
+
+
+@dataclass(frozen=True)
+class Noise:
+    scale: float = 0.1
+
+    def prepare(self, model, params, corpus_sample):
+        return {"rows": jnp.float32(len(corpus_sample))}
+
+    def edit(self, model, state, params, request, key):
+        a = self.scale * jax.random.normal(key, (model.layers, model.mlp, 1))
+        b = jnp.ones((model.layers, 1, model.hidden)) * state["rows"] / 64
+        return {"down": LowRank(a, b)}, Info(jnp.zeros(1), jnp.int32(1), jnp.int32(0))
+"""
+
+
+def test_an_editor_of_the_users_own(finished, tmp_path, monkeypatch):
+    runs = copied(finished, tmp_path)
+    shutil.rmtree(runs / "x" / "edits")
+    (tmp_path / "my_editor.py").write_text(MY_EDITOR, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert edit.main([*at(runs), *EDITS, "--editor", "my_editor:Noise"]) == 0
+    assert edits_of(runs).name.startswith("my_editor.Noise-")
+    outcomes = read_outcomes(edits_of(runs) / "cases.parquet")
+    assert (outcomes.lm[:, 0, 0] != outcomes.lm[:, 0, 1]).any()
+    assert report.main(at(runs)) == 0
