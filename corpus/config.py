@@ -1,5 +1,6 @@
 """What a world is made from. Plain dataclasses, so that --help needs neither NumPy nor JAX."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,8 +29,8 @@ class BuiltinWorld:
             raise ValueError("upstream_objects and downstream_objects must be at least 2")
         if self.groups < 1:
             raise ValueError("groups must be at least 1")
-        if self.zipf < 0:
-            raise ValueError("zipf must not be negative")
+        if not 0 <= self.zipf < math.inf:
+            raise ValueError("zipf must be a number that is not negative")
         for name in ("dependence", "both", "group_strength"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability; {getattr(self, name)} is not in [0, 1]")

@@ -42,13 +42,7 @@ def verify_folder(folder: Path) -> None:
     Raises:
         InputError: the folder or a file is missing, or a file has changed.
     """
-    try:
-        sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError) as error:
-        raise InputError(
-            f"{folder} is missing or incomplete ({error}); delete it and build it again"
-        ) from None
-    for name, expected in sums.items():
+    for name, expected in read_json(folder / CHECKSUMS).items():
         path = folder / name
         if not path.is_file() or _sha256(path) != expected:
             raise InputError(
@@ -78,17 +72,22 @@ def write_json(path: Path, content: dict) -> None:
 
 
 def read_json(path: Path) -> dict:
-    """Read a JSON file.
+    """Read a JSON object.
 
     Raises:
-        InputError: it is missing or no JSON.
+        InputError: it is missing, or holds something else.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"{path} is missing") from None
+        raise InputError(f"{path} is missing; delete {path.parent} and build it again") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not readable as JSON ({error}); delete it and build it again") from None
+        raise InputError(
+            f"{path} is not readable as JSON ({error}); delete {path.parent} and build it again"
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no JSON object; delete {path.parent} and build it again")
+    return content
 
 
 def _sync(path: Path) -> None:

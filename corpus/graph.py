@@ -142,6 +142,10 @@ def build_graph(
         raise InputError(
             f"the graph names only {len(graph.objects)} distinct objects; noise needs at least 3"
         )
+    if len(graph.subjects) < 2:
+        raise InputError(
+            "the graph has one subject only; an edit is judged by others too, so give it another"
+        )
     check_unambiguous(graph.entities, graph.relations)
     return graph
 

@@ -187,6 +187,9 @@ def check_unambiguous(entities: Sequence[str], relations: Sequence[str]) -> None
             inside = _splits(f" {relation} ", f" {word} ")
             if inside and (not inside[0][0] or any(other == relation for _, other in tails)):
                 raise InputError(f"the relation {relation!r} can be misread at its {word!r}; rename it")
+    for name in (*entities, *relations):
+        if not {name.split(" ")[0], name.split(" ")[-1]}.isdisjoint(("not", *CONNECTIVES)):
+            raise InputError(f"the name {name!r} begins or ends with 'not', 'and' or 'or'; rename it")
     heads = {head for name in entities for head in _before_connective(name)}
     for name in entities:
         if '"' in name or "\u2581" in name:

@@ -163,6 +163,10 @@ def train_bpe(graph: KnowledgeGraph, text: Iterable[str], vocabulary: int) -> To
 def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
     """The rows of a world's names under a trained BPE."""
     names = (*graph.entities, *graph.relations, *WORDS)
+    for name in names:
+        for special in SPECIALS:
+            if special in name:
+                raise InputError(f"the name {name!r} contains the special token {special!r}; rename it")
     rows = [encoding.ids for encoding in bpe.encode_batch(list(names), add_special_tokens=False)]
     for word, row in zip(WORDS, rows[-len(WORDS) :], strict=True):
         if len(row) != 1:

@@ -54,10 +54,9 @@ def build(config: WorldConfig, rng: np.random.Generator) -> KnowledgeGraph:
     else:
         together = pairing.cooccurrence(triples, len(relation_ids))
         chosen = pairing.choose_relations(together, config.relation_count, config.min_pair_subjects)
-        chosen = np.union1d(chosen, np.array(extra, np.int64)).astype(np.int64)
-        triples = triples[np.isin(triples[:, 1], chosen)]
         matched = pairing.match_relations(together[np.ix_(chosen, chosen)])
         pairs = [pairing.direct((int(chosen[i]), int(chosen[j])), triples) for i, j in matched]
+        chosen = np.union1d(chosen, np.array(extra, np.int64)).astype(np.int64)
 
     kept = _subjects_with_two(triples[np.isin(triples[:, 1], chosen)])
     if not len(kept):

@@ -20,10 +20,12 @@ def write_record(run: Run, title: str, command: str, seconds: dict[str, float]) 
 
     Args:
         command: what to type to repeat it.
-        seconds: wall-clock seconds of each stage, as measured in this run.
+        seconds: wall-clock seconds of each stage in this session; less than the whole after a resume.
     """
-    folder = RECORDS / f"{date.today():%Y-%m-%d}-{title}"
-    folder.mkdir(parents=True, exist_ok=True)
+    name, again = f"{date.today():%Y-%m-%d}-{title}", 1
+    while (folder := RECORDS / (name if again == 1 else f"{name}-{again}")).exists():
+        again += 1
+    folder.mkdir(parents=True)
     shutil.copy(run.metrics, folder / "metrics.jsonl")
     for path in run.report.iterdir():
         if path.suffix in (".png", ".csv", ".md"):

@@ -14,10 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from experiments.record import write_record
-from testbed.console import say
+from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.launch import launch
@@ -43,8 +41,12 @@ class Settings:
 
 
 def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("wikidata_slice", __doc__ or "", Settings, experiment, args)
+
+
+def experiment(options: Settings) -> None:
     """Every stage with the settings of the `small` preset on real facts, then the record."""
-    options = tyro.cli(Settings, description=__doc__, args=args)
     where: dict[str, Any] = {"run": options.run, "runs": options.runs}
     small = CORPUS["small"]
     world = replace(small.world, source="wikidata", path=options.path, pairs=PAIRS)
@@ -61,9 +63,8 @@ def main(args: list[str] | None = None) -> int:
         stage()
         seconds[name] = time.perf_counter() - began
     run = Run(options.runs, options.run)
-    command = f"python -m experiments.wikidata_slice --path {options.path}"
-    say(f"record: {write_record(run, 'wikidata-slice', command, seconds)}")
-    return 0
+    repeat = f"python -m experiments.wikidata_slice --path {options.path}"
+    say(f"record: {write_record(run, 'wikidata-slice', repeat, seconds)}")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
         like: a state of the same model and recipe (arrays or `jax.ShapeDtypeStruct`s).
 
     Raises:
-        InputError: a corrupted file, or a checkpoint of another architecture or optimiser.
+        InputError: a corrupted file, or a checkpoint of another architecture.
     """
     verify_folder(path)
     place = jax.sharding.SingleDeviceSharding(jax.devices()[0])

@@ -1,5 +1,6 @@
 """Shapes and training recipes as plain dataclasses, so that --help needs no JAX."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,8 +75,8 @@ class TrainConfig:
             raise ValueError(f"warmup {self.warmup} must be shorter than the {self.steps} steps")
         if not 0 <= self.final <= 1:
             raise ValueError(f"final {self.final} is a share of the learning rate, in [0, 1]")
-        if min(self.learning_rate, self.adam_learning_rate, self.clip) <= 0:
-            raise ValueError("learning rates and clip must be positive")
+        if not all(0 < x < math.inf for x in (self.learning_rate, self.adam_learning_rate, self.clip)):
+            raise ValueError("learning rates and clip must be positive numbers")
 
 
 @dataclass(frozen=True)
@@ -98,5 +99,5 @@ class LoraDownConfig:
     def __post_init__(self) -> None:
         if self.rank < 1 or self.steps < 1:
             raise ValueError("rank and steps must be positive")
-        if min(self.learning_rate, self.clip, self.alpha) <= 0:
-            raise ValueError("learning_rate, clip and alpha must be positive")
+        if not all(0 < x < math.inf for x in (self.learning_rate, self.clip, self.alpha)):
+            raise ValueError("learning_rate, clip and alpha must be positive numbers")

@@ -26,7 +26,8 @@ def generative_accuracy(model: ModelConfig, params: Params, world: World, facts:
     graph, tokenizer = world.graph, world.tokenizer
     objects = Answers(tokenizer, graph.objects)
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    width = max(len(tokenizer.prompt(s, r)) for s, r in zip(graph.subject, graph.relation, strict=True))
+    length = tokenizer.row_length
+    width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     hits = 0
     truth = world.generative.truth[facts]
     for low in range(0, len(facts), BATCH):

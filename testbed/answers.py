@@ -79,14 +79,18 @@ class Witness:
 
         return answer
 
-    def agent(self, edit: Fact | None, credence: float) -> Answerer:
-        """The agent's answers, after an edit if there is one; the edited fact itself by direct belief."""
+    def agent(self, request: Fact | None, credence: float | None = None) -> Answerer:
+        """The agent's answers; the requested fact itself by direct belief, as in test cases.
+
+        Args:
+            credence: the agent's belief in the request after its edit; None asks before the edit.
+        """
         agent = self._agent
-        if edit:
-            agent = agent.with_edit(EditRequest(*edit, agent.weight_for(*edit, credence)))
+        if request and credence is not None:
+            agent = agent.with_edit(EditRequest(*request, agent.weight_for(*request, credence)))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
-            belief = agent.predict(s, r, "direct" if edit and (s, r) == edit[:2] else "best")
+            belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
             best = belief.top(top)
             return [(int(o), float(p)) for o, p in zip(best, belief.of(best), strict=True)]
 

@@ -29,7 +29,7 @@ def ask(options: AskSettings) -> None:
     witness = Witness(world, load_model(run, world))
 
     asked = [question]
-    columns = [("model", witness.model(None)), ("agent", witness.agent(None, options.credence))]
+    columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
     if request:
         dependent = [(request[0], d) for d in world.graph.downstream(request[1])]
         asked += [q for q in [request[:2], *dependent] if q != question]

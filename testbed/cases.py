@@ -132,18 +132,19 @@ class Sampler:
         r1 = self._pick_relation(relations)
         truth = int(self.truth[self.graph.find(s, r1)])
         children = [r for r in self.graph.downstream(r1) if r in relations]
-        r2 = children[0] if children else self._pick([r for r in relations if r != r1])
+        up = int(self.graph.upstream[r1])
+        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)])
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
 
         request = self._request(s, r1, target)
         edited = self.agent.with_edit(request)
-        up = int(self.graph.upstream[r1])
         r0 = up if up in relations else ABSENT
         independent = [r for r in relations if r not in (r1, r2, r0)]
         asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent))]
+        wanted = [r for r in (r1, r2) if r != ABSENT]
         for holder in (truth, target, ABSENT):
-            s2 = self._other_subject(s, r1, r2, holder)
+            s2 = self._other_subject(s, wanted, holder)
             asked += [(s2, r1), (s2, r2)]
         cells = tuple(
             self._cell(s2, r, request, edited, "direct" if i == REQUEST else "best")
@@ -152,7 +153,7 @@ class Sampler:
             for i, (s2, r) in enumerate(asked)
         )
         child = cells[CHILD]
-        stated = len(self._objects_stated(s, r2))
+        stated = len(self._objects_stated(s, r2)) if r2 != ABSENT else 0
         return Case(
             subject=s,
             relation=r1,
@@ -182,6 +183,9 @@ class Sampler:
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
         pool = self._mentioned[r1][self._mentioned[r1] != truth]
+        if not len(pool):
+            # Every subject has the same object and no noise: any other object contradicts it.
+            return self._pick(self.graph.objects[self.graph.objects != truth].tolist())
         if self.config.sampler == "stratified":
             # The least filled bin among those this relation can serve.
             bins = self._support_bins(r1)[self._mentioned[r1] != truth]
@@ -205,13 +209,15 @@ class Sampler:
             self._bins[relation] = support_bin(np.array(support))
         return self._bins[relation]
 
-    def _other_subject(self, s: int, r1: int, r2: int, holder: int) -> int:
-        """Another subject with both relations, and with the given object for r1 unless it is ABSENT."""
-        mine = (self.graph.relation == r1) & (self.graph.subject != s)
+    def _other_subject(self, s: int, wanted: list[int], holder: int) -> int:
+        """Another subject with the wanted relations, the first with the given object unless it is ABSENT."""
+        mine = (self.graph.relation == wanted[0]) & (self.graph.subject != s)
         if holder != ABSENT:
             mine &= self.truth == holder
         subjects = self.graph.subject[mine]
-        return self._pick(subjects[self.graph.find(subjects, np.full(len(subjects), r2)) >= 0].tolist())
+        for relation in wanted[1:]:
+            subjects = subjects[self.graph.find(subjects, np.full(len(subjects), relation)) >= 0]
+        return self._pick(subjects.tolist())
 
     def _other_statement(self, s: int) -> Atom:
         """A true or false (fair coin) statement about a random other subject."""

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import CORPUS, CorpusSettings
-from testbed.runs import Run, claim
+from testbed.runs import Run, claim, digest
 
 
 def build_corpus(options: CorpusSettings) -> None:
     """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
-    from corpus.files import staged_folder
-    from corpus.generative import generative_model, save_generative
-    from corpus.graph import save_graph
+    from corpus.files import staged_folder, write_json
+    from corpus.generative import generative_model, load_generative, save_generative
+    from corpus.graph import load_graph, save_graph
     from corpus.language import Language
     from corpus.seeds import generator
     from corpus.sentences import cut_documents, sample_sentences, save_sentences
@@ -21,13 +21,16 @@ def build_corpus(options: CorpusSettings) -> None:
     from corpus.world import build_world
 
     run, seed = Run(options.runs, options.run), options.seed
-    if run.config_file.exists():
-        claim(run, "corpus", options, run.world)
-    if run.world.exists() and run.corpus.exists():
+    if run.world.exists() or run.corpus.exists():
+        claim(run, "corpus", options, made=True)
+    if run.corpus.exists():
         say(f"{run.folder} has this corpus already")
     else:
-        graph = build_world(options.world, seed)
-        model = generative_model(graph, generator(seed, "generative"), options.distractors)
+        if run.world.exists():
+            graph, model = load_graph(run.world), load_generative(run.world / "generative.npz")
+        else:
+            graph = build_world(options.world, seed)
+            model = generative_model(graph, generator(seed, "generative"), options.distractors)
         sentences = sample_sentences(graph, model, generator(seed, "sentences"))
         say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
         if options.tokenizer.kind == "entity":
@@ -36,12 +39,13 @@ def build_corpus(options: CorpusSettings) -> None:
             language = Language(graph.entities, graph.relations)
             text = (language.render(sentences[i]) for i in range(len(sentences)))
             tokenizer = train_bpe(graph, text, options.tokenizer.vocabulary)
-        claim(run, "corpus", options, run.world)
+        claim(run, "corpus", options, made=run.world.exists())
         if not run.world.exists():
             with staged_folder(run.world) as aside:
                 save_graph(graph, aside)
                 save_generative(model, aside / "generative.npz")
         with staged_folder(run.corpus) as aside:
+            write_json(aside / "origin.json", {"world": digest(run.world)})
             save_sentences(sentences, aside / "sentences.npz")
             save_tokenizer(tokenizer, aside / "tokenizer.json")
             order, offsets = cut_documents(sentences, generator(seed, "documents"))

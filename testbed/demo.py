@@ -36,9 +36,9 @@ def demo(options: DemoSettings) -> None:
     for name, stage, settings in stages:
         began = time.perf_counter()
         stage(settings)
-        took.append((name, f"{time.perf_counter() - began:.1f}"))
-    total = sum(float(seconds) for _, seconds in took)
-    table("demo", ("stage", "seconds"), [*took, ("all", f"{total:.1f}")])
+        took.append((name, time.perf_counter() - began))
+    took.append(("all", sum(seconds for _, seconds in took)))
+    table("demo", ("stage", "seconds"), [(name, f"{seconds:.1f}") for name, seconds in took])
     say(f"open {(options.runs / options.run / 'report' / 'index.html').resolve()}")
 
 

@@ -24,10 +24,10 @@ def edit(options: EditSettings) -> None:
     from lm.editors.interface import edit_batch, requests
     from testbed.accuracy import Answers
     from testbed.cases import Sampler
-    from testbed.editors import editor_named
+    from testbed.editors import editor_named, identity
     from testbed.model import load_model, packed_sample
-    from testbed.probes import build_probes, read, truth_words
-    from testbed.records import case_rows, merge_parts, write_rows
+    from testbed.probes import build_probes, probe_shape, read, truth_words
+    from testbed.records import case_rows, merge_parts, read_outcomes, write_rows
     from testbed.runtime import prepare_jax
     from testbed.summary import summarise, summary_rows, write_summary
     from testbed.world import agent_of, load_world
@@ -42,13 +42,14 @@ def edit(options: EditSettings) -> None:
         "corpus": digest(run.corpus),
         "checkpoint": digest(model.checkpoint),
         "settings": plain(options),
+        **identity(editor),
     }
     name = options.editor.replace(":", ".")
     folder = run.edits / f"{name}-{digest_of(traced)}"
     if not (folder / "cases.parquet").exists():
         agent = agent_of(world, options.prior_mass, options.evidence_multiplicity)
         cases = list(Sampler(world, agent, options.cases, options.seed))
-        probes = build_probes(world.tokenizer, cases)
+        shape = probe_shape(world.tokenizer, cases)
         asked = requests(
             world.tokenizer,
             [(c.subject, c.relation, c.object) for c in cases],
@@ -68,25 +69,26 @@ def edit(options: EditSettings) -> None:
             for i in pending:
                 # The last batch repeats its last case, so that every batch has one shape.
                 here = np.minimum(np.arange(i * size, (i + 1) * size), len(cases) - 1)
-                batch, probe = jax.tree.map(lambda x: x[here], (asked, probes))  # noqa: B023 -- called at once
+                batch = jax.tree.map(lambda x: x[here], asked)  # noqa: B023 -- called at once
+                probes = build_probes(world.tokenizer, [cases[k] for k in here], shape)
                 began = time.perf_counter()
                 deltas, info = edit_batch(editor, model.config, state, model.params, batch, keys[here])
                 jax.block_until_ready(deltas)
                 seconds += time.perf_counter() - began
                 nothing = jax.tree.map(np.zeros_like, deltas)
                 before, after = (
-                    read(model.config, model.params, d, probe, words, answers.longest)
+                    read(model.config, model.params, d, probes, words, answers.longest)
                     for d in (nothing, deltas)
                 )
                 whole = cases[i * size : (i + 1) * size]
                 write_rows(case_rows(i * size, whole, before, after, info, answers), parts[i])
                 advance(len(whole))
         merge_parts(parts, folder / "cases.parquet")
-        shutil.rmtree(folder / "parts")
         say(f"{seconds:.1f} s went into the edits themselves, compilation included")
     else:
         say(f"{folder} has these edits already")
-    summary = summarise(folder / "cases.parquet", name, options.seed)
+    shutil.rmtree(folder / "parts", ignore_errors=True)
+    summary = summarise(read_outcomes(folder / "cases.parquet"), name, options.seed)
     write_summary(summary, folder, traced)
     table(f"edits {folder.name}", *summary_rows(summary))
 

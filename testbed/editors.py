@@ -1,6 +1,8 @@
 """Editors by name: the built-in ones, and a user's own as my_module:MyEditor."""
 
+import hashlib
 import importlib
+import inspect
 import sys
 from pathlib import Path
 
@@ -21,14 +23,28 @@ def editor_named(settings: EditSettings) -> Editor:
     """
     if settings.editor == "lora-down":
         return LoraDown(settings.lora_down)
-    module, colon, name = settings.editor.partition(":")
-    if not colon:
+    module, _, name = settings.editor.partition(":")
+    if not (name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
         raise InputError(f"unknown editor {settings.editor!r}; use lora-down or my_module:MyEditor")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        return getattr(importlib.import_module(module), name)()
+        found = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError as error:
         raise InputError(f"editor {settings.editor!r}: {error}") from None
-    except AttributeError:
-        raise InputError(f"editor {settings.editor!r}: the module {module} has no {name}") from None
+    if not (callable(found) and hasattr(found, "prepare") and hasattr(found, "edit")):
+        raise InputError(f"editor {settings.editor!r}: {module} has no class {name} with prepare and edit")
+    try:
+        editor: Editor = found()
+        hash(editor)
+    except TypeError as error:
+        raise InputError(
+            f"editor {settings.editor!r} ({error}): it should be a frozen dataclass with defaults"
+        ) from None
+    return editor
+
+
+def identity(editor: Editor) -> dict[str, str]:
+    """What an editor's results depend on: its hyper-parameters and the text of its module."""
+    source = inspect.getsource(sys.modules[type(editor).__module__])
+    return {"editor": repr(editor), "source": hashlib.sha256(source.encode()).hexdigest()[:12]}

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST
+from testbed.cases import ABSENT, CELLS, CHILD, INDEPENDENT, PARENT, REQUEST
 from testbed.probes import LOGIC
-from testbed.records import ABSENT, Outcomes
+from testbed.records import Outcomes
 
 OTHERS = tuple(i for i, name in enumerate(CELLS) if not name.startswith("s1"))
 MOVED = 0.02
@@ -174,7 +174,7 @@ def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Met
             (moved * gold).sum(-1).sum(1, where=where), (gold * gold).sum(-1).sum(1, where=where)
         ),
         "spill": Metric(spill.sum(1, where=still), still.sum(1).astype(float)),
-        "coherence skill": Metric((before - after).sum(1, where=where), before.sum(1, where=where)),
+        "coherence skill": Metric((before - after).sum(1, where=asked), before.sum(1, where=asked)),
     }
 
 

@@ -14,7 +14,7 @@ from lm.checkpoints import latest_checkpoint, load_checkpoint
 from lm.config import ModelConfig, TrainConfig
 from lm.model import Params
 from lm.training import start
-from testbed.runs import Run, recorded
+from testbed.runs import Run, digest, recorded
 from testbed.world import World
 
 SAMPLE_ROWS = 64
@@ -34,7 +34,11 @@ def load_model(run: Run, world: World) -> TrainedModel:
     Raises:
         InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
     """
-    settings = recorded(run, "train")
+    settings, inputs = recorded(run, "train")
+    if inputs["corpus"] != digest(run.corpus):
+        raise InputError(
+            f"the model of {run.folder} was trained on another corpus; delete {run.checkpoints.parent}"
+        )
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     checkpoint = latest_checkpoint(run.checkpoints)
     if checkpoint is None or int(checkpoint.name) < recipe.steps:
@@ -48,5 +52,5 @@ def load_model(run: Run, world: World) -> TrainedModel:
 
 def packed_sample(run: Run, seed: int) -> np.ndarray:
     """int32[SAMPLE_ROWS, T]: some packed rows of the training corpus, for editors that want text."""
-    recipe = TrainConfig(**recorded(run, "train")["train"])
+    recipe = TrainConfig(**recorded(run, "train")[0]["train"])
     return PackedRows(open_documents(run.corpus), recipe.row_length, seed).batch(0, SAMPLE_ROWS)

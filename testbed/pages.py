@@ -43,7 +43,7 @@ class Section(NamedTuple):
 def editor_section(folder: Path, name: str, seed: int, world: World, report: Path) -> Section:
     """Compute the tables of one edits folder, under a name, and draw its pictures into the report folder."""
     outcomes = read_outcomes(folder / "cases.parquet")
-    summary = summarise(folder / "cases.parquet", name, seed)
+    summary = summarise(outcomes, name, seed)
     draw_edit(outcomes, world, panel_case(outcomes), report / f"edit-{name}.png")
     draw_support(summary, name, report / f"support-{name}.png")
     header, rows = summary_rows(summary)

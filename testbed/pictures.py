@@ -8,10 +8,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
-from testbed.cases import CHILD, REQUEST, SUPPORT_BINS
+from corpus.files import staged_file
+from testbed.cases import ABSENT, CHILD, REQUEST, SUPPORT_BINS
 from testbed.metrics import MOVED
-from testbed.records import ABSENT, Outcomes
+from testbed.records import Outcomes
 from testbed.summary import Summary
 from testbed.world import World
 
@@ -42,8 +44,7 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
         other.set_ylabel("loss (nats per token)", color=QUIET)
         other.spines["right"].set_visible(True)
         axis.set_title("The model learns the corpus")
-        figure.savefig(path)
-        plt.close(figure)
+        _save(figure, path)
 
 
 def panel_case(outcomes: Outcomes) -> int:
@@ -91,8 +92,7 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
         figure.tight_layout(rect=(0, 0.05, 1, 1))
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
-        figure.savefig(path)
-        plt.close(figure)
+        _save(figure, path)
 
 
 def draw_support(summary: Summary, editor: str, path: Path) -> None:
@@ -115,8 +115,13 @@ def draw_support(summary: Summary, editor: str, path: Path) -> None:
             title="Do consequences follow the edit?",
         )
         axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
-        figure.savefig(path)
-        plt.close(figure)
+        _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with staged_file(path) as aside:
+        figure.savefig(aside, format="png")
+    plt.close(figure)
 
 
 def _tallest(outcomes: Outcomes, case: int, cell: int) -> np.ndarray:

@@ -5,6 +5,7 @@ small   2,000 subjects, several thousand facts; trains in about a quarter of an 
 paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a GPU
 """
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,12 @@ from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
 from lm.config import LoraDownConfig, ModelConfig, TrainConfig
 
 DEFAULT_PRESET = "tiny"
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the random generators would refuse."""
+    if seed < 0:
+        raise ValueError(f"seed must not be negative; it is {seed}")
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,9 @@ class CorpusSettings:
     seed: int = 0
     """Root seed; world, sentences and documents draw from streams of their own."""
 
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+
 
 @dataclass(frozen=True)
 class TrainSettings:
@@ -45,6 +55,9 @@ class TrainSettings:
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
     """Root seed of initial weights and data order."""
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -93,8 +106,9 @@ class EditSettings:
     def __post_init__(self) -> None:
         if self.batch_edits < 1:
             raise ValueError("batch_edits must be at least 1")
-        if self.prior_mass <= 0 or self.evidence_multiplicity <= 0:
-            raise ValueError("prior_mass and evidence_multiplicity must be positive")
+        if not (0 < self.prior_mass < math.inf and 0 < self.evidence_multiplicity < math.inf):
+            raise ValueError("prior_mass and evidence_multiplicity must be positive numbers")
+        check_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,7 @@ class AskSettings:
     def __post_init__(self) -> None:
         if self.top < 1 or not 0 < self.credence < 1:
             raise ValueError("top must be positive and credence inside (0, 1)")
+        check_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -145,6 +160,9 @@ class DemoSettings:
     """Folder of all runs."""
     seed: int = 0
     """Root seed of every stage."""
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
 
 
 CORPUS = {
@@ -177,8 +195,9 @@ TRAIN = {
         run="paper",
         model=ModelConfig(),
         train=TrainConfig(
-            steps=47_000,
-            rows=128,
+            # 128 documents of about 98 tokens in a step, three to a row; 80,000 steps are 1B tokens.
+            steps=80_000,
+            rows=43,
             row_length=320,
             optimizer="adamw",
             learning_rate=5e-5,
@@ -194,5 +213,5 @@ TRAIN = {
 EDIT = {
     "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-3)),
     "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=1e-3)),
-    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
+    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), batch_edits=4),
 }

@@ -20,7 +20,7 @@ from lm.scoring import (
     object_log_probabilities,
     tree_size,
 )
-from testbed.cases import CELLS, Case
+from testbed.cases import CELLS, Case, Cell
 
 LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B")
 
@@ -53,29 +53,56 @@ class Readings(NamedTuple):
     logic: Array
 
 
-def build_probes(tokenizer: Tokenizer, cases: Sequence[Case]) -> Probes:
-    """Arrays for all the given cases, all padded to the same sizes so that one program serves them."""
+class ProbeShape(NamedTuple):
+    """Sizes that hold every case of a sweep, so that one program serves all its batches.
+
+    Attributes:
+        prompt, logic: tokens of the longest prompt and of the longest quoted statement.
+        nodes, candidates, longest: sizes of the largest candidate tree.
+    """
+
+    prompt: int
+    logic: int
+    nodes: int
+    candidates: int
+    longest: int
+
+
+def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
+    """The shape that the given cases need."""
+    cells = [cell for case in cases for cell in case.cells if cell]
+    return ProbeShape(
+        prompt=max(len(tokenizer.prompt(c.subject, c.relation)) for c in cells),
+        logic=max(len(s) for case in cases for s in logical_prompts(tokenizer, case)),
+        nodes=max(tree_size(_names(tokenizer, c)) for c in cells),
+        candidates=max(len(c.candidates) for c in cells),
+        longest=max(len(name) for c in cells for name in _names(tokenizer, c)),
+    )
+
+
+def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape) -> Probes:
+    """Arrays for the given cases, padded to `shape`."""
     cells = [cell for case in cases for cell in case.cells]
-    rows = [[] if c is None else [tokenizer.entity(int(o)) for o in c.candidates] for c in cells]
-    prompts = [np.empty(0, np.int32) if c is None else tokenizer.prompt(c.subject, c.relation) for c in cells]
-    nodes = max(map(tree_size, rows))
-    candidates = max(map(len, rows))
-    longest = max(len(row) for tree in rows for row in tree)
-    trees = [candidate_tree(tree, nodes, candidates, longest) for tree in rows]
+    nothing = np.empty(0, np.int32)
+    prompts = [tokenizer.prompt(c.subject, c.relation) if c else nothing for c in cells]
+    sizes = (shape.nodes, shape.candidates, shape.longest)
+    trees = [candidate_tree(_names(tokenizer, c) if c else [], *sizes) for c in cells]
     logic = [statement for case in cases for statement in logical_prompts(tokenizer, case)]
     lead = (len(cases), len(CELLS))
 
-    def shaped(leaf: str) -> np.ndarray:
-        stacked = np.stack([getattr(tree, leaf) for tree in trees])
-        return stacked.reshape(*lead, *stacked.shape[1:])
+    def stacked(leaf: str) -> np.ndarray:
+        leaves = np.stack([getattr(tree, leaf) for tree in trees])
+        return leaves.reshape(*lead, *leaves.shape[1:])
 
-    width = max(map(len, prompts))
-    logic_width = max(map(len, logic))
     return Probes(
-        left_pad(prompts, width).reshape(*lead, width),
-        CandidateTree(*(shaped(leaf) for leaf in CandidateTree._fields)),
-        left_pad(logic, logic_width).reshape(len(cases), len(LOGIC), logic_width),
+        left_pad(prompts, shape.prompt).reshape(*lead, shape.prompt),
+        CandidateTree(*(stacked(leaf) for leaf in CandidateTree._fields)),
+        left_pad(logic, shape.logic).reshape(len(cases), len(LOGIC), shape.logic),
     )
+
+
+def _names(tokenizer: Tokenizer, cell: Cell) -> list[np.ndarray]:
+    return [tokenizer.entity(int(o)) for o in cell.candidates]
 
 
 def logical_prompts(tokenizer: Tokenizer, case: Case) -> list[np.ndarray]:

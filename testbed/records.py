@@ -12,10 +12,9 @@ from corpus.errors import InputError
 from corpus.files import staged_file
 from lm.editors.interface import Info
 from testbed.accuracy import Answers
-from testbed.cases import CELLS, Case
+from testbed.cases import ABSENT, CELLS, Case
 from testbed.probes import LOGIC, Readings
 
-ABSENT = -1
 _PAIR = ("before", "after")
 _VECTORS = ("agent", "frequency", "lm")
 
@@ -130,7 +129,16 @@ def write_rows(rows: Sequence[dict], path: Path) -> None:
 def merge_parts(parts: Sequence[Path], path: Path) -> None:
     """Concatenate part files into one."""
     with staged_file(path) as aside:
-        pq.write_table(pa.concat_tables([pq.read_table(p, schema=SCHEMA) for p in parts]), aside)
+        pq.write_table(pa.concat_tables([_read(p) for p in parts]), aside)
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, schema=SCHEMA)
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} is not readable ({error}); delete it and edit again") from None
 
 
 def read_outcomes(path: Path) -> Outcomes:
@@ -139,12 +147,7 @@ def read_outcomes(path: Path) -> Outcomes:
     Raises:
         InputError: the file is missing or no such table.
     """
-    try:
-        table = pq.read_table(path, schema=SCHEMA)
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path} is not readable ({error}); delete its folder and edit again") from None
+    table = _read(path)
     scalars = {name: table[name].to_numpy() for name, _ in _SCALARS}
     rows = table.select(["cells", "logic"]).to_pylist()
     cells, most = len(CELLS), max(len(c["objects"]) for row in rows for c in row["cells"])

@@ -1,6 +1,5 @@
 """python -m testbed.report: pictures, tables and one HTML page about a run's edits."""
 
-import json
 from collections.abc import Sequence
 
 from corpus.errors import InputError
@@ -8,7 +7,7 @@ from corpus.files import read_json
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import ReportSettings
-from testbed.runs import Run
+from testbed.runs import Run, read_metrics
 
 
 def report(options: ReportSettings) -> None:
@@ -26,10 +25,7 @@ def report(options: ReportSettings) -> None:
     folders = sorted(p.parent for p in run.edits.glob("*/summary.json"))
     if not folders:
         raise InputError(f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first")
-    if not run.metrics.exists():
-        raise InputError(f"{run.metrics} is missing; run python -m testbed.train --run {run.name} again")
-    metrics = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
-    run.report.mkdir(parents=True, exist_ok=True)
+    metrics = read_metrics(run)
     settings = [read_json(folder / "summary.json")["traced"]["settings"] for folder in folders]
     editors = [s["editor"].replace(":", ".") for s in settings]
     # Several settings of one editor are told apart by their hash.

@@ -74,28 +74,32 @@ class Run:
         return self.folder / "report"
 
 
-def claim(run: Run, stage: str, settings: Any, results: Path) -> None:
+def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
     Args:
-        results: the folder of the stage; while it is not there, other settings may still be chosen.
+        made: whether the stage has results; while it has none, other settings may still be chosen.
+        inputs: hashes of what the stage is made from; they bind as the settings do.
 
     Raises:
         InputError: the run was made with other settings; the message names the first that differ.
     """
-    wanted = plain(settings)
+    wanted = {"settings": plain(settings), "inputs": inputs or {}}
     stages = read_json(run.config_file) if run.config_file.exists() else {}
-    if stage in stages and results.exists():
-        changed = _differences(stages[stage]["settings"], wanted)
+    if made:
+        if stage not in stages:
+            raise InputError(f"{run.config_file} does not know the {stage} stage; delete {run.folder}")
+        changed = _differences({key: stages[stage][key] for key in wanted}, wanted)
         if changed:
             shown = "; ".join(changed[:3])
+            folder = run.folder if stage == "corpus" else run.checkpoints.parent
             raise InputError(
-                f"{results} was made with other settings ({shown}); choose another --run, "
-                "or delete that folder"
+                f"{run.folder}: the {stage} stage was made with other settings ({shown}); "
+                f"choose another --run, or delete {folder}"
             )
         return
     run.folder.mkdir(parents=True, exist_ok=True)
-    stages[stage] = {"settings": wanted, "made_with": provenance()}
+    stages[stage] = wanted | {"made_with": provenance()}
     write_json(run.config_file, stages)
 
 
@@ -105,8 +109,8 @@ def plain(settings: Any) -> dict:
     return json.loads(json.dumps(kept))
 
 
-def recorded(run: Run, stage: str) -> dict:
-    """The settings a stage was run with.
+def recorded(run: Run, stage: str) -> tuple[dict, dict]:
+    """The settings a stage was run with, and the hashes of what it was made from.
 
     Raises:
         InputError: the stage has not been run.
@@ -114,23 +118,42 @@ def recorded(run: Run, stage: str) -> dict:
     if not run.config_file.exists() or stage not in read_json(run.config_file):
         how = {"corpus": "testbed.corpus", "train": "testbed.train"}[stage]
         raise InputError(f"{run.folder} has no {stage} stage yet; run python -m {how} --run {run.name} first")
-    return read_json(run.config_file)[stage]["settings"]
+    found = read_json(run.config_file)[stage]
+    return found["settings"], found["inputs"]
 
 
 def provenance() -> dict[str, str]:
     """Versions of Python, the packages that matter and this repository."""
-    revision = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    describe = ["git", "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(
+            describe, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        )
+        revision = done.stdout.strip()
+    except OSError:
+        # No git on this machine.
+        revision = ""
     return {
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
-        "revision": revision.stdout.strip() or "unknown",
+        "revision": revision or "unknown",
     }
+
+
+def read_metrics(run: Run) -> list[dict]:
+    """The lines of metrics.jsonl; a last line that was cut off by a kill is left out.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    try:
+        lines = run.metrics.read_text(encoding="utf-8").split("\n")
+        # What stands behind the last line end is empty, or half a line.
+        return [json.loads(line) for line in lines[:-1]]
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{run.metrics} is not readable ({error}); delete {run.checkpoints.parent}"
+        ) from None
 
 
 def digest(folder: Path) -> str:
@@ -148,7 +171,7 @@ def _differences(have: dict, want: dict, prefix: str = "") -> list[str]:
     for key in sorted(have.keys() | want.keys()):
         a, b = have.get(key), want.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            found += _differences(a, b, f"{prefix}{key}.")
+            found += _differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
         elif a != b:
             found.append(f"{prefix}{key} is {a} there and {b} here")
     return found

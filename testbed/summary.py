@@ -7,7 +7,7 @@ from corpus.files import write_json
 from corpus.seeds import generator
 from testbed.cases import SUPPORT_BINS, support_bin
 from testbed.metrics import measure, readers, subsets
-from testbed.records import read_outcomes
+from testbed.records import Outcomes
 from testbed.statistics import Estimate, estimate
 
 SHOWN = (
@@ -34,9 +34,8 @@ Summary = dict[str, dict[str, dict[str, Estimate]]]
 """Subset -> reader -> metric -> estimate."""
 
 
-def summarise(cases: Path, editor: str, seed: int) -> Summary:
+def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:
     """Estimates for every subset, reader and metric, and for contradicting edits by support."""
-    outcomes = read_outcomes(cases)
     rng = generator(seed, "bootstrap")
     masks = subsets(outcomes)
     bins = support_bin(outcomes.scalars["support_new"])

@@ -4,14 +4,13 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.files import staged_file
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import TRAIN, TrainSettings
-from testbed.runs import Run, claim
+from testbed.runs import Run, claim, digest, read_metrics
 
 FACTS_ON_THE_WAY = 1000
 
@@ -38,12 +37,12 @@ def train(options: TrainSettings) -> None:
     run, config, model = Run(options.runs, options.run), options.train, options.model
     world = load_world(run)
     rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed)
-    claim(run, "train", options, run.checkpoints)
+    newest = latest_checkpoint(run.checkpoints)
+    claim(run, "train", options, made=newest is not None, inputs={"corpus": digest(run.corpus)})
     prepare_jax()
 
     vocabulary = world.tokenizer.vocabulary
     state = start(model, config, vocabulary, integer(options.seed, "weights"))
-    newest = latest_checkpoint(run.checkpoints)
     if newest:
         state = load_checkpoint(newest, state)
     done = int(state.step)
@@ -54,7 +53,11 @@ def train(options: TrainSettings) -> None:
         + (f"; resuming at step {done:,}" if done else "")
     )
 
-    _drop_lines_after(run.metrics, done)
+    if run.metrics.exists():
+        # Metrics beyond the checkpoint belong to steps that will be taken again.
+        kept = [json.dumps(line) + "\n" for line in read_metrics(run) if line["step"] <= done]
+        with staged_file(run.metrics) as aside:
+            aside.write_text("".join(kept), encoding="utf-8")
     began, loss = time.perf_counter(), math.nan
     with progress("train", config.steps, done) as advance:
         for step in range(done, config.steps):
@@ -93,21 +96,6 @@ def train(options: TrainSettings) -> None:
         ("device", jax.devices()[0].device_kind),
     ]
     table(f"model {run.folder}", ("", "value"), rows_out)
-
-
-def _drop_lines_after(path: Path, step: int) -> None:
-    """Metrics beyond the checkpoint belong to steps that will be taken again."""
-    if not path.exists():
-        return
-    kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            if json.loads(line)["step"] <= step:
-                kept.append(line + "\n")
-        except (json.JSONDecodeError, KeyError):
-            break
-    with staged_file(path) as aside:
-        aside.write_text("".join(kept), encoding="utf-8")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 from bayes.agents import PaperAgent, fit
 from bayes.evidence import evidence_from
-from corpus.files import verify_folder
+from corpus.errors import InputError
+from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel, load_generative
 from corpus.graph import KnowledgeGraph, load_graph
 from corpus.sentences import Sentences, load_sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
-from testbed.runs import Run, recorded
+from testbed.runs import Run, digest, recorded
 
 
 class World(NamedTuple):
@@ -30,6 +31,10 @@ def load_world(run: Run) -> World:
     recorded(run, "corpus")
     verify_folder(run.world)
     verify_folder(run.corpus)
+    if read_json(run.corpus / "origin.json")["world"] != digest(run.world):
+        raise InputError(
+            f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
+        )
     graph = load_graph(run.world)
     return World(
         graph,

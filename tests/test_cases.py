@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from bayes.agents import EditRequest
+from corpus.generative import generative_model
+from corpus.graph import build_graph
+from corpus.sentences import sample_sentences
+from corpus.tokenizer import entity_tokenizer
 from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS, Sampler
 from testbed.presets import CaseConfig
-from testbed.world import agent_of
+from testbed.world import World, agent_of
 from tests.worlds import make_world
 
 
@@ -52,7 +56,10 @@ def test_cells_are_the_promised_probes(cases, big_world):
     graph, truth = big_world.graph, big_world.generative.truth
     for case in cases:
         cells = dict(zip(CELLS, case.cells, strict=True))
+        if cells["s1r2"] is None:
+            continue
         r2 = cells["s1r2"].relation
+        assert case.cells[PARENT] is None or r2 != case.cells[PARENT].relation
         assert case.child == (graph.upstream[r2] == case.relation)
         assert case.changes == (cells["s1r2"].answer[0] != cells["s1r2"].answer[1])
         assert {c.subject for c in case.cells[: INDEPENDENT + 1] if c} == {case.subject}
@@ -75,7 +82,7 @@ def test_support_and_strata(cases, big_world):
         mine = graph.relation == case.relation
         assert case.support_new == (truth[mine] == case.object).sum()
         assert case.support_old == (truth[mine] == case.truth).sum()
-        assert case.stratum == "S2"
+        assert case.stratum == ("S2" if case.cells[CHILD] else "S0")
 
 
 def test_half_the_requests_contradict(cases):
@@ -107,6 +114,22 @@ def test_cases_are_a_function_of_the_seed(big_world, agent):
         return [c[:6] for c in Sampler(big_world, agent, CaseConfig(count=30), seed)]
 
     assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_a_relation_with_a_single_object_is_still_contradicted():
+    names = [f"s{i}" for i in range(20)] + ["Rome", "Oslo", "human"]
+    triples = [(s, r, [20 + s % 2, 22][r]) for s in range(20) for r in (0, 1)]
+    graph = build_graph(np.array(triples), names, ["born in", "kind"], np.array([-1, 0]))
+    rng = np.random.default_rng(0)
+    model = generative_model(graph, rng)
+    world = World(graph, model, sample_sentences(graph, model, rng), entity_tokenizer(graph))
+    for sampler in ("published", "stratified"):
+        config = CaseConfig(count=60, sampler=sampler, reinforce=0.0)
+        for case in Sampler(world, agent_of(world), config, 0):
+            assert case.object in graph.objects
+            assert case.object != case.truth
+            # With two relations there is none left for s1r2 when the edit is on the dependent one.
+            assert case.child == (case.cells[CHILD] is not None)
 
 
 def test_few_candidates_still_hold_what_matters(big_world, agent):

@@ -17,7 +17,7 @@ import pytest
 from testbed import ask, corpus, demo, edit, report, train
 from testbed.model import load_model
 from testbed.records import read_outcomes
-from testbed.runs import Run
+from testbed.runs import Run, provenance
 from testbed.world import load_world
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def test_a_run_holds_everything(finished):
     assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
     summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
     assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
-    assert {"world", "corpus", "checkpoint", "settings"} == set(summary["traced"])
+    assert {"world", "corpus", "checkpoint", "settings", "editor", "source"} == set(summary["traced"])
     assert not list(run.rglob("*.partial"))
     names = {p.name for p in (run / "report").iterdir()}
     pictures = {"training.png", "edit-lora-down.png", "support-lora-down.png"}
@@ -221,7 +221,14 @@ def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--world.subjects", "1"], ["--tokenizer.vocabulary", "3"], ["--nonsense"]]
+    "wrong",
+    [
+        ["--world.subjects", "1"],
+        ["--tokenizer.vocabulary", "3"],
+        ["--nonsense"],
+        ["--seed=-1"],
+        ["--world.builtin.zipf", "nan"],
+    ],
 )
 def test_impossible_options(wrong, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -263,6 +270,46 @@ def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
     assert "is a checkpoint of another configuration" in complaint(capsys)
 
 
+def test_a_corpus_stopped_halfway_is_finished_from_its_own_world(built, tmp_path):
+    runs = copied(built, tmp_path)
+    whole = (runs / "x" / "corpus" / "tokens.bin").read_bytes()
+    shutil.rmtree(runs / "x" / "corpus")
+    (runs / "x" / ".corpus.partial").mkdir()
+    assert corpus.main([*at(runs), *WORLD]) == 0
+    assert (runs / "x" / "corpus" / "tokens.bin").read_bytes() == whole
+    assert not (runs / "x" / ".corpus.partial").exists()
+
+
+def test_parts_of_different_runs_are_not_mixed(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    other = tmp_path / "other"
+    assert corpus.main([*at(other), *WORLD, "--seed", "1"]) == 0
+    shutil.rmtree(runs / "x" / "world")
+    assert corpus.main([*at(runs), *WORLD, "--seed", "1"]) == 2
+    assert "seed is 0 there and 1 here" in complaint(capsys)
+    shutil.copytree(other / "x" / "world", runs / "x" / "world")
+    assert train.main([*at(runs), *RECIPE]) == 2
+    assert "was written about another world" in complaint(capsys)
+    shutil.rmtree(runs / "x" / "corpus")
+    shutil.copytree(other / "x" / "corpus", runs / "x" / "corpus")
+    assert train.main([*at(runs), *RECIPE]) == 2
+    assert "inputs.corpus is" in complaint(capsys)
+    assert edit.main([*at(runs), *EDITS]) == 2
+    assert "was trained on another corpus" in complaint(capsys)
+
+
+def test_a_lost_config_is_said_to_be_lost(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    (runs / "x" / "config.json").unlink()
+    assert corpus.main([*at(runs), *WORLD]) == 2
+    assert "config.json does not know the corpus stage" in complaint(capsys)
+
+
+def test_git_is_not_needed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance()["revision"] == "unknown"
+
+
 def test_damaged_files_are_noticed(finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     tokens = runs / "x" / "corpus" / "tokens.bin"
@@ -271,6 +318,12 @@ def test_damaged_files_are_noticed(finished, tmp_path, capsys):
     assert train.main([*at(runs), *RECIPE]) == 2
     assert "tokens.bin is missing or differs from its checksum" in complaint(capsys)
     tokens.write_bytes(whole)
+    metrics = runs / "x" / "lm" / "metrics.jsonl"
+    metrics.write_text(metrics.read_text(encoding="utf-8") + '{"step": 40, "lo', encoding="utf-8")
+    assert report.main(at(runs)) == 0
+    metrics.write_text("nonsense\n", encoding="utf-8")
+    assert report.main(at(runs)) == 2
+    assert "metrics.jsonl is not readable" in complaint(capsys)
     (runs / "x" / "config.json").write_text("{", encoding="utf-8")
     assert train.main([*at(runs), *RECIPE]) == 2
     assert "not readable as JSON" in complaint(capsys)
@@ -294,10 +347,12 @@ def test_questions_that_make_no_sense(args, message, finished, capsys):
     assert message in complaint(capsys)
 
 
-@pytest.mark.parametrize("name", ["rome", "no_such_module:Thing", "json:Thing"])
+@pytest.mark.parametrize(
+    "name", ["rome", "no_such_module:Thing", "json:Thing", "json:dumps", ":x", ".json:x"]
+)
 def test_editors_that_are_not_there(name, finished, capsys):
     assert edit.main([*at(finished), "--editor", name]) == 2
-    assert name.split(":", maxsplit=1)[0] in complaint(capsys)
+    assert repr(name) in complaint(capsys)
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a/b"])

@@ -29,6 +29,7 @@ def every_sentence(entities, relations):
 @example(["ann", "not ann", "bo"], ["is"])
 @example(["ann", "of bo", "bo"], ["is", "is of"])
 @example(["ann", "bo", "ann and ann is bo"], ["is"])
+@example(["not", "r", "bo r"], ["bo", "r"])
 def test_worlds_are_refused_or_readable(entities, relations):
     try:
         check_unambiguous(entities, relations)
@@ -51,6 +52,8 @@ def test_worlds_are_refused_or_readable(entities, relations):
         (["ann", "bo", "ann and bo is ann"], ["is"]),
         (["a", "b", "a and b", "b or c"], ["is"]),
         (["ann", "b\u2581o"], ["is"]),
+        (["ann", "bo and"], ["is"]),
+        (["ann", "bo"], ["or is"]),
     ],
 )
 def test_ambiguous_worlds_are_refused(entities, relations):

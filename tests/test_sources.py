@@ -173,6 +173,16 @@ def test_the_real_slice():
     assert (chosen.upstream >= 0).sum() == len(chosen.relations) // 2
 
 
+def test_further_relations_are_in_no_pair(tmp_path):
+    triples = [f"Q{s}\tP{r}\tQ{10 * r + s}\n" for s in range(1, 6) for r in (1, 2, 3)]
+    entities = [f"Q{i}\tname {i}\n" for i in range(1, 40)]
+    config = write_wikidata(tmp_path, triples, entities, [*RELATIONS, "P3\tlikes\n"])
+    config = replace(config, pairs=(), relations=("P3",), relation_count=2, min_pair_subjects=1)
+    graph = build_world(config, 0)
+    assert graph.upstream[graph.relations.index("likes")] == -1
+    assert (graph.upstream >= 0).sum() == 1
+
+
 def test_pairing_by_hand():
     # Relations 0 and 1 always occur together, 2 and 3 mostly; 1 and 2 once.
     triples = [(s, r, 100 + s) for s in range(6) for r in (0, 1)]

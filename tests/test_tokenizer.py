@@ -77,6 +77,14 @@ def test_a_vocabulary_too_small_is_refused(world):
         bpe_of(world, 40)
 
 
+def test_names_that_spell_a_special_token_are_refused():
+    triples = np.array([(s, r, 3 + (s + r) % 3) for s in range(3) for r in range(2)])
+    names = ["e</s>vil", "b", "c", "d", "e", "f"]
+    graph = build_graph(triples, names, ["born in", "likes"], np.array([-1, 0]))
+    with pytest.raises(InputError, match="special token '</s>'"):
+        train_bpe(graph, ["b born in c"], 300)
+
+
 def test_documents_on_disk(world, tokenizers, tmp_path):
     order, offsets = cut_documents(world.sentences, np.random.default_rng(0))
     for i, tokenizer in enumerate(tokenizers):
