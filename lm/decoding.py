@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.config import ModelConfig
-from lm.model import Array, Delta, Params, forward
+from lm.model import Array, Delta, Params, hidden_states, unembed
 from lm.prompts import layout
 
 
@@ -22,15 +22,22 @@ def greedy(
         int32[B, longest]: generated tokens, PAD from the ending on. A row that never ends within
         `longest` tokens has no PAD.
     """
+    rows, width = prompts.shape[0], prompts.shape[1] + longest
 
-    def step(window: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
-        logits = forward(model, params, window, *layout(window), delta)[:, -1]
-        token = jnp.argmax(logits, axis=-1).astype(jnp.int32)
-        return jnp.concatenate([window[:, 1:], token[:, None]], axis=1), token
+    def unfinished(carry: tuple) -> jax.Array:
+        step, _, _, ended = carry
+        return (step < longest) & ~ended.all()
+
+    def generate(carry: tuple) -> tuple:
+        step, window, tokens, ended = carry
+        hidden = hidden_states(model, params, window, *layout(window), delta)[:, -1]
+        token = jnp.argmax(unembed(params, hidden), axis=-1).astype(jnp.int32)
+        ended = ended | (token == SEP) | (token == EOS)
+        # An ended row goes on being decoded beside the others; what it says is dropped.
+        tokens = tokens.at[:, step].set(jnp.where(ended, PAD, token))
+        return step + 1, jnp.concatenate([window[:, 1:], token[:, None]], axis=1), tokens, ended
 
     # The window has room for every generated token, so that shifting drops padding only.
-    window = jnp.pad(prompts, ((0, 0), (longest, 0)), constant_values=PAD)
-    _, tokens = jax.lax.scan(step, window, length=longest)
-    tokens = tokens.T
-    ended = jnp.cumsum((tokens == SEP) | (tokens == EOS), axis=1) > 0
-    return jnp.where(ended, PAD, tokens)
+    window = jnp.full((rows, width), PAD, jnp.int32).at[:, longest:].set(prompts)
+    start = (jnp.int32(0), window, jnp.full((rows, longest), PAD, jnp.int32), jnp.zeros(rows, bool))
+    return jax.lax.while_loop(unfinished, generate, start)[2]

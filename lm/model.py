@@ -2,7 +2,8 @@
 
 Letters of shapes: B batch, T position, L layers, D model, N heads, H head width, F mlp, V vocabulary,
 R rank. Modules are written in Flax NNX and split once; everything else sees a `ModelConfig` (static)
-and `params` (a plain dict of arrays, layers stacked along a leading axis L), and calls `forward`.
+and `params` (a plain dict of arrays, layers stacked along a leading axis L), and calls
+`hidden_states` or `forward`.
 
 A *delta* edits the model without touching `params`: {module name: LowRank}, stacked over layers like
 the parameters. The layer adds it unmerged, x @ W + (x @ a) @ b, so that many edits share one W.
@@ -106,7 +107,7 @@ class Decoder(nnx.Module):
             return nnx.merge(block, state)(x, rotation, mask, delta), None
 
         x, _ = jax.lax.scan(layer, x, (stacked, delta), unroll=self.config.unroll)
-        return self.head(self.norm(x)).reshape(*tokens.shape, -1)
+        return self.norm(x).reshape(*tokens.shape, -1)
 
 
 def init(config: ModelConfig, vocabulary: int, seed: int) -> Params:
@@ -120,7 +121,7 @@ def vocabulary_of(params: Params) -> int:
     return params["embedding"].shape[0]
 
 
-def forward(
+def hidden_states(
     config: ModelConfig,
     params: Params,
     tokens: Array,
@@ -128,7 +129,7 @@ def forward(
     mask: Array,
     delta: Delta | None = None,
 ) -> jax.Array:
-    """Next-token logits.
+    """What the last layer knows at each position, after the final norm.
 
     Args:
         config: static under jit.
@@ -137,10 +138,27 @@ def forward(
         delta: see the module; None runs the model as it is.
 
     Returns:
-        float32[B, T, V].
+        float32[B, T, D].
     """
     model = nnx.merge(_graph(config, vocabulary_of(params)), nnx.State(params))
     return model(tokens, positions, mask, delta or {})
+
+
+def unembed(params: Params, hidden: jax.Array) -> jax.Array:
+    """Next-token logits [..., V] of hidden states [..., D]; call it on no more positions than needed."""
+    return hidden @ params["head"]["kernel"]
+
+
+def forward(
+    config: ModelConfig,
+    params: Params,
+    tokens: Array,
+    positions: Array,
+    mask: Array,
+    delta: Delta | None = None,
+) -> jax.Array:
+    """Next-token logits float32[B, T, V] at every position; arguments as in `hidden_states`."""
+    return unembed(params, hidden_states(config, params, tokens, positions, mask, delta))
 
 
 def causal(tokens: Array, start: int) -> tuple[jax.Array, jax.Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.config import ModelConfig
-from lm.model import Array, Delta, Params, forward
+from lm.model import Array, Delta, Params, hidden_states, unembed
 from lm.prompts import layout
 
 ENDINGS = (SEP, EOS)
@@ -88,20 +88,17 @@ def object_log_probabilities(
     )
     tokens = jnp.concatenate([prompts, tree.tokens], axis=1)
     tree_positions = positions[:, -1:] + 1 + tree.depth
-    logits = forward(
+    hidden = hidden_states(
         model, params, tokens, jnp.concatenate([positions, tree_positions], axis=1), full_mask, delta
     )
+    # Logits only where something follows: at the end of the prompt (first) and at each node.
+    logits = unembed(params, hidden[:, width - 1 :])
     normaliser = jax.nn.logsumexp(logits, axis=-1)
-
-    def log_probability(place: Array, token: Array) -> jax.Array:
-        """Log p(token) at a place of the sequence, both int32[B, nodes]."""
-        picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
-        logit = jnp.take_along_axis(picked, token[:, :, None], axis=2)[..., 0]
-        return logit - jnp.take_along_axis(normaliser, place, axis=1)
-
-    node = log_probability(width + jnp.where(tree.parent < 0, -1, tree.parent), tree.tokens)
-    behind = logits[:, width:, :]
-    ends = jax.nn.logsumexp(behind[..., jnp.array(ENDINGS)], axis=-1) - normaliser[:, width:]
+    place = 1 + tree.parent
+    picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
+    node = jnp.take_along_axis(picked, tree.tokens[:, :, None], axis=2)[..., 0]
+    node -= jnp.take_along_axis(normaliser, place, axis=1)
+    ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
 
     on_path = tree.path >= 0
     last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
@@ -115,5 +112,5 @@ def next_token_probabilities(
     model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, tokens: Sequence[int]
 ) -> jax.Array:
     """p(token | prompt) for a few tokens: float32[B, len(tokens)]; prompts int32[B, P], left-padded."""
-    logits = forward(model, params, prompts, *layout(prompts), delta)[:, -1]
-    return jax.nn.softmax(logits, axis=-1)[:, jnp.array(tokens)]
+    hidden = hidden_states(model, params, prompts, *layout(prompts), delta)[:, -1]
+    return jax.nn.softmax(unembed(params, hidden), axis=-1)[:, jnp.array(tokens)]
