@@ -95,9 +95,9 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -
     from rich.box import SIMPLE
     from rich.table import Table
 
-    out = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    out = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE, padding=(0, 0))
     for i, column in enumerate(header):
-        out.add_column(column, justify="left" if i == 0 else "right")
+        out.add_column(column, justify="left" if i == 0 else "right", no_wrap=i == 0)
     for row in rows:
         out.add_row(*(str(cell) for cell in row))
     _console().print(out)

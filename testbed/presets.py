@@ -189,7 +189,7 @@ TRAIN = {
     "small": TrainSettings(
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, unroll=2),
-        train=TrainConfig(steps=1200, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
+        train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
     ),
     "paper": TrainSettings(
         run="paper",

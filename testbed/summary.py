@@ -69,7 +69,8 @@ def shown(e: Estimate | None) -> str:
     """An estimate as a cell of a table: value and half its interval, or a dash."""
     if e is None or math.isnan(e.value):
         return "-"
-    return f"{e.value:.2f} ±{(e.high - e.low) / 2:.2f}"
+    half = f"{(e.high - e.low) / 2:.2f}".removeprefix("0")
+    return f"{e.value:.2f} ±{half}"
 
 
 def summary_rows(summary: Summary, subset: str = "all") -> tuple[list[str], list[list[str]]]:
