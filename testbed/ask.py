@@ -43,12 +43,13 @@ def ask(options: AskSettings) -> None:
     for s, r in asked:
         answers = [answer(s, r, options.top) for _, answer in columns]
         rows = [
-            [f"{names[a[i][0]]} {a[i][1]:.2f}" if i < len(a) else "" for a in answers]
+            [f"{a[i][1]:.2f} {names[a[i][0]]}" if i < len(a) else "" for a in answers]
             for i in range(options.top)
         ]
         fact = int(world.graph.find(s, r))
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
-        table(f"{names[s]} {relations[r]} ...   (the world says: {truth})", [n for n, _ in columns], rows)
+        title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
+        table(title, [name for name, _ in columns], rows, numbers=False)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -90,14 +90,20 @@ def say(text: str) -> None:
     _console().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """The summary at the end of a command."""
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True) -> None:
+    """The summary at the end of a command; `numbers` aligns all but the first column on the right."""
     from rich.box import SIMPLE
     from rich.table import Table
 
-    out = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE, padding=(0, 0))
+    out = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE,
+        padding=(0, 1, 0, 0) if not numbers else 0,
+    )
     for i, column in enumerate(header):
-        out.add_column(column, justify="left" if i == 0 else "right", no_wrap=i == 0)
+        out.add_column(column, justify="right" if numbers and i else "left", no_wrap=numbers and not i)
     for row in rows:
         out.add_row(*(str(cell) for cell in row))
     _console().print(out)

@@ -133,7 +133,7 @@ def test_ask(finished, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "edited agent" in out
     assert "Ada Marlow occupation" in out
-    assert "Quintal College 0.95" in out
+    assert "0.95 Quintal College" in out
 
 
 def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
