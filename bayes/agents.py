@@ -99,14 +99,14 @@ class PaperAgent:
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
         """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
 
-        A belief that is above the credence already is brought halfway to 1.
+        A belief that has the credence already is brought halfway to 1.
         """
         row = self._observed(subject, relation) or EMPTY
         mass = self.prior_mass
         own = row.base + float(row.excess[row.objects == target].sum()) + mass / self.size
         rest = row.total + mass - own
         current = own / (own + rest)
-        if current > credence:
+        if current >= credence:
             credence = (1 + current) / 2
         return math.ceil(rest * credence / (1 - credence)) - own
 

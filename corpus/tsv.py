@@ -19,7 +19,7 @@ def build(config: WorldConfig, rng: np.random.Generator) -> KnowledgeGraph:
     """
     path = Path(config.path)
     try:
-        raw = path.read_text(encoding="utf-8")
+        raw = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); convert it") from None
     entities: dict[str, int] = {}

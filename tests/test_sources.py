@@ -215,6 +215,11 @@ def test_tsv(tmp_path):
     assert graph.upstream.tolist() == [-1, 0]
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    graph = build_world(tsv(tmp_path, "\ufeff" + GOOD), 0)
+    assert facts_of(graph)[0][0] == "Ann"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
