@@ -3,10 +3,10 @@
 Command:
     python -m experiments.wikidata_slice --path FOLDER_IN_WIKIDATA5M_LAYOUT
 
-Takes about 18 minutes on 2 cores without a GPU, 15 of them training; resumes when killed. Expected with the slice of
-350,251 triples that the recorded run used (2,000 subjects, 6,250 facts, BPE of 4,000 entries, seed 0):
-generative accuracy of true facts at least 0.9, edit success at least 0.95. The figures of the last run
-are in experiments/records.
+Takes about 18 minutes on 2 cores without a GPU, 15 of them training; resumes when killed. Expected
+with the slice of 350,251 triples that the recorded run used (2,000 subjects, 6,250 facts, BPE of 4,000
+entries, seed 0): generative accuracy of true facts at least 0.9, edit success at least 0.95. The
+figures of the last run are in experiments/records.
 """
 
 import time
