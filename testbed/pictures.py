@@ -125,11 +125,11 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _tallest(outcomes: Outcomes, case: int, cell: int) -> np.ndarray:
-    """Candidates of a cell with the largest probability for model or agent, before or after."""
+    """Candidates of a cell with the largest probability for model or agent; none where it is absent."""
     both = np.concatenate([outcomes.lm[case, cell], outcomes.agent[case, cell]])
     height = np.where(outcomes.objects[case, cell] == ABSENT, -1.0, both.max(axis=0))
     shown = np.argsort(-height, kind="stable")[:BARS]
-    return shown[height[shown] >= min(MOVED, height.max())]
+    return shown[height[shown] >= max(0.0, min(MOVED, height.max()))]
 
 
 def _short(name: str, most: int = 26) -> str:

@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from corpus.errors import InputError
 from corpus.files import staged_file
@@ -42,9 +43,8 @@ def train(options: TrainSettings) -> None:
     prepare_jax()
 
     vocabulary = world.tokenizer.vocabulary
-    state = start(model, config, vocabulary, integer(options.seed, "weights"))
-    if newest:
-        state = load_checkpoint(newest, state)
+    begin = partial(start, model, config, vocabulary, integer(options.seed, "weights"))
+    state = load_checkpoint(newest, jax.eval_shape(begin)) if newest else begin()
     done = int(state.step)
     facts = np.arange(len(world.graph))
     sample = generator(options.seed, "accuracy").permutation(facts)[:FACTS_ON_THE_WAY]
