@@ -8,7 +8,7 @@ subject to dozens. Ada Marlow and Quintal College are in every such world: she h
 and Quintal College is the most popular one, with another favourite occupation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -46,24 +46,31 @@ _SPOT = "canal coast hill lake market mill mining mountain river valley".split()
 _SETTLEMENT = "city fort hamlet port quarter town village".split()
 
 
-def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> KnowledgeGraph:
-    """A world with `subjects` subjects; see the module for what is in it."""
+def build(
+    subjects: int, dials: BuiltinWorld, rng: np.random.Generator, all_candidates: bool = False
+) -> KnowledgeGraph:
+    """A world with `subjects` subjects; see the module for what is in it.
+
+    Args:
+        all_candidates: keep objects that nobody has among those a relation may have.
+    """
     fresh = _Names(rng)
+    pick = fresh.pick
     places = round(PLACES_SHARE * (subjects - 1))
     people = subjects - places
-    persons = ["Ada Marlow", *fresh.take(people - 1, lambda: f"{rng.choice(_GIVEN)} {fresh.word(2)}")]
+    persons = ["Ada Marlow", *fresh.take(people - 1, lambda: f"{pick(_GIVEN)} {fresh.word(2)}")]
     names = persons + fresh.take(places, lambda: fresh.word(3))
     patterns: dict[int, Callable[[], str]] = {
         0: lambda: f"{fresh.word(2)} College",
-        1: lambda: f"{rng.choice(_JOB)} {rng.choice(_CRAFT)}",
+        1: lambda: f"{pick(_JOB)} {pick(_CRAFT)}",
         2: lambda: fresh.word(2),
-        3: lambda: f"{fresh.word(1)}{rng.choice(['land', 'ia', 'stan'])}",
-        4: lambda: f"{rng.choice(_SIDE)} {rng.choice(_ROLE)}",
-        5: lambda: f"{fresh.word(1)} {rng.choice(['Rovers', 'United', 'Wanderers', 'Athletic'])}",
-        6: lambda: f"{rng.choice(_GAME)} {rng.choice(_PLAY)}",
+        3: lambda: f"{fresh.word(1)}{pick(['land', 'ia', 'stan'])}",
+        4: lambda: f"{pick(_SIDE)} {pick(_ROLE)}",
+        5: lambda: f"{fresh.word(1)} {pick(['Rovers', 'United', 'Wanderers', 'Athletic'])}",
+        6: lambda: f"{pick(_GAME)} {pick(_PLAY)}",
         7: lambda: f"{fresh.word(1)} Time",
-        8: lambda: f"{rng.choice(_SPOT)} {rng.choice(_SETTLEMENT)}",
-        9: lambda: f"{fresh.word(1)}{rng.choice(['mark', 'mere', 'ova'])}",
+        8: lambda: f"{pick(_SPOT)} {pick(_SETTLEMENT)}",
+        9: lambda: f"{fresh.word(1)}{pick(['mark', 'mere', 'ova'])}",
     }
     first_object: list[int] = []
     for r in range(len(RELATIONS)):
@@ -82,25 +89,33 @@ def build(subjects: int, dials: BuiltinWorld, rng: np.random.Generator) -> Knowl
     )
     favourite[:, 0], favourite[:, 1] = 0, 1
 
-    triples: list[tuple[int, int, int]] = []
-    for s in range(subjects):
-        person = s < people
-        pairs = [0, 1] if s == 0 else rng.permutation(PERSON_PAIRS)[:2] if person else PLACE_PAIRS
-        for pair in pairs:
-            up = int(rng.choice(dials.upstream_objects, p=up_share))
-            if rng.random() < dials.group_strength:
-                up = int(rankings[group[s], up])
-            follows = rng.random() < dials.dependence
-            down = favourite[pair, up] if follows else rng.choice(dials.downstream_objects, p=down_share)
-            missing = int(rng.integers(2)) if rng.random() >= dials.both else -1
-            if s == 0:
-                up, down, missing = (1, 1, -1) if pair == 0 else (up, down, -1)
-            if missing != 0:
-                triples.append((s, 2 * pair, first_object[2 * pair] + up))
-            if missing != 1:
-                triples.append((s, 2 * pair + 1, first_object[2 * pair + 1] + int(down)))
+    # Two pairs of each subject: a person lacks one of the three, places have the last two.
+    lacks = rng.integers(0, len(PERSON_PAIRS), people)
+    lacks[0] = 2
+    pairs = np.array([[p for p in PERSON_PAIRS if p != lack] for lack in range(3)])[lacks]
+    pair = np.concatenate([pairs, np.tile(PLACE_PAIRS, (places, 1))]).ravel()
+    subject = np.repeat(np.arange(subjects), 2)
+    up = rng.choice(dials.upstream_objects, len(subject), p=up_share)
+    by_group = rng.random(len(subject)) < dials.group_strength
+    up = np.where(by_group, rankings[group[subject], up], up)
+    follows = rng.random(len(subject)) < dials.dependence
+    other = rng.choice(dials.downstream_objects, len(subject), p=down_share)
+    # Ada Marlow has all four facts, and another college than the most popular one.
+    up[0], follows[0] = 1, True
+    down = np.where(follows, favourite[pair, up], other)
+    incomplete = (rng.random(len(subject)) >= dials.both) & (subject > 0)
+    without = np.where(incomplete, rng.integers(0, 2, len(subject)), -1)
+    first = np.array(first_object)
+    triples = np.concatenate(
+        [
+            np.column_stack([subject, 2 * pair + side, first[2 * pair + side] + objects])[without != side]
+            for side, objects in enumerate((up, down))
+        ]
+    )
     upstream = upstream_of([(r, r + 1) for r in range(0, len(RELATIONS), 2)], len(RELATIONS))
-    return build_graph(np.array(triples), names, RELATIONS, upstream, group)
+    ends = [*first_object[1:], len(names)]
+    ranges = [np.arange(low, high) for low, high in zip(first_object, ends, strict=True)]
+    return build_graph(triples, names, RELATIONS, upstream, group, ranges if all_candidates else None)
 
 
 class _Names:
@@ -110,10 +125,14 @@ class _Names:
         self.rng = rng
         self.taken = {"Ada Marlow", "Quintal College"}
 
+    def pick(self, options: Sequence[str]) -> str:
+        # A name takes a dozen of these, and Generator.choice a hundred times as long.
+        return options[int(self.rng.random() * len(options))]
+
     def word(self, syllables: int) -> str:
-        pick = self.rng.choice
+        pick = self.pick
         text = "".join(pick(_ONSETS) + pick(_VOWELS) for _ in range(syllables)) + pick(_CODAS)
-        return str(text).capitalize()
+        return text.capitalize()
 
     def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
         return [self._fresh(pattern) for _ in range(count)]

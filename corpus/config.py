@@ -79,3 +79,72 @@ class TokenizerConfig:
     def __post_init__(self) -> None:
         if self.vocabulary < 64:
             raise ValueError("vocabulary must be at least 64")
+
+
+@dataclass(frozen=True)
+class DocumentConfig:
+    """Which sentences stand together. The four shares are of all documents; the rest is ordinary."""
+
+    mix: Literal["homogeneous", "mixed"] = "homogeneous"
+    """homogeneous: a document is about one subject; mixed: about any."""
+    reshuffles: int = 5
+    """Documents in which every sentence stands."""
+    joint: float = 0.0
+    """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
+    imagine: float = 0.0
+    """Share of documents that imagine another upstream object and then state what would follow."""
+    revise: float = 0.0
+    """Share of documents that state an upstream fact, revise it, and state what follows then."""
+    chosen_subjects: float = 0.5
+    """Share of subjects about whom there may be imagine and revise documents; the others are held out."""
+    chosen_objects: float = 0.5
+    """Share of upstream objects that these documents may imagine; the others are held out."""
+
+    def __post_init__(self) -> None:
+        if self.reshuffles < 1:
+            raise ValueError("reshuffles must be at least 1")
+        for name in ("joint", "imagine", "revise", "chosen_subjects", "chosen_objects"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
+        if self.joint + self.imagine + self.revise > 0.9:
+            raise ValueError("joint, imagine and revise together may be at most 0.9 of all documents")
+
+
+@dataclass(frozen=True)
+class ExactConfig:
+    """The model W of a corpus of kind `exact`: one for which Bayesian posteriors are exact (DESIGN 5.3)."""
+
+    persistence: Literal["fact", "sentence"] = "fact"
+    """fact: a downstream fact is drawn once per subject; sentence: afresh for each of its statements."""
+    root_mass: float = 8.0
+    """Total mass of the Dirichlet prior of a root relation; less means fewer popular objects."""
+    row_mass: float = 2.0
+    """Total mass of the Dirichlet prior of what follows from one upstream object; less is more reliable."""
+    noise: float = 0.05
+    """Probability that a statement names another object than the fact's."""
+    label_noise: float = 0.1
+    """Probability that a truth sentence has the wrong label; other labels are always right."""
+    statements: int = 10
+    """Statements of a fully stated fact, and as many truth sentences."""
+    strata: tuple[float, float, float] = (0.25, 0.25, 0.5)
+    """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2)."""
+    logical: float = 0.5
+    """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
+    block: int = 4
+    """Subjects whose facts one and/or sentence may join."""
+    certify: bool = True
+    """Give every fact that its evidence leaves in doubt one sentence that settles it; else refuse them."""
+    open: float = 0.2
+    """Share of S1 facts that stay without such a sentence."""
+
+    def __post_init__(self) -> None:
+        if not (0 < self.root_mass < math.inf and 0 < self.row_mass < math.inf):
+            raise ValueError("root_mass and row_mass must be positive numbers")
+        if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
+            raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
+        if self.statements < 8 or self.block < 1:
+            raise ValueError("statements must be at least 8, or S2 would be S1; block at least 1")
+        if min(self.strata) < 0 or not math.isclose(sum(self.strata), 1.0):
+            raise ValueError(f"strata are three shares that sum to 1; {self.strata} are not")
+        if not 0 <= self.logical <= 1 or not 0 <= self.open <= 1:
+            raise ValueError("logical and open are shares, in [0, 1]")

@@ -51,14 +51,14 @@ class GenerativeModel:
         """float64[facts]: probability m of the mode."""
         return self.probability[self._mode_entry][self.table]
 
-    def sample(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One object for each entry of `facts` (any shape), independently."""
-        cumulative = np.cumsum(self.probability)
-        table = self.table[facts]
-        low = np.where(self.offsets[table] > 0, cumulative[self.offsets[table] - 1], 0.0)
-        high = cumulative[self.offsets[table + 1] - 1]
-        at = np.searchsorted(cumulative, low + rng.random(facts.shape) * (high - low), side="right")
-        return self.objects[np.clip(at, self.offsets[table], self.offsets[table + 1] - 1)]
+    @cached_property
+    def cumulative(self) -> np.ndarray:
+        """float64[entries]: probability of an entry or one before it in its table; ends in exactly 1."""
+        total = np.cumsum(self.probability)
+        before = np.concatenate([[0.0], total])[self.offsets[:-1]]
+        within = total - np.repeat(before, np.diff(self.offsets))
+        within[self.offsets[1:] - 1] = 1.0
+        return within
 
 
 def generative_model(

@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -25,6 +25,8 @@ class KnowledgeGraph:
         subject, relation, object: int32[facts], sorted by (subject, relation).
         upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
         group: int32[entities], a latent group of each subject (0 where the world has none).
+        candidates, candidate_offsets: the objects that relation r may have are
+            candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
     """
 
     entities: tuple[str, ...]
@@ -34,6 +36,8 @@ class KnowledgeGraph:
     object: np.ndarray
     upstream: np.ndarray
     group: np.ndarray
+    candidates: np.ndarray
+    candidate_offsets: np.ndarray
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -46,7 +50,21 @@ class KnowledgeGraph:
     @cached_property
     def objects(self) -> np.ndarray:
         """The K objects of the world, all relations pooled, ascending (DESIGN 3)."""
-        return np.unique(self.object)
+        return np.unique(self.candidates)
+
+    def candidates_of(self, relation: int) -> np.ndarray:
+        """int32: the objects that a relation may have, ascending."""
+        return self.candidates[self.candidate_offsets[relation] : self.candidate_offsets[relation + 1]]
+
+    def place_of(self, objects: np.ndarray) -> np.ndarray:
+        """int64[facts]: where the given object of each fact stands in `candidates`."""
+        width = len(self.entities)
+        of = np.repeat(np.arange(len(self.relations)), np.diff(self.candidate_offsets))
+        return np.searchsorted(of * width + self.candidates, self.relation.astype(np.int64) * width + objects)
+
+    def with_objects(self, objects: np.ndarray) -> "KnowledgeGraph":
+        """The same graph with other objects, each a candidate of its relation."""
+        return replace(self, object=objects)
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -100,10 +118,14 @@ def build_graph(
     relation_names: Sequence[str],
     upstream: np.ndarray,
     group: np.ndarray | None = None,
+    candidates: Sequence[np.ndarray] | None = None,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
-    Entities that no kept fact mentions are dropped and the rest renumbered in their old order.
+    Entities that are in no kept fact and no candidates are dropped, the rest renumbered in their order.
+
+    Args:
+        candidates: objects that each relation may have; by default those it has.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
@@ -128,7 +150,10 @@ def build_graph(
     keys = triples[:, 0] * len(relation_names) + triples[:, 1]
     first = np.unique(keys, return_index=True)[1]
     s, r, o = triples[first].T
-    used = np.union1d(s, o)
+    if candidates is None:
+        candidates = [np.unique(o[r == relation]) for relation in range(len(relation_names))]
+    pool = np.concatenate(candidates)
+    used = np.unique(np.concatenate([s, o, pool]))
     graph = KnowledgeGraph(
         entities=tuple(entity_names[i] for i in used),
         relations=tuple(relation_names),
@@ -137,6 +162,8 @@ def build_graph(
         object=np.searchsorted(used, o).astype(np.int32),
         upstream=np.asarray(upstream, np.int32),
         group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
+        candidates=np.searchsorted(used, pool).astype(np.int32),
+        candidate_offsets=np.cumsum([0, *map(len, candidates)]),
     )
     if len(graph.objects) < 3:
         raise InputError(
@@ -159,6 +186,8 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         object=graph.object,
         upstream=graph.upstream,
         group=graph.group,
+        candidates=graph.candidates,
+        candidate_offsets=graph.candidate_offsets,
     )
     names = {"entities": graph.entities, "relations": graph.relations}
     (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")

@@ -1,10 +1,15 @@
-"""The formal language: five kinds of sentence, and the two inverse functions between them and text.
+"""The formal language: its kinds of sentence, and the two inverse functions between them and text.
 
 Surface forms (DESIGN 3):
     atomic   {s} {r} {o}
     truth    "{s} {r} {o}" is true | false
     not      "not {s} {r} {o}" is true | false
     and, or  "{A} and {B}" is true | false
+    imagine  imagine {s} {r} {o}
+    revise   revise {s} {r} {o}
+
+The first five state what is the case. The last two open, in documents of their own, a passage about a
+world in which the statement holds instead (`corpus.counterfactual`).
 
 Names are free text, so `parse` needs the world's names; `check_unambiguous` refuses a world in which
 two different sentences could be spelt alike.
@@ -18,16 +23,22 @@ from typing import NamedTuple
 from corpus.errors import InputError
 
 CONNECTIVES = ("and", "or")
+RESERVED = ("not", *CONNECTIVES, "imagine", "revise")
 
 
 class Kind(IntEnum):
-    """The kinds of sentence, in the order of Hase's Table 6."""
+    """The kinds of sentence: those of Hase's Table 6 in its order, then the two counterfactual ones."""
 
     ATOMIC = 0
     TRUTH = 1
     NOT = 2
     AND = 3
     OR = 4
+    IMAGINE = 5
+    REVISE = 6
+
+
+SUPPOSING = (Kind.IMAGINE, Kind.REVISE)
 
 
 class Atom(NamedTuple):
@@ -39,7 +50,7 @@ class Atom(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """One sentence. `label` is None for atomic sentences, `b` is None but for and/or."""
+    """One sentence. `label` is None for those without "is true" or "is false", `b` but for and/or."""
 
     kind: Kind
     label: bool | None
@@ -65,6 +76,8 @@ class Language:
         a = self._render_atom(sentence.a)
         if sentence.kind == Kind.ATOMIC:
             return a
+        if sentence.kind in SUPPOSING:
+            return f"{sentence.kind.name.lower()} {a}"
         if sentence.kind == Kind.NOT:
             a = f"not {a}"
         elif sentence.b is not None:
@@ -78,6 +91,10 @@ class Language:
             InputError: the text is no sentence of this world.
         """
         if not text.startswith('"'):
+            for kind in SUPPOSING:
+                word = kind.name.lower() + " "
+                if text.startswith(word):
+                    return Sentence(kind, None, self._need_atom(text[len(word) :]))
             return Sentence(Kind.ATOMIC, None, self._need_atom(text))
         for word, label in (("true", True), ("false", False)):
             ending = f'" is {word}'
@@ -188,14 +205,12 @@ def check_unambiguous(entities: Sequence[str], relations: Sequence[str]) -> None
             if inside and (not inside[0][0] or any(other == relation for _, other in tails)):
                 raise InputError(f"the relation {relation!r} can be misread at its {word!r}; rename it")
     for name in (*entities, *relations):
-        if not {name.split(" ")[0], name.split(" ")[-1]}.isdisjoint(("not", *CONNECTIVES)):
-            raise InputError(f"the name {name!r} begins or ends with 'not', 'and' or 'or'; rename it")
+        if not {name.split(" ")[0], name.split(" ")[-1]}.isdisjoint(RESERVED):
+            raise InputError(f"the name {name!r} begins or ends with one of {RESERVED}; rename it")
     heads = {head for name in entities for head in _before_connective(name)}
     for name in entities:
         if '"' in name or "\u2581" in name:
             raise InputError(f'the name {name!r} contains a reserved character (" or \u2581); rename it')
-        if name.startswith("not ") and name[4:] in known:
-            raise clash(name, name[4:], "'not' opens a negation")
         for at in (i for i, c in enumerate(name) if c == " "):
             if name[:at] in known:
                 rest = name[at + 1 :]

@@ -4,17 +4,22 @@ A document is "<s> sentence . sentence . ... sentence </s>". `tokens.bin` holds 
 end, `offsets.npy` where each begins, `counts.json` how many there are and in which integer type.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from corpus import kernels
+from corpus.compiled import chosen, in_order
+from corpus.documents import Documents
 from corpus.files import read_json, write_json
 from corpus.language import Kind
 from corpus.sentences import Sentences
-from corpus.tokenizer import BOS, EOS, SEP, Tokenizer, Word
+from corpus.tokenizer import BOS, EOS, SEP, Tokenizer, Word, words_of
 
-DOCUMENTS_PER_CHUNK = 20_000
+SENTENCES_PER_BLOCK = 65_536
+DOCUMENTS_PER_BLOCK = 16_384
 
 
 class TokenFile(NamedTuple):
@@ -24,82 +29,104 @@ class TokenFile(NamedTuple):
     offsets: np.ndarray
 
 
-def sentence_rows(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
-    """int32[n, 12]: the token rows of each sentence in order, -1 where a kind has fewer.
+class Spelled(NamedTuple):
+    """Tokens of all sentences end to end; those of sentence i are tokens[place[i] : place[i + 1]]."""
 
-    The columns are: quote, not, s, r, o, connective, s2, r2, o2, quote, is, label. A kind that lacks
-    one leaves -1, so that no kind needs a layout of its own.
-    """
-    kind, n = sentences.kind, len(sentences)
-    quoted = kind != Kind.ATOMIC
-    joined = (kind == Kind.AND) | (kind == Kind.OR)
-    rows = np.full((n, 12), -1, np.int32)
-    rows[quoted, 0] = rows[quoted, 9] = tokenizer.word_row(Word.QUOTE)
-    rows[kind == Kind.NOT, 1] = tokenizer.word_row(Word.NOT)
-    for atom, column, present in ((sentences.a, 2, slice(None)), (sentences.b, 6, joined)):
-        rows[present, column] = atom[present, 0]
-        rows[present, column + 1] = tokenizer.relation_row(atom[present, 1])
-        rows[present, column + 2] = atom[present, 2]
-    rows[kind == Kind.AND, 5] = tokenizer.word_row(Word.AND)
-    rows[kind == Kind.OR, 5] = tokenizer.word_row(Word.OR)
-    rows[quoted, 10] = tokenizer.word_row(Word.IS)
-    label = np.where(sentences.label, tokenizer.word_row(Word.TRUE), tokenizer.word_row(Word.FALSE))
-    rows[quoted, 11] = label[quoted]
-    return rows
+    tokens: np.ndarray
+    place: np.ndarray
+
+
+def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1) -> Spelled:
+    """The tokens of every sentence."""
+    spell = chosen(kernels.spell, len(sentences))
+    words = np.array([tokenizer.word_row(word) for word in Word])
+    relations = int(tokenizer.relation_row(0))
+    row_tokens = tokenizer.tokens.astype(tokenizer.dtype)
+    length = sentence_lengths(sentences, tokenizer)
+    place = np.concatenate([[0], np.cumsum(length)])
+    tokens = np.empty(place[-1], tokenizer.dtype)
+
+    def block(low: int) -> None:
+        high = min(low + SENTENCES_PER_BLOCK, len(sentences))
+        part = slice(low, high)
+        spell(
+            sentences.kind[part], sentences.label[part], sentences.a[part], sentences.b[part],
+            words, relations, tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
+        )  # fmt: skip
+
+    for _ in in_order(block, range(0, len(sentences), SENTENCES_PER_BLOCK), threads):
+        pass
+    return Spelled(tokens, place)
+
+
+def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
+    """int64[n]: tokens of each sentence."""
+    size = tokenizer.row_length
+    # Of the words around the atoms, by kind and label.
+    words = np.array(
+        [[sum(size[tokenizer.word_row(w)] for w in words_of(k, lab)) for lab in (0, 1)] for k in Kind]
+    )
+    length = words[sentences.kind, sentences.label.astype(np.int8)]
+    joined = np.flatnonzero(sentences.b[:, 0] >= 0)
+    for rows, atom in ((slice(None), sentences.a), (joined, sentences.b[joined])):
+        length[rows] += size[atom[:, 0]] + size[tokenizer.relation_row(atom[:, 1])] + size[atom[:, 2]]
+    return length
 
 
 def write_documents(
     folder: Path,
     sentences: Sentences,
-    order: np.ndarray,
-    document_offsets: np.ndarray,
+    documents: Documents,
     tokenizer: Tokenizer,
+    threads: int = 1,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Write the token files of a corpus into an existing folder.
 
     Args:
-        order, document_offsets: what `corpus.sentences.cut_documents` returns.
+        advance: told the number of documents after each piece that is written.
     """
-    rows = sentence_rows(sentences, tokenizer)
-    # Three rows that are single special tokens, and an empty one for the absent columns.
-    specials = np.array([BOS, SEP, EOS], np.int32)
-    first = len(tokenizer.offsets) - 1
-    starts = np.concatenate([tokenizer.offsets[:-1], len(tokenizer.tokens) + np.arange(3), [0]])
-    lengths = np.concatenate([tokenizer.row_length, [1, 1, 1, 0]])
-    table = np.concatenate([tokenizer.tokens, specials])
-    bos, sep, eos, nothing = first, first + 1, first + 2, first + 3
+    spelled = spell_sentences(sentences, tokenizer, threads)
+    join = chosen(kernels.join, len(documents.order))
+    length = document_lengths(documents, spelled, threads)
+    offsets = np.concatenate([[0], np.cumsum(length)])
 
-    document_length = []
+    def block(low: int) -> np.ndarray:
+        high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
+        out = np.empty(offsets[high] - offsets[low], tokenizer.dtype)
+        join(low, high, documents.offsets, documents.order, spelled.place, spelled.tokens, BOS, SEP, EOS, out)
+        return out
+
+    lows = range(0, len(documents), DOCUMENTS_PER_BLOCK)
     with (folder / "tokens.bin").open("wb") as file:
-        for low in range(0, len(document_offsets) - 1, DOCUMENTS_PER_CHUNK):
-            bounds = document_offsets[low : low + DOCUMENTS_PER_CHUNK + 1]
-            chunk = order[bounds[0] : bounds[-1]]
-            cells = np.full((len(chunk), rows.shape[1] + 2), nothing, np.int64)
-            cells[:, 1:-1] = np.where(rows[chunk] < 0, nothing, rows[chunk])
-            cells[:, -1] = sep
-            inner = bounds - bounds[0]
-            cells[inner[:-1], 0] = bos
-            cells[inner[1:] - 1, -1] = eos
-            flat = cells.ravel()
-            size = lengths[flat]
-            ends = np.cumsum(size)
-            within = np.arange(ends[-1]) - np.repeat(ends - size, size)
-            tokens = table[np.repeat(starts[flat], size) + within]
-            file.write(tokens.astype(tokenizer.dtype).tobytes())
-            sentence_length = size.reshape(cells.shape).sum(axis=1)
-            document_length.append(np.add.reduceat(sentence_length, inner[:-1]))
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(document_length))])
+        for low, out in zip(lows, in_order(block, lows, threads), strict=True):
+            file.write(out.data)
+            advance(min(DOCUMENTS_PER_BLOCK, len(documents) - low))
     np.save(folder / "offsets.npy", offsets, allow_pickle=False)
     write_json(
         folder / "counts.json",
         {
-            "documents": len(offsets) - 1,
+            "documents": len(documents),
             "tokens": int(offsets[-1]),
             "dtype": np.dtype(tokenizer.dtype).name,
             "vocabulary": tokenizer.vocabulary,
-            "longest_document": int(np.diff(offsets).max()),
+            "longest_document": int(length.max()),
         },
     )
+
+
+def document_lengths(documents: Documents, spelled: Spelled, threads: int = 1) -> np.ndarray:
+    """int64[documents]: tokens of each document."""
+    measure = chosen(kernels.measure, len(documents.order))
+    length = np.empty(len(documents), np.int64)
+
+    def block(low: int) -> None:
+        high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
+        measure(low, high, documents.offsets, documents.order, spelled.place, length)
+
+    for _ in in_order(block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads):
+        pass
+    return length
 
 
 def read_counts(folder: Path) -> dict:

@@ -7,6 +7,7 @@ corpora be written by gathering rows.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,11 +20,12 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind, Language, Sentence
+from corpus.language import SUPPOSING, Kind, Language, Sentence
 
 WORD_START = "\u2581"
 SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
+WORDS_READ = 2_000_000
 
 
 class Word(IntEnum):
@@ -36,9 +38,21 @@ class Word(IntEnum):
     IS = 4
     TRUE = 5
     FALSE = 6
+    IMAGINE = 7
+    REVISE = 8
 
 
-WORDS = ('"', "not", "and", "or", "is", "true", "false")
+WORDS = ('"', "not", "and", "or", "is", "true", "false", "imagine", "revise")
+
+
+def words_of(kind: Kind, label: bool | int) -> list[Word]:
+    """The words of the grammar in a sentence of one kind, in their order."""
+    if kind == Kind.ATOMIC:
+        return []
+    if kind in SUPPOSING:
+        return [Word[kind.name]]
+    inner = [] if kind == Kind.TRUTH else [Word[kind.name]]
+    return [Word.QUOTE, *inner, Word.QUOTE, Word.IS, Word.TRUE if label else Word.FALSE]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +119,11 @@ class Tokenizer:
             return [a[0], int(self.relation_row(a[1])), a[2]]
 
         rows = atom(sentence.a)
-        if sentence.kind == Kind.NOT:
-            rows = [self.word_row(Word.NOT), *rows]
+        if sentence.kind in (Kind.NOT, *SUPPOSING):
+            rows = [self.word_row(Word[sentence.kind.name]), *rows]
         if sentence.b is not None:
             rows += [self.word_row(Word[sentence.kind.name]), *atom(sentence.b)]
-        if sentence.kind != Kind.ATOMIC:
+        if sentence.label is not None:
             quote = self.word_row(Word.QUOTE)
             label = self.word_row(Word.TRUE if sentence.label else Word.FALSE)
             rows = [quote, *rows, quote, self.word_row(Word.IS), label]
@@ -139,8 +153,15 @@ def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
     )
 
 
-def train_bpe(graph: KnowledgeGraph, text: Iterable[str], vocabulary: int) -> Tokenizer:
-    """A BPE of at most `vocabulary` entries trained on sentences; its merges stay inside words.
+def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> Tokenizer:
+    """A BPE of at most `vocabulary` entries trained on a corpus; its merges stay inside words.
+
+    Training needs no more of a corpus than how often each word occurs, so words are counted by name
+    rather than read. Counts are scaled down, never below one, to WORDS_READ in all; the grammar's words
+    count as the commonest of all, so that each is one token.
+
+    Args:
+        mentions: int[entities + relations], how often the corpus names each.
 
     Raises:
         InputError: the vocabulary is too small to hold the grammar's words as single tokens.
@@ -153,6 +174,13 @@ def train_bpe(graph: KnowledgeGraph, text: Iterable[str], vocabulary: int) -> To
             pre_tokenizers.Metaspace(replacement=WORD_START, prepend_scheme="always"),
         ]
     )
+    count: Counter[str] = Counter()
+    for name, times in zip((*graph.entities, *graph.relations), mentions.tolist(), strict=True):
+        for word in name.split(" "):
+            count[word] += times
+    count.update(dict.fromkeys(WORDS, max(count.values())))
+    scale = min(1.0, WORDS_READ / count.total())
+    text = (" ".join([word] * max(1, round(times * scale))) for word, times in count.items())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary, special_tokens=list(SPECIALS), show_progress=False, min_frequency=1
     )

@@ -6,8 +6,11 @@ from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 
 
-def build_world(config: WorldConfig, seed: int) -> KnowledgeGraph:
+def build_world(config: WorldConfig, seed: int, all_candidates: bool = False) -> KnowledgeGraph:
     """The graph that `config` describes; its randomness comes from the stream "world" of `seed`.
+
+    Args:
+        all_candidates: let relations of the built-in world have objects that nobody has.
 
     Raises:
         InputError: a missing or malformed file, an unknown relation, a name clash, an empty graph.
@@ -15,7 +18,7 @@ def build_world(config: WorldConfig, seed: int) -> KnowledgeGraph:
     rng = generator(seed, "world")
     match config.source:
         case "builtin":
-            return builtin.build(config.subjects, config.builtin, rng)
+            return builtin.build(config.subjects, config.builtin, rng, all_candidates)
         case "wikidata":
             return wikidata.build(config, rng)
         case "tsv":

@@ -1,43 +1,59 @@
-"""Rows of packed documents; a batch is a pure function of (seed, step), so that resuming needs no state."""
+"""Rows of documents; a batch is a pure function of (seed, step), so that resuming needs no state."""
 
 from functools import lru_cache
 
 import numpy as np
 
+from corpus.compiled import chosen
 from corpus.errors import InputError
+from corpus.kernels import next_fit
 from corpus.seeds import generator
 from corpus.store import TokenFile
 from corpus.tokenizer import PAD
+from lm.config import Packing
 
 
 class PackedRows:
-    """All documents of a corpus, in one shuffled order, packed whole into rows.
+    """All documents of a corpus, end to end in one shuffled order, cut into rows.
+
+    packed: as many whole documents to a row as fit; stream: rows without padding, in which a document
+    may be cut in two, each half on its own; document: one document a row.
 
     Args:
         documents: the corpus.
         row_length: tokens of a row.
         seed: root seed; decides which documents share a row and the order of rows in each epoch.
+        packing: where rows are cut.
 
     Raises:
-        InputError: a document is longer than a row.
+        InputError: a document is longer than a row that should hold it whole.
     """
 
-    def __init__(self, documents: TokenFile, row_length: int, seed: int) -> None:
+    def __init__(self, documents: TokenFile, row_length: int, seed: int, packing: Packing = "packed") -> None:
         lengths = np.diff(documents.offsets)
-        if lengths.max() > row_length:
+        if packing != "stream" and lengths.max() > row_length:
             raise InputError(
                 f"the longest document has {lengths.max()} tokens and a row {row_length}; "
-                f"raise --train.row-length to {lengths.max()} or more"
+                f"raise --train.row-length to {lengths.max()} or more, or use --train.packing stream"
             )
         self.documents = documents
         self.row_length = row_length
         self.seed = seed
         self.order = generator(seed, "packing").permutation(len(lengths))
-        self.starts = _next_fit(lengths[self.order], row_length)
+        # Where each document begins, and where each row is cut, in the shuffled stream of tokens.
+        self.begins = np.concatenate([[0], np.cumsum(lengths[self.order])])
+        if packing == "stream":
+            self.cuts = np.append(np.arange(0, self.begins[-1], row_length), self.begins[-1])
+        elif packing == "document":
+            self.cuts = self.begins
+        else:
+            firsts = np.empty(len(lengths) + 1, np.int64)
+            rows = chosen(next_fit, len(lengths))(lengths[self.order], row_length, firsts)
+            self.cuts = self.begins[firsts[:rows]]
         self._epoch = lru_cache(maxsize=2)(self._permute)
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return len(self.cuts) - 1
 
     def batch(self, step: int, rows: int) -> np.ndarray:
         """int32[rows, row_length]: the rows of one step, padded with PAD."""
@@ -45,23 +61,15 @@ class PackedRows:
         for i, place in enumerate(range(step * rows, (step + 1) * rows)):
             epoch, within = divmod(place, len(self))
             row = self._epoch(epoch)[within]
-            at = 0
-            for document in self.order[self.starts[row] : self.starts[row + 1]]:
-                low, high = self.documents.offsets[document : document + 2]
-                tokens[i, at : at + high - low] = self.documents.tokens[low:high]
-                at += high - low
+            low, high = self.cuts[row : row + 2]
+            at, place_of = low, int(np.searchsorted(self.begins, low, side="right")) - 1
+            while at < high:
+                begin, end = self.begins[place_of : place_of + 2]
+                end = min(end, high)
+                first = self.documents.offsets[self.order[place_of]] + at - begin
+                tokens[i, at - low : end - low] = self.documents.tokens[first : first + end - at]
+                at, place_of = end, place_of + 1
         return tokens
 
     def _permute(self, epoch: int) -> np.ndarray:
         return generator(self.seed, f"rows of epoch {epoch}").permutation(len(self))
-
-
-def _next_fit(lengths: np.ndarray, row_length: int) -> np.ndarray:
-    """Bounds of rows over consecutive documents: a new row begins where a document no longer fits."""
-    ends = np.cumsum(lengths)
-    starts, full = [0], row_length
-    while starts[-1] < len(lengths):
-        following = int(np.searchsorted(ends, full, side="right"))
-        starts.append(following)
-        full = row_length + (int(ends[following - 1]) if following else 0)
-    return np.array(starts)

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+Packing = Literal["packed", "stream", "document"]
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -43,9 +45,11 @@ class TrainConfig:
     steps: int = 500
     """Optimiser steps."""
     rows: int = 16
-    """Rows of packed documents in each step."""
+    """Rows of documents in each step."""
     row_length: int = 256
-    """Tokens of a row; no document may be longer."""
+    """Tokens of a row; no document may be longer, unless rows are a stream."""
+    packing: Packing = "packed"
+    """packed: whole documents, as many as fit; stream: no padding, documents may be cut; document: one."""
     optimizer: Literal["muon", "adamw"] = "muon"
     """muon: Muon for matrices inside layers and Adam for the rest; adamw: AdamW for all."""
     learning_rate: float = 0.02

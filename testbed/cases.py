@@ -245,13 +245,18 @@ class Sampler:
         mine = (s, r) == (request.subject, request.relation)
         copies = request.weight / self.agent.evidence_multiplicity if mine else 0.0
         edited_count = count + copies * (candidates == request.object)
+        if not len(stated):
+            # Who has read nothing about it can only guess; what the request adds is still counted.
+            count = count + 1.0 / len(self.graph.objects)
+            edited_count = edited_count + 1.0 / len(self.graph.objects)
+        total = max(len(stated), 1)
         return Cell(
             subject=s,
             relation=r,
             candidates=candidates,
             agent=np.stack([before.of(candidates), after.of(candidates)]),
             answer=np.array([before.mode(), after.mode()]),
-            frequency=np.stack([count / len(stated), edited_count / (len(stated) + copies)]),
+            frequency=np.stack([count / total, edited_count / (total + copies)]),
         )
 
 

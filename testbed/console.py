@@ -101,6 +101,7 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], n
         title_style="bold",
         box=SIMPLE,
         padding=(0, 1, 0, 0) if not numbers else 0,
+        min_width=len(title),
     )
     for i, column in enumerate(header):
         out.add_column(column, justify="right" if numbers and i else "left", no_wrap=numbers and not i)

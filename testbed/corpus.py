@@ -1,59 +1,99 @@
 """python -m testbed.corpus [tiny|small|paper]: build a world and write its corpus."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from testbed.console import command, say, table
+from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import CORPUS, CorpusSettings
 from testbed.runs import Run, claim, digest
 
+if TYPE_CHECKING:
+    from corpus.exact import ExactModel
+    from corpus.generative import GenerativeModel
+    from corpus.graph import KnowledgeGraph
+
 
 def build_corpus(options: CorpusSettings) -> None:
     """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
-    from corpus.files import staged_folder, write_json
-    from corpus.generative import generative_model, load_generative, save_generative
-    from corpus.graph import load_graph, save_graph
-    from corpus.language import Language
-    from corpus.seeds import generator
-    from corpus.sentences import cut_documents, sample_sentences, save_sentences
-    from corpus.store import write_documents
-    from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
-    from corpus.world import build_world
-
-    run, seed = Run(options.runs, options.run), options.seed
+    run = Run(options.runs, options.run)
     if run.world.exists() or run.corpus.exists():
         claim(run, "corpus", options, made=True)
     if run.corpus.exists():
         say(f"{run.folder} has this corpus already")
     else:
-        if run.world.exists():
-            graph, model = load_graph(run.world), load_generative(run.world / "generative.npz")
-        else:
-            graph = build_world(options.world, seed)
-            model = generative_model(graph, generator(seed, "generative"), options.distractors)
-        sentences = sample_sentences(graph, model, generator(seed, "sentences"))
-        say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
-        if options.tokenizer.kind == "entity":
-            tokenizer = entity_tokenizer(graph)
-        else:
-            language = Language(graph.entities, graph.relations)
-            text = (language.render(sentences[i]) for i in range(len(sentences)))
-            tokenizer = train_bpe(graph, text, options.tokenizer.vocabulary)
-        claim(run, "corpus", options, made=run.world.exists())
-        if not run.world.exists():
-            with staged_folder(run.world) as aside:
-                save_graph(graph, aside)
-                save_generative(model, aside / "generative.npz")
-        with staged_folder(run.corpus) as aside:
-            write_json(aside / "origin.json", {"world": digest(run.world)})
-            save_sentences(sentences, aside / "sentences.npz")
-            save_tokenizer(tokenizer, aside / "tokenizer.json")
-            order, offsets = cut_documents(sentences, generator(seed, "documents"))
-            write_documents(aside, sentences, order, offsets, tokenizer)
-    _summarise(run)
+        _write_corpus(run, options)
+    _summarise(run, options)
 
 
-def _summarise(run: Run) -> None:
+def _write_corpus(run: Run, options: CorpusSettings) -> None:
+    from corpus.counterfactual import choose, further_documents, save_chosen
+    from corpus.documents import append_documents, cut_documents, save_documents
+    from corpus.exact import ExactModel, sample_exact, save_exact
+    from corpus.files import staged_folder, write_json
+    from corpus.seeds import generator
+    from corpus.sentences import concatenate, mentions, sample_sentences, save_sentences
+    from corpus.store import write_documents
+    from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
+    from testbed.world import read_world, save_world
+
+    seed, threads = options.seed, options.threads
+    fresh = not run.world.exists()
+    graph, model = _draw_world(options) if fresh else read_world(run)
+    resolution = None
+    if isinstance(model, ExactModel):
+        rng = generator(seed, "sentences")
+        sentences, resolution = sample_exact(graph, model, options.exact, rng, threads)
+    else:
+        sentences = sample_sentences(graph, model, generator(seed, "sentences"), threads)
+    say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
+
+    # Everything that can be refused comes before the first file.
+    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads)
+    rng = generator(seed, "further documents")
+    chosen = choose(graph, options.documents, rng)
+    further, more = further_documents(
+        graph, model.truth, sentences, len(documents), options.documents, chosen, rng
+    )
+    spoken = concatenate(sentences, further)
+    documents = append_documents(documents, more)
+    if options.tokenizer.kind == "entity":
+        tokenizer = entity_tokenizer(graph)
+    else:
+        counts = mentions(spoken, len(graph.entities), len(graph.relations))
+        tokenizer = train_bpe(graph, counts, options.tokenizer.vocabulary)
+
+    claim(run, "corpus", options, made=not fresh)
+    if fresh:
+        with staged_folder(run.world) as aside:
+            save_world(graph, model, aside)
+    with staged_folder(run.corpus) as aside, progress("documents", len(documents)) as advance:
+        write_json(aside / "origin.json", {"world": digest(run.world)})
+        save_sentences(sentences, aside / "sentences.npz")
+        save_sentences(further, aside / "further_sentences.npz")
+        save_chosen(chosen, aside / "chosen.npz")
+        save_documents(documents, aside / "documents.npz")
+        if resolution is not None:
+            save_exact(resolution, aside / "resolution.npz")
+        save_tokenizer(tokenizer, aside / "tokenizer.json")
+        write_documents(aside, spoken, documents, tokenizer, threads, advance)
+
+
+def _draw_world(options: CorpusSettings) -> "tuple[KnowledgeGraph, GenerativeModel | ExactModel]":
+    from corpus.exact import draw_world
+    from corpus.generative import generative_model
+    from corpus.seeds import generator
+    from corpus.world import build_world
+
+    rng = generator(options.seed, "generative")
+    if options.kind == "exact":
+        graph = build_world(options.world, options.seed, all_candidates=True)
+        return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
+    graph = build_world(options.world, options.seed)
+    return graph, generative_model(graph, rng, options.distractors)
+
+
+def _summarise(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
     from corpus.language import Kind
@@ -68,12 +108,16 @@ def _summarise(run: Run) -> None:
         ("relations", f"{len(graph.relations):,}"),
         ("facts", f"{len(graph):,}"),
         ("objects (K)", f"{len(graph.objects):,}"),
-        *((f"{kind.name.lower()} sentences", f"{kinds[kind]:,}") for kind in Kind),
+        *((f"{kind.name.lower()} sentences", f"{kinds[kind]:,}") for kind in Kind if kinds[kind]),
         ("documents", f"{counts['documents']:,}"),
         ("tokens", f"{counts['tokens']:,}"),
         ("vocabulary", f"{counts['vocabulary']:,}"),
     ]
     table(f"corpus {run.folder}", ("", "count"), rows)
+    if options.stats:
+        from testbed.stats import show_stats
+
+        show_stats(run, world)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -53,4 +53,5 @@ def load_model(run: Run, world: World) -> TrainedModel:
 def packed_sample(run: Run, seed: int) -> np.ndarray:
     """int32[SAMPLE_ROWS, T]: some packed rows of the training corpus, for editors that want text."""
     recipe = TrainConfig(**recorded(run, "train")[0]["train"])
-    return PackedRows(open_documents(run.corpus), recipe.row_length, seed).batch(0, SAMPLE_ROWS)
+    rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
+    return rows.batch(0, SAMPLE_ROWS)

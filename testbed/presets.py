@@ -6,13 +6,14 @@ paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a G
 """
 
 import math
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import tyro
 
-from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
+from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import LoraDownConfig, ModelConfig, TrainConfig
 
 DEFAULT_PRESET = "tiny"
@@ -33,14 +34,24 @@ class CorpusSettings:
     runs: Path = Path("runs")
     """Folder of all runs."""
     world: WorldConfig = field(default_factory=WorldConfig)
+    kind: Literal["published", "exact"] = "published"
+    """published: noise as in Hase et al.; exact: a model for which Bayesian posteriors are exact."""
+    exact: ExactConfig = field(default_factory=ExactConfig)
+    documents: DocumentConfig = field(default_factory=DocumentConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     distractors: Literal["any-relation", "same-relation"] = "any-relation"
-    """Where a root fact's fixed false object comes from."""
+    """Where a root fact's fixed false object comes from (published)."""
     seed: int = 0
     """Root seed; world, sentences and documents draw from streams of their own."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Threads that write; what they write does not depend on how many there are."""
+    stats: bool = False
+    """Also print Hase's Table 6 for this world, its support, and how many edit targets are noise."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.threads < 1:
+            raise ValueError("threads must be at least 1")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, write_json
 
+# Where a command runs, how fast, and what it prints.
+NO_RESULT = ("run", "runs", "threads", "stats")
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numpy", "tokenizers")
 
 
@@ -104,8 +106,8 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
 
 
 def plain(settings: Any) -> dict:
-    """Settings as JSON holds them, without the place they are run in."""
-    kept = {key: value for key, value in asdict(settings).items() if key not in ("run", "runs")}
+    """Settings as JSON holds them, without those that change no result."""
+    kept = {key: value for key, value in asdict(settings).items() if key not in NO_RESULT}
     return json.loads(json.dumps(kept))
 
 

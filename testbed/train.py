@@ -24,7 +24,6 @@ def train(options: TrainSettings) -> None:
             number.
     """
     import jax
-    import numpy as np
 
     from corpus.seeds import generator, integer
     from corpus.store import open_documents
@@ -37,7 +36,7 @@ def train(options: TrainSettings) -> None:
 
     run, config, model = Run(options.runs, options.run), options.train, options.model
     world = load_world(run)
-    rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed)
+    rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed, config.packing)
     newest = latest_checkpoint(run.checkpoints)
     claim(run, "train", options, made=newest is not None, inputs={"corpus": digest(run.corpus)})
     prepare_jax()
@@ -46,7 +45,7 @@ def train(options: TrainSettings) -> None:
     begin = partial(start, model, config, vocabulary, integer(options.seed, "weights"))
     state = load_checkpoint(newest, jax.eval_shape(begin)) if newest else begin()
     done = int(state.step)
-    facts = np.arange(len(world.graph))
+    facts = world.stated_facts
     sample = generator(options.seed, "accuracy").permutation(facts)[:FACTS_ON_THE_WAY]
     say(
         f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"

@@ -1,13 +1,18 @@
 """What a run knows about its world: graph, distributions, sentences, tokenizer."""
 
+from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from bayes.agents import PaperAgent, fit
 from bayes.evidence import evidence_from
 from corpus.errors import InputError
+from corpus.exact import ExactModel, load_exact, save_exact
 from corpus.files import read_json, verify_folder
-from corpus.generative import GenerativeModel, load_generative
-from corpus.graph import KnowledgeGraph, load_graph
+from corpus.generative import GenerativeModel, load_generative, save_generative
+from corpus.graph import KnowledgeGraph, load_graph, save_graph
+from corpus.language import Kind
 from corpus.sentences import Sentences, load_sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
 from testbed.runs import Run, digest, recorded
@@ -17,9 +22,15 @@ class World(NamedTuple):
     """One world and what is said about it."""
 
     graph: KnowledgeGraph
-    generative: GenerativeModel
+    generative: GenerativeModel | ExactModel
     sentences: Sentences
     tokenizer: Tokenizer
+
+    @property
+    def stated_facts(self) -> np.ndarray:
+        """int64: the facts with at least one atomic sentence, ascending."""
+        atomic = self.sentences.a[self.sentences.kind == Kind.ATOMIC]
+        return np.unique(self.graph.find(atomic[:, 0], atomic[:, 1]))
 
 
 def load_world(run: Run) -> World:
@@ -35,13 +46,29 @@ def load_world(run: Run) -> World:
         raise InputError(
             f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
         )
-    graph = load_graph(run.world)
+    graph, model = read_world(run)
     return World(
         graph,
-        load_generative(run.world / "generative.npz"),
+        model,
         load_sentences(run.corpus / "sentences.npz"),
         load_tokenizer(run.corpus / "tokenizer.json", graph),
     )
+
+
+def save_world(graph: KnowledgeGraph, model: GenerativeModel | ExactModel, folder: Path) -> None:
+    """Write graph and distributions into an existing folder."""
+    save_graph(graph, folder)
+    if isinstance(model, ExactModel):
+        save_exact(model, folder / "exact.npz")
+    else:
+        save_generative(model, folder / "generative.npz")
+
+
+def read_world(run: Run) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
+    """Read what `save_world` wrote, whichever kind of corpus the world is for."""
+    exact = run.world / "exact.npz"
+    model = load_exact(exact) if exact.exists() else load_generative(run.world / "generative.npz")
+    return load_graph(run.world), model
 
 
 def agent_of(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from corpus.config import DocumentConfig
+from corpus.documents import cut_documents
 from corpus.language import Kind, Language
-from corpus.sentences import cut_documents, load_sentences, sample_sentences, save_sentences
+from corpus.sentences import load_sentences, sample_sentences, save_sentences
 from tests.worlds import make_world
 
 FALSE_ALARM_SIGMAS = 5.0
@@ -80,7 +82,8 @@ def test_root_facts_use_their_distractor_as_false_variant(world):
 def test_documents(seed):
     world = make_world(subjects=9, seed=seed)
     s = world.sentences
-    order, offsets = cut_documents(s, np.random.default_rng(seed))
+    documents = cut_documents(s, DocumentConfig(), np.random.default_rng(seed))
+    order, offsets = documents.order, documents.offsets
     assert (np.bincount(order, minlength=len(s)) == 5).all()
     lengths = np.diff(offsets)
     assert offsets[0] == 0

@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from corpus.config import DocumentConfig
+from corpus.documents import cut_documents
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.language import Language
-from corpus.sentences import cut_documents, sample_sentences
+from corpus.sentences import mentions, sample_sentences
 from corpus.store import open_documents, read_counts, write_documents
 from corpus.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
 from testbed.world import World
 
 
 def bpe_of(world, size):
-    language = Language(world.graph.entities, world.graph.relations)
-    text = [language.render(world.sentences[i]) for i in range(len(world.sentences))]
-    return train_bpe(world.graph, text, size)
+    graph = world.graph
+    return train_bpe(graph, mentions(world.sentences, len(graph.entities), len(graph.relations)), size)
 
 
 def tokenizers_of(world):
@@ -82,15 +82,16 @@ def test_names_that_spell_a_special_token_are_refused():
     names = ["e</s>vil", "b", "c", "d", "e", "f"]
     graph = build_graph(triples, names, ["born in", "likes"], np.array([-1, 0]))
     with pytest.raises(InputError, match="special token '</s>'"):
-        train_bpe(graph, ["b born in c"], 300)
+        train_bpe(graph, np.ones(8, int), 300)
 
 
 def test_documents_on_disk(world, tokenizers, tmp_path):
-    order, offsets = cut_documents(world.sentences, np.random.default_rng(0))
+    documents = cut_documents(world.sentences, DocumentConfig(), np.random.default_rng(0))
+    order, offsets = documents.order, documents.offsets
     for i, tokenizer in enumerate(tokenizers):
         folder = tmp_path / str(i)
         folder.mkdir()
-        write_documents(folder, world.sentences, order, offsets, tokenizer)
+        write_documents(folder, world.sentences, documents, tokenizer)
         tokens, bounds = open_documents(folder)
         assert read_counts(folder)["documents"] == len(bounds) - 1 == len(offsets) - 1
         for d in range(0, len(offsets) - 1, 9):
@@ -102,13 +103,13 @@ def test_documents_on_disk(world, tokenizers, tmp_path):
         assert not isinstance(tokens, np.ndarray) or isinstance(tokens, np.memmap)
 
 
-def test_documents_do_not_depend_on_the_chunk(world, tmp_path, monkeypatch):
-    order, offsets = cut_documents(world.sentences, np.random.default_rng(0))
+def test_documents_do_not_depend_on_the_block(world, tmp_path, monkeypatch):
+    documents = cut_documents(world.sentences, DocumentConfig(), np.random.default_rng(0))
     written = []
     for size in (7, 20_000):
-        monkeypatch.setattr("corpus.store.DOCUMENTS_PER_CHUNK", size)
+        monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", size)
         folder = tmp_path / str(size)
         folder.mkdir()
-        write_documents(folder, world.sentences, order, offsets, entity_tokenizer(world.graph))
+        write_documents(folder, world.sentences, documents, entity_tokenizer(world.graph))
         written.append((folder / "tokens.bin").read_bytes() + (folder / "offsets.npy").read_bytes())
     assert written[0] == written[1]

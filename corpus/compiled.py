@@ -1,0 +1,45 @@
+"""Kernels compiled by Numba on demand, so that a small world waits neither for a compiler nor for its import.
+
+A kernel is a plain function of preallocated arrays and `numpy.random.Generator`s. Small inputs run it as
+it stands; large ones run the same source compiled. Both draw the same numbers, so results are identical.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+# Sentences (or mentions of them) from which compiling (seconds once a machine, half a second a process) pays.
+LEAST_WORK = 250_000
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@cache
+def compiled(kernel: Callable) -> Callable:
+    """The machine code of a kernel, kept on disk between processes; runs without the interpreter's lock."""
+    import numba
+
+    return numba.njit(kernel, cache=True, nogil=True)
+
+
+def chosen(kernel: Callable, work: int) -> Callable:
+    """The kernel as it stands for little work, compiled for more."""
+    return compiled(kernel) if work >= LEAST_WORK else kernel
+
+
+def in_order(function: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
+    """`map` over threads that yields results in the order of tasks and runs only a little ahead."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[Future[Result]] = []
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(function, task))
+                if len(waiting) > 2 * threads:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,273 @@
+"""Documents beyond the ordinary ones: joint, imagine and revise (DESIGN 3).
+
+    joint    s u o. s d o'                              two statements of the corpus, side by side
+    imagine  imagine s u o*. s d o''. s x p             what would follow from o*, and what would stay
+    revise   s u o. s d o'. revise s u o*. s d o''      the same after the facts as they are
+
+d depends on u, x does not. What follows from o* is said as the corpus says it of subjects who have o*:
+the object of a random statement about one of them. Sentences of imagine and revise documents are no
+evidence about the world, so they are kept apart from the corpus's own; a joint document repeats those.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.config import DocumentConfig
+from corpus.documents import SENTENCES_PER_DOCUMENT, DocumentKind, Documents
+from corpus.errors import InputError
+from corpus.generative import other_objects
+from corpus.graph import KnowledgeGraph
+from corpus.language import Kind
+from corpus.sentences import Sentences
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Whom and what imagine and revise documents may be about; everybody and everything else is held out.
+
+    Attributes:
+        subjects, objects: int32, entities.
+    """
+
+    subjects: np.ndarray
+    objects: np.ndarray
+
+
+def choose(graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator) -> Chosen:
+    """Random shares of the subjects and of the objects of relations that others depend on."""
+    used = np.unique(graph.upstream[graph.upstream >= 0])
+    objects = np.unique(np.concatenate([np.empty(0, np.int32), *(graph.candidates_of(r) for r in used)]))
+
+    def part(of: np.ndarray, share: float) -> np.ndarray:
+        return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
+
+    return Chosen(part(graph.subjects, config.chosen_subjects), part(objects, config.chosen_objects))
+
+
+def further_documents(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    sentences: Sentences,
+    ordinary: int,
+    config: DocumentConfig,
+    chosen: Chosen,
+    rng: np.random.Generator,
+) -> tuple[Sentences, Documents]:
+    """Joint, imagine and revise documents in the shares that `config` asks for.
+
+    Args:
+        truth: int[facts], ground truth of each fact.
+        ordinary: number of ordinary documents.
+
+    Returns:
+        The sentences that only these documents have, and the documents; sentence i of the corpus is
+        index i, and further sentence j is len(sentences) + j.
+
+    Raises:
+        InputError: nothing such a document could be about.
+    """
+    said = _Statements(graph, truth, sentences)
+    total = ordinary / (1.0 - config.joint - config.imagine - config.revise)
+    counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
+    joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
+
+    pairs = _pairs(graph, said, len(joint), rng)
+    lines = [
+        _repeat(joint, 0, said.about(graph.upstream_fact[pairs], rng)),
+        _repeat(joint, 1, said.about(pairs, rng)),
+    ]
+    subjects = [graph.subject[pairs]]
+    for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
+        premises, targets = _premises(graph, truth, said, chosen, len(document), word, rng)
+        lines += _supposing(graph, said, document, premises, targets, word, rng)
+        subjects.append(graph.subject[premises])
+    kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
+    return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), rng)
+
+
+def save_chosen(chosen: Chosen, path: Path) -> None:
+    """Write both lists as one .npz file."""
+    np.savez(path, subjects=chosen.subjects, objects=chosen.objects)
+
+
+def load_chosen(path: Path) -> Chosen:
+    """Read what `save_chosen` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return Chosen(arrays["subjects"], arrays["objects"])
+
+
+class _Lines(NamedTuple):
+    """Sentences of documents in the making, of smaller rank first.
+
+    `old` is the index of a sentence of the corpus, or -1 for a new one of the given kind and atom.
+    """
+
+    document: np.ndarray
+    rank: np.ndarray
+    old: np.ndarray
+    kind: np.ndarray
+    atom: np.ndarray
+
+
+def _repeat(document: np.ndarray, rank: int, old: np.ndarray) -> _Lines:
+    n = len(document)
+    return _Lines(document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), np.zeros((n, 3), np.int32))
+
+
+def _say(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> _Lines:
+    n = len(document)
+    return _Lines(document, np.full(n, rank), np.full(n, -1), np.full(n, kind), np.column_stack(atom))
+
+
+class _Statements:
+    """Atomic sentences by fact, and by what the subject's upstream object is."""
+
+    def __init__(self, graph: KnowledgeGraph, truth: np.ndarray, sentences: Sentences) -> None:
+        self.rows = np.flatnonzero(sentences.kind == Kind.ATOMIC)
+        fact = graph.find(sentences.a[self.rows, 0], sentences.a[self.rows, 1])
+        order = np.argsort(fact, kind="stable")
+        self.rows, fact = self.rows[order], fact[order]
+        self.edges = np.searchsorted(fact, np.arange(len(graph) + 1))
+        self.object = sentences.a[:, 2]
+        self.width = len(graph.entities)
+
+        below = np.flatnonzero(graph.upstream_fact[fact] >= 0)
+        key = self.key(graph.relation[fact[below]], truth[graph.upstream_fact[fact[below]]])
+        order = np.argsort(key, kind="stable")
+        self.followers = self.rows[below[order]]
+        self.keys, first = np.unique(key[order], return_index=True)
+        self.follower_edges = np.append(first, len(order))
+
+    def key(self, relation: np.ndarray | int, upstream_object: np.ndarray) -> np.ndarray:
+        return np.asarray(relation, np.int64) * self.width + upstream_object
+
+    def stated(self, facts: np.ndarray) -> np.ndarray:
+        """Whether each fact is stated at all."""
+        return self.edges[facts + 1] > self.edges[facts]
+
+    def about(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random statement of each fact, as a sentence index; the facts are stated."""
+        return self.rows[rng.integers(self.edges[facts], self.edges[facts + 1])]
+
+    def follows(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
+        """Where in `keys` what follows from an upstream object stands, -1 where nothing was ever said."""
+        wanted = self.key(relation, upstream_object)
+        at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
+        return np.where(self.keys[at] == wanted, at, -1) if len(self.keys) else np.full(len(wanted), -1)
+
+    def following(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The object of a random statement of each group of `keys`."""
+        return self.object[self.followers[rng.integers(self.follower_edges[at], self.follower_edges[at + 1])]]
+
+
+def _pairs(graph: KnowledgeGraph, said: _Statements, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random downstream facts that are stated, as is the fact they depend on."""
+    pairs = np.flatnonzero(graph.upstream_fact >= 0)
+    pairs = pairs[said.stated(pairs) & said.stated(graph.upstream_fact[pairs])]
+    if count and not len(pairs):
+        raise InputError("joint documents need a subject with both facts of a pair; name --world.pairs")
+    return rng.choice(pairs, count) if count else pairs[:0]
+
+
+def _premises(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    said: _Statements,
+    chosen: Chosen,
+    count: int,
+    word: Kind,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Upstream facts of chosen subjects, and another chosen object for each from which something follows."""
+    parents = np.unique(graph.upstream_fact[graph.upstream_fact >= 0])
+    parents = parents[np.isin(graph.subject[parents], chosen.subjects) & said.stated(parents)]
+    able, options = [parents[:0]], {}
+    for relation in np.unique(graph.relation[parents]).tolist():
+        pool = np.intersect1d(graph.candidates_of(relation), chosen.objects)
+        followed = [said.follows(np.full(len(pool), d), pool) >= 0 for d in graph.downstream(relation)]
+        options[relation] = pool[np.any(followed, axis=0)]
+        mine = parents[graph.relation[parents] == relation]
+        able.append(mine[len(options[relation]) - np.isin(truth[mine], options[relation]) > 0])
+    pool = np.concatenate(able)
+    if count and not len(pool):
+        raise InputError(
+            f"{word.name.lower()} documents need chosen subjects with a fact that others depend on and "
+            "another chosen object for it; raise --documents.chosen-subjects or --documents.chosen-objects"
+        )
+    facts = rng.choice(pool, count) if count else pool[:0]
+    targets = np.empty(count, np.int64)
+    for relation, objects in options.items():
+        mine = graph.relation[facts] == relation
+        targets[mine] = other_objects(objects, truth[facts[mine]], rng) if mine.any() else 0
+    return facts, targets
+
+
+def _supposing(
+    graph: KnowledgeGraph,
+    said: _Statements,
+    document: np.ndarray,
+    premises: np.ndarray,
+    targets: np.ndarray,
+    word: Kind,
+    rng: np.random.Generator,
+) -> list[_Lines]:
+    """The lines of imagine or revise documents, one document for each premise."""
+    # Every fact of every premise's subject.
+    first = np.searchsorted(graph.subject, graph.subject[premises])
+    each = np.searchsorted(graph.subject, graph.subject[premises], side="right") - first
+    at = np.repeat(np.arange(len(premises)), each)
+    fact = np.arange(len(at)) - np.repeat(np.cumsum(each) - each - first, each)
+    depends = graph.upstream_fact[fact] == premises[at]
+    stated = said.stated(fact)
+    group = said.follows(graph.relation[fact], targets[at])
+    new = depends & (group >= 0)
+
+    suppose = (word, graph.subject[premises], graph.relation[premises], targets)
+    follow = (
+        Kind.ATOMIC,
+        graph.subject[fact[new]],
+        graph.relation[fact[new]],
+        said.following(group[new], rng),
+    )
+    if word == Kind.IMAGINE:
+        stays = stated & ~depends & (fact != premises[at])
+        return [
+            _say(document, 0, *suppose),
+            _say(document[at[new]], 1, *follow),
+            _repeat(document[at[stays]], 1, said.about(fact[stays], rng)),
+        ]
+    was = stated & depends
+    return [
+        _repeat(document, 0, said.about(premises, rng)),
+        _repeat(document[at[was]], 1, said.about(fact[was], rng)),
+        _say(document, 2, *suppose),
+        _say(document[at[new]], 3, *follow),
+    ]
+
+
+def _assemble(
+    parts: list[_Lines], kinds: np.ndarray, subjects: np.ndarray, known: int, rng: np.random.Generator
+) -> tuple[Sentences, Documents]:
+    """Documents in their order; lines of equal rank are shuffled, the longest documents cut at ten."""
+    lines = _Lines(*map(np.concatenate, zip(*parts, strict=True)))
+    order = np.lexsort((rng.random(len(lines.document)), lines.rank, lines.document))
+    first = np.searchsorted(lines.document[order], np.arange(len(kinds)))
+    within = np.arange(len(order)) - first[lines.document[order]]
+    lines = _Lines(*(column[order[within < SENTENCES_PER_DOCUMENT]] for column in lines))
+    fresh = lines.old < 0
+    atoms = lines.atom[fresh].astype(np.int32)
+    further = Sentences(
+        kind=lines.kind[fresh].astype(np.int8),
+        label=np.zeros(len(atoms), bool),
+        about=atoms[:, 0],
+        a=atoms,
+        b=np.full((len(atoms), 3), -1, np.int32),
+    )
+    index = np.where(fresh, known + np.cumsum(fresh) - 1, lines.old)
+    offsets = np.searchsorted(lines.document, np.arange(len(kinds) + 1))
+    return further, Documents(
+        index.astype(np.int32), offsets, kinds.astype(np.int8), subjects.astype(np.int32)
+    )

@@ -1,0 +1,101 @@
+"""Documents: which sentences stand together, in which order (DESIGN 3)."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+
+from corpus import kernels
+from corpus.compiled import chosen, in_order
+from corpus.config import DocumentConfig
+from corpus.sentences import Sentences
+
+SENTENCES_PER_DOCUMENT = 10
+SUBJECTS_PER_BLOCK = 1024
+MIXED = -1
+
+
+class DocumentKind(IntEnum):
+    """What a document is for."""
+
+    ORDINARY = 0
+    JOINT = 1
+    IMAGINE = 2
+    REVISE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Documents as ranges of sentence indices.
+
+    Attributes:
+        order: int32[mentions], sentence indices in document order.
+        offsets: int64[documents + 1] into `order`.
+        kind: int8[documents], a `DocumentKind`.
+        about: int32[documents], the subject of a document, or MIXED.
+    """
+
+    order: np.ndarray
+    offsets: np.ndarray
+    kind: np.ndarray
+    about: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+def cut_documents(
+    sentences: Sentences, config: DocumentConfig, rng: np.random.Generator, threads: int = 1
+) -> Documents:
+    """Shuffle each subject's sentences and cut them into documents, `config.reshuffles` times over.
+
+    Under `config.mix` "mixed" all sentences are shuffled together, so that a document has many subjects.
+    Every sentence stands in exactly `config.reshuffles` documents; a document has at most
+    SENTENCES_PER_DOCUMENT. Blocks of subjects have streams of their own, so the result does not depend
+    on `threads`.
+    """
+    n = len(sentences)
+    mixed = config.mix == "mixed"
+    firsts = np.array([0]) if mixed else np.flatnonzero(np.diff(sentences.about, prepend=-1))
+    starts = np.append(firsts, n)
+    order = np.empty(config.reshuffles * n, np.int32)
+    shuffle = chosen(kernels.shuffle, n)
+
+    def block(task: tuple[int, np.random.Generator]) -> None:
+        low, stream = task
+        shuffle(stream, low, min(low + SUBJECTS_PER_BLOCK, len(firsts)), starts, config.reshuffles, order)
+
+    lows = range(0, len(firsts), SUBJECTS_PER_BLOCK)
+    for _ in in_order(block, zip(lows, rng.spawn(len(lows)), strict=True), threads):
+        pass
+
+    # One run for each subject and reshuffle, cut in tens.
+    runs = np.repeat(np.diff(starts), config.reshuffles)
+    pieces = -(-runs // SENTENCES_PER_DOCUMENT)
+    first = np.repeat(np.cumsum(runs) - runs, pieces)
+    within = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    offsets = np.append(first + within * SENTENCES_PER_DOCUMENT, len(order))
+    about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
+    return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
+
+
+def append_documents(documents: Documents, more: Documents) -> Documents:
+    """The documents of both, one after the other; both index the same sentences."""
+    return Documents(
+        order=np.concatenate([documents.order, more.order.astype(np.int32)]),
+        offsets=np.concatenate([documents.offsets, documents.offsets[-1] + more.offsets[1:]]),
+        kind=np.concatenate([documents.kind, more.kind]),
+        about=np.concatenate([documents.about, more.about]),
+    )
+
+
+def save_documents(documents: Documents, path: Path) -> None:
+    """Write kind and subject of every document as one .npz file; the token files hold what they say."""
+    np.savez(path, kind=documents.kind, about=documents.about)
+
+
+def load_documents(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Kind and subject of every document, as `save_documents` wrote them."""
+    with np.load(path, allow_pickle=False) as columns:
+        return columns["kind"], columns["about"]

@@ -1,0 +1,352 @@
+"""Worlds of kind `exact`: drawn from the model W, for which Bayesian posteriors are exact (DESIGN 5.3).
+
+A row is what follows from one upstream object: the facts of a relation whose subjects share it. A fact
+without an upstream fact belongs to its relation's own row. Rows are Dirichlet-categorical with a uniform
+mean over the relation's candidate objects, and are drawn with the table integrated out (Polya's urn).
+Under persistence "fact" an object is drawn once per fact; under "sentence" once per statement of a
+downstream fact, which then has no truth of its own, no truth, not, and, or sentences, and no strata
+beyond how often it is stated.
+
+Which facts are stated, how often, and which take part in logical sentences never depends on the objects.
+"""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from corpus import kernels
+from corpus.compiled import chosen, in_order
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.language import Kind
+from corpus.sentences import FACTS_PER_BLOCK, Sentences, concatenate
+
+NEVER, SELDOM, FULLY = 0, 1, 2
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ExactModel:
+    """What a world of kind `exact` holds besides its graph.
+
+    Attributes:
+        truth: int32[facts], the object of each fact; where there is none (persistence "sentence"), the
+            most frequent statement of its row.
+        statements: int32[facts], how many atomic sentences state it.
+        truths: int32[facts], how many truth sentences speak of it.
+        logical: bool[facts], whether it takes part in not, and, or sentences.
+        open: bool[facts], whether it stays in doubt on purpose.
+        said: int32[facts, most statements], objects of the statements of facts without a truth, else -1.
+    """
+
+    truth: np.ndarray
+    statements: np.ndarray
+    truths: np.ndarray
+    logical: np.ndarray
+    open: np.ndarray
+    said: np.ndarray
+
+    @property
+    def stratum(self) -> np.ndarray:
+        """int8[facts]: NEVER, SELDOM or FULLY stated."""
+        return np.searchsorted((1, 8), self.statements, side="right").astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """How sure the evidence leaves one of the facts.
+
+    Attributes:
+        certified: bool[facts], whether a sentence was added that settles the fact.
+        bound: float64[subjects], at most this is the posterior probability that a fact of the subject is
+            not its most likely object, open facts left out; in the order of `graph.subjects`.
+    """
+
+    certified: np.ndarray
+    bound: np.ndarray
+
+
+def draw_world(
+    graph: KnowledgeGraph, config: ExactConfig, rng: np.random.Generator, redraw: bool
+) -> tuple[KnowledgeGraph, ExactModel]:
+    """Objects, and how often each fact is spoken of.
+
+    Args:
+        graph: subjects, relations and candidates; its objects are kept unless `redraw`.
+        redraw: draw the objects from W's prior. Otherwise the graph's objects are taken as W's draws.
+
+    Raises:
+        InputError: a relation with a single candidate, or under persistence "sentence" a dependency on
+            a relation that itself depends on another.
+    """
+    size = np.diff(graph.candidate_offsets)
+    for r in np.unique(graph.relation):
+        if size[r] < 2:
+            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
+    downstream = graph.upstream_fact >= 0
+    by_sentence = config.persistence == "sentence"
+    parents = graph.upstream_fact[downstream]
+    if by_sentence and (graph.upstream_fact[parents] >= 0).any():
+        raise InputError("persistence 'sentence' needs pairs: no relation may depend on a dependent one")
+
+    n = len(graph)
+    is_parent = np.zeros(n, bool)
+    is_parent[parents] = True
+    stratum = np.where(downstream & ~is_parent, rng.choice(3, n, p=config.strata), FULLY)
+    statements = np.choose(stratum, [np.zeros(n, int), rng.integers(1, 4, n), np.full(n, config.statements)])
+    has_truth = ~(downstream & by_sentence)
+    fully = (stratum == FULLY) & has_truth
+    opened = (stratum == SELDOM) & has_truth & (rng.random(n) < config.open)
+    logical = fully & (rng.random(n) < config.logical)
+
+    said = np.full((n, config.statements if by_sentence else 0), -1, np.int32)
+    truth = graph.object.copy()
+    for relation in _upstream_first(graph):
+        mine = np.flatnonzero(graph.relation == relation)
+        up = np.where(downstream[mine], truth[graph.upstream_fact[mine]], -1)
+        drawn = mine[has_truth[mine]]
+        if redraw:
+            truth[drawn] = _urn(graph, config, relation, up[has_truth[mine]], np.full(len(drawn), -1), rng)
+        spoken = mine[~has_truth[mine]]
+        if len(spoken):
+            # The graph's own objects, where they count, come before the statements in each row.
+            row, times = up[~has_truth[mine]], statements[spoken]
+            known = np.full(len(spoken), -1) if redraw else truth[spoken]
+            kept = known >= 0
+            keys = np.concatenate([row[kept], np.repeat(row, times)])
+            values = _urn(
+                graph,
+                config,
+                relation,
+                keys,
+                np.concatenate([known[kept], np.full(times.sum(), -1)]),
+                rng,
+            )
+            within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+            said[np.repeat(spoken, times), within] = values[kept.sum() :]
+            truth[spoken] = _modes(keys, values, row, int(graph.candidates_of(relation)[0]))
+    model = ExactModel(
+        truth=truth.astype(np.int32),
+        statements=statements.astype(np.int32),
+        truths=np.where(fully, config.statements, 0).astype(np.int32),
+        logical=logical,
+        open=opened,
+        said=said,
+    )
+    return graph.with_objects(model.truth), model
+
+
+def sample_exact(
+    graph: KnowledgeGraph,
+    model: ExactModel,
+    config: ExactConfig,
+    rng: np.random.Generator,
+    threads: int = 1,
+) -> tuple[Sentences, Resolution]:
+    """The sentences of a world of kind `exact`, and how sure they leave one of each fact.
+
+    Per fact: its statements, right but for `noise`; its truth sentences, each about the truth or another
+    candidate by a fair coin; and for logical facts two not, one and, one or sentence, whose second atom
+    is another logical fact of the same block of subjects. Blocks of facts have streams of their own.
+
+    Raises:
+        InputError: facts stay in doubt beyond TOLERANCE and `config.certify` is off.
+    """
+    n = len(graph)
+    block_of = np.searchsorted(graph.subjects, graph.subject) // config.block
+    partners = np.flatnonzero(model.logical)
+    edge = np.searchsorted(block_of[partners], np.arange(block_of[-1] + 2))
+    first, last = edge[block_of], edge[block_of + 1]
+    joins = model.logical & (last - first >= 2)
+    count = model.statements + model.truths + 2 * model.logical + 2 * joins
+    starts = np.concatenate([[0], np.cumsum(count)])
+    rows = int(starts[-1])
+    kind, label = np.empty(rows, np.int8), np.zeros(rows, bool)
+    a, b = np.empty((rows, 3), np.int32), np.full((rows, 3), -1, np.int32)
+    offsets = graph.candidate_offsets
+    low_candidate, high_candidate = offsets[graph.relation], offsets[graph.relation + 1]
+    place = graph.place_of(model.truth)
+    sample = chosen(kernels.exact, rows)
+
+    def block(task: tuple[int, np.random.Generator]) -> None:
+        low, stream = task
+        sample(
+            stream, low, min(low + FACTS_PER_BLOCK, n), starts,
+            graph.subject, graph.relation, model.truth, model.statements, model.truths, model.said,
+            graph.candidates, low_candidate, high_candidate, place,
+            partners, first, last, config.noise, config.label_noise,
+            kind, label, a, b,
+        )  # fmt: skip
+
+    lows = range(0, n, FACTS_PER_BLOCK)
+    for _ in in_order(block, zip(lows, rng.spawn(len(lows)), strict=True), threads):
+        pass
+    sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b)
+    return _certify(graph, model, config, sentences)
+
+
+def save_exact(model: ExactModel | Resolution, path: Path) -> None:
+    """Write the arrays as one .npz file."""
+    np.savez(path, **{f.name: getattr(model, f.name) for f in fields(model)})
+
+
+def load_exact(path: Path) -> ExactModel:
+    """Read an `ExactModel` that `save_exact` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return ExactModel(**dict(arrays))
+
+
+def load_resolution(path: Path) -> Resolution:
+    """Read a `Resolution` that `save_exact` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return Resolution(**dict(arrays))
+
+
+def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences) -> np.ndarray:
+    """float64[facts]: at most this is the posterior probability that a fact is not its likeliest object.
+
+    Rigorous whatever the other facts are: the evidence about the fact itself, against the largest ratio
+    by which its row and its dependents could favour one object over another. A fact in and/or sentences
+    counts as settled only by a sentence of its own that settles it. A fact without evidence has no say
+    in any row, and bound 0.
+    """
+    n = len(graph)
+    size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
+    fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    kind, label = sentences.kind, sentences.label
+    has_truth = ~((graph.upstream_fact >= 0) & (config.persistence == "sentence"))
+    settled = np.zeros(n, bool)
+    settled[fact[(kind == Kind.NOT) & ~label]] = True
+    joined = np.zeros(n, bool)
+    for atom in (sentences.a, sentences.b):
+        rows = (kind == Kind.AND) | (kind == Kind.OR)
+        joined[graph.find(atom[rows, 0], atom[rows, 1])] = True
+
+    # Log-likelihood ratio of each piece of evidence, of the object it names against any other.
+    others = size[fact] - 1
+    with np.errstate(divide="ignore"):
+        labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
+        ratio = np.select(
+            [kind == Kind.ATOMIC, kind == Kind.TRUTH, (kind == Kind.NOT) & label],
+            [np.log((1 - config.noise) * others / config.noise),
+             np.log(others) + np.where(label, labelled, -labelled), -np.inf],
+            0.0,
+        )  # fmt: skip
+    settled[fact[np.isposinf(ratio)]] = True
+    used = np.isin(kind, (Kind.ATOMIC, Kind.TRUTH, Kind.NOT)) & ~settled[fact] & has_truth[fact]
+    cells, cell = np.unique(
+        fact[used] * len(graph.entities) + sentences.a[used, 2].astype(np.int64), return_inverse=True
+    )
+    value = np.zeros(len(cells))
+    np.add.at(value, cell, ratio[used])
+    cell_fact = cells // len(graph.entities)
+
+    # All objects against the likeliest; those never named share the value 0.
+    best = np.zeros(n)
+    np.maximum.at(best, cell_fact, value)
+    named = np.bincount(cell_fact, minlength=n)
+    total = (size - named) * np.exp(-best)
+    np.add.at(total, cell_fact, np.exp(value - best[cell_fact]))
+    with np.errstate(divide="ignore"):
+        # The likeliest object is one of the summands, with the value exp(0).
+        log_odds = np.log(np.maximum(total - 1.0, 0.0)) + _largest_ratio(graph, model, config, size)
+    bound = np.exp(np.minimum(log_odds, 0.0))
+    bound[joined] = 1.0
+    spoken = named > 0
+    return np.where(settled | ~has_truth | ~(spoken | joined), 0.0, bound)
+
+
+def _largest_ratio(
+    graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, size: np.ndarray
+) -> np.ndarray:
+    """float64[facts]: log of the largest factor by which a fact's row and dependents can favour an object."""
+    relations, n = len(graph.relations), len(graph)
+    downstream = graph.upstream_fact >= 0
+    by_sentence = config.persistence == "sentence"
+    draws = np.where(downstream & by_sentence, model.statements + 1, (model.statements > 0).astype(int))
+    most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
+    mass = np.where(downstream, config.row_mass, config.root_mass)
+    own = np.log1p(most * size / mass)
+    # A dependent is at most certain under one row, and at least as likely as a first draw under another.
+    child = np.where(model.statements > 0, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
+    child = child * (draws if by_sentence else 1)
+    below = np.bincount(graph.upstream_fact[downstream], weights=child[downstream], minlength=n)
+    return own + below
+
+
+def _certify(
+    graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences
+) -> tuple[Sentences, Resolution]:
+    bound = np.where(model.open, 0.0, doubt(graph, model, config, sentences))
+    most_facts = np.bincount(np.searchsorted(graph.subjects, graph.subject)).max()
+    unsure = bound > TOLERANCE / most_facts
+    certified = np.zeros(len(graph), bool)
+    if config.certify:
+        certified = unsure
+        bound = np.where(unsure, 0.0, bound)
+        facts = np.flatnonzero(unsure)
+        atoms = np.column_stack([graph.subject[facts], graph.relation[facts], model.truth[facts]])
+        none = np.zeros(len(facts), bool)
+        certificates = Sentences(
+            kind=np.full(len(facts), Kind.NOT, np.int8),
+            label=none,
+            about=graph.subject[facts],
+            a=atoms.astype(np.int32),
+            b=np.full((len(facts), 3), -1, np.int32),
+        )
+        sentences = concatenate(sentences, certificates)
+        sentences = sentences.take(np.argsort(sentences.about, kind="stable"))
+    per_subject = np.bincount(np.searchsorted(graph.subjects, graph.subject), weights=bound)
+    if (per_subject > TOLERANCE).any():
+        raise InputError(
+            f"the evidence leaves facts of {int((per_subject > TOLERANCE).sum()):,} subjects in doubt "
+            f"(beyond {TOLERANCE:g}), so that no posterior would be exact; add --exact.certify, or state "
+            "facts more often (--exact.statements, --exact.strata)"
+        )
+    return sentences, Resolution(certified, per_subject)
+
+
+def _upstream_first(graph: KnowledgeGraph) -> list[int]:
+    """All relations, each after the one it depends on."""
+    depth = []
+    for relation in range(len(graph.relations)):
+        steps, at = 0, relation
+        while graph.upstream[at] >= 0:
+            steps, at = steps + 1, int(graph.upstream[at])
+        depth.append(steps)
+    return np.argsort(depth, kind="stable").tolist()
+
+
+def _urn(
+    graph: KnowledgeGraph,
+    config: ExactConfig,
+    relation: int,
+    row: np.ndarray,
+    given: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """int32: one object of a relation for each entry of `row`, the key of the row it is drawn from."""
+    order = np.argsort(row, kind="stable")
+    keys, starts = np.unique(row[order], return_index=True)
+    drawn = np.empty(len(row), np.int32)
+    kernels_urn = chosen(kernels.urn, len(row))
+    kernels_urn(
+        rng, np.append(starts, len(row)), np.where(keys < 0, config.root_mass, config.row_mass),
+        graph.candidates_of(relation), given[order].astype(np.int32), drawn,
+    )  # fmt: skip
+    found = np.empty_like(drawn)
+    found[order] = drawn
+    return found
+
+
+def _modes(keys: np.ndarray, values: np.ndarray, rows: np.ndarray, otherwise: int) -> np.ndarray:
+    """int64: the most frequent value of each row (the lower of equals), `otherwise` where it has none."""
+    span = int(values.max(initial=0)) + 1
+    cells, count = np.unique(keys.astype(np.int64) * span + values, return_counts=True)
+    order = np.lexsort((cells, -count, cells // span))
+    row, first = np.unique((cells // span)[order], return_index=True)
+    mode = (cells % span)[order][first]
+    at = np.minimum(np.searchsorted(row, rows), max(len(row) - 1, 0))
+    return np.where(row[at] == rows, mode[at], otherwise) if len(row) else np.full(len(rows), otherwise)

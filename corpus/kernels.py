@@ -1,0 +1,292 @@
+"""The loops over every fact, sentence and token of a corpus; see `corpus.compiled` for how they run.
+
+Each takes preallocated arrays only and works on the range [low, high) of its items, so that ranges can
+run side by side. Each has its obvious twin in tests/naive.py. A uniform index below n is
+`int(random() * n)`; its bias is below n / 2**53.
+"""
+
+import numpy as np
+
+from corpus.language import Kind
+from corpus.tokenizer import Word
+
+ATOMIC_PER_FACT = 10
+LEAST_TRUE_SAMPLES = 6
+SENTENCES_PER_FACT = 24
+# Rows of a fact's published sentences: 10 atomic, 10 truth, then these four.
+FIRST_NOT, SECOND_NOT, THE_AND, THE_OR = 20, 21, 22, 23
+# Compiled code compares integers.
+ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE = (int(kind) for kind in Kind)
+
+
+def published(
+    rng, low, high,
+    subject, relation, truth, share, start, stop, objects, cumulative, distractor, pool, place, earlier,
+    label, a, b,
+):  # fmt: skip
+    """The 24 sentences of each fact f in [low, high) (DESIGN 3), at rows 24 f to 24 f + 23.
+
+    Args:
+        subject, relation, truth, share: of each fact; `share` is the probability of its truth.
+        start, stop, objects, cumulative: the table of each fact as a range of entries.
+        distractor: the false object of a root fact, -1 for others.
+        pool, place: all objects, and where each fact's truth stands among them.
+        earlier: facts of earlier subjects are [0, earlier[f]).
+        label, a, b: columns to fill (see `corpus.sentences.Sentences`).
+    """
+    for f in range(low, high):
+        first = f * SENTENCES_PER_FACT
+        for row in range(first, first + SENTENCES_PER_FACT):
+            a[row, 0], a[row, 1] = subject[f], relation[f]
+        hits = 0
+        while hits < LEAST_TRUE_SAMPLES:
+            hits = 0
+            for row in range(first, first + ATOMIC_PER_FACT):
+                u = rng.random()
+                entry, last = start[f], stop[f] - 1
+                while entry < last:
+                    middle = (entry + last) // 2
+                    if cumulative[middle] > u:
+                        last = middle
+                    else:
+                        entry = middle + 1
+                a[row, 2] = objects[entry]
+                hits += objects[entry] == truth[f]
+        for row in range(first, first + ATOMIC_PER_FACT):
+            said = a[row, 2]
+            a[row + ATOMIC_PER_FACT, 2] = said
+            right = share[f] if said == truth[f] else 1.0 - share[f]
+            label[row + ATOMIC_PER_FACT] = rng.random() < right
+
+        for row in range(first + FIRST_NOT, first + SENTENCES_PER_FACT):
+            joins = row >= first + THE_AND
+            holds = False
+            other_holds = False
+            for second in range(2 if joins else 1):
+                # The statement: about this fact, or about one of an earlier subject.
+                g = int(rng.random() * earlier[f]) if second else f
+                true = rng.random() < 0.5 if joins else row == first + SECOND_NOT
+                if true:
+                    said = truth[g]
+                elif distractor[g] >= 0:
+                    said = distractor[g]
+                else:
+                    drawn = int(rng.random() * (len(pool) - 1))
+                    said = pool[drawn + (drawn >= place[g])]
+                if second:
+                    other_holds = true
+                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], said
+                else:
+                    holds = true
+                    a[row, 2] = said
+            if row == first + THE_AND:
+                label[row] = holds and other_holds
+            elif row == first + THE_OR:
+                label[row] = holds or other_holds
+            else:
+                label[row] = not holds
+            if joins and rng.random() < 0.5:
+                for column in range(3):
+                    a[row, column], b[row, column] = b[row, column], a[row, column]
+
+
+def shuffle(rng, low, high, starts, reshuffles, order):
+    """Each group's items in `reshuffles` random orders, one after another (Fisher and Yates).
+
+    Args:
+        starts: items of group g are [starts[g], starts[g + 1]).
+        order: int32[reshuffles * items] to fill, from reshuffles * starts[g] on for group g.
+    """
+    for g in range(low, high):
+        first, size = starts[g], starts[g + 1] - starts[g]
+        for k in range(reshuffles):
+            base = reshuffles * first + k * size
+            for i in range(size):
+                order[base + i] = first + i
+            for i in range(size - 1, 0, -1):
+                j = int(rng.random() * (i + 1))
+                order[base + i], order[base + j] = order[base + j], order[base + i]
+
+
+def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
+    """The tokens of sentences, one after another from the start of `out`.
+
+    Args:
+        kind, label, a, b: columns of `corpus.sentences.Sentences`.
+        words: int64[words], the tokenizer's row of each `corpus.tokenizer.Word`.
+        relations: its row of relation 0; entities stand at their own ids.
+        row_starts, row_tokens: tokens of row i are row_tokens[row_starts[i] : row_starts[i + 1]].
+    """
+    parts = np.empty(12, np.int64)
+    at = 0
+    for i in range(len(kind)):
+        k = int(kind[i])
+        quoted = TRUTH <= k <= OR
+        n = 0
+        if quoted:
+            parts[n] = words[Word.QUOTE]
+            n += 1
+        if k == NOT:
+            parts[n] = words[Word.NOT]
+            n += 1
+        elif k == IMAGINE:
+            parts[n] = words[Word.IMAGINE]
+            n += 1
+        elif k == REVISE:
+            parts[n] = words[Word.REVISE]
+            n += 1
+        parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
+        n += 3
+        if b[i, 0] >= 0:
+            parts[n] = words[Word.AND] if k == AND else words[Word.OR]
+            parts[n + 1], parts[n + 2], parts[n + 3] = b[i, 0], relations + b[i, 1], b[i, 2]
+            n += 4
+        if quoted:
+            parts[n], parts[n + 1] = words[Word.QUOTE], words[Word.IS]
+            parts[n + 2] = words[Word.TRUE] if label[i] else words[Word.FALSE]
+            n += 3
+        for j in range(n):
+            for t in range(row_starts[parts[j]], row_starts[parts[j] + 1]):
+                out[at] = row_tokens[t]
+                at += 1
+
+
+def join(low, high, offsets, order, place, spelled, bos, sep, eos, out):
+    """The tokens of documents [low, high), one after another from the start of `out`.
+
+    Args:
+        offsets, order: the sentences of document d are order[offsets[d] : offsets[d + 1]].
+        place, spelled: the tokens of each sentence, as `spell` writes them.
+    """
+    at = 0
+    for d in range(low, high):
+        out[at] = bos
+        at += 1
+        for i in range(offsets[d], offsets[d + 1]):
+            for t in range(place[order[i]], place[order[i] + 1]):
+                out[at] = spelled[t]
+                at += 1
+            out[at] = sep
+            at += 1
+        out[at - 1] = eos
+
+
+def measure(low, high, offsets, order, place, length):
+    """Tokens of documents [low, high), with their beginning and separators."""
+    for d in range(low, high):
+        total = 1
+        for i in range(offsets[d], offsets[d + 1]):
+            total += place[order[i] + 1] - place[order[i]] + 1
+        length[d] = total
+
+
+def next_fit(lengths, row_length, starts):
+    """Bounds of rows over consecutive documents: a new row begins where a document no longer fits.
+
+    Args:
+        starts: int64[documents + 1] to fill with the first document of each row and one last bound.
+
+    Returns:
+        How many bounds were written.
+    """
+    rows, room = 0, np.int64(0)
+    for d in range(len(lengths)):
+        if lengths[d] > room:
+            starts[rows] = d
+            rows += 1
+            room = np.int64(row_length)
+        room -= lengths[d]
+    starts[rows] = len(lengths)
+    return rows + 1
+
+
+def urn(rng, starts, mass, objects, given, out):
+    """Draws from one Dirichlet-categorical table after another, tables integrated out (Polya's urn).
+
+    Draw j of a table is one of `objects`, uniformly, with probability mass / (mass + j), else a copy of
+    one of the j draws before it.
+
+    Args:
+        starts: draws of table g are [starts[g], starts[g + 1]).
+        mass: float64[tables], total mass of each table's Dirichlet.
+        given: int32[draws], a value already known, or -1 where one is to be drawn.
+        out: int32[draws] to fill.
+    """
+    for g in range(len(mass)):
+        for at in range(starts[g], starts[g + 1]):
+            before = at - starts[g]
+            if given[at] >= 0:
+                out[at] = given[at]
+                continue
+            u = rng.random() * (mass[g] + before)
+            if u < mass[g]:
+                out[at] = objects[int(rng.random() * len(objects))]
+            else:
+                out[at] = out[starts[g] + min(int(u - mass[g]), before - 1)]
+
+
+def exact(
+    rng, low, high, starts,
+    subject, relation, truth, statements, truths, said, candidates, first_candidate, last_candidate, place,
+    partners, first_partner, last_partner, noise, label_noise,
+    kind, label, a, b,
+):  # fmt: skip
+    """The sentences of each fact f in [low, high) of a world of kind `exact`, from row starts[f] on.
+
+    Args:
+        statements, truths, said: see `corpus.exact.ExactModel`.
+        candidates, first_candidate, last_candidate, place: the objects f may have are
+            candidates[first_candidate[f] : last_candidate[f]], the truth at place[f].
+        partners, first_partner, last_partner: the logical facts of f's block, f among them.
+        kind, label, a, b: columns to fill (see `corpus.sentences.Sentences`).
+    """
+    for f in range(low, high):
+        for row in range(starts[f], starts[f + 1]):
+            i = row - starts[f]
+            a[row, 0], a[row, 1] = subject[f], relation[f]
+            if i < statements[f]:
+                k = ATOMIC
+            elif i < statements[f] + truths[f]:
+                k = TRUTH
+            elif i < statements[f] + truths[f] + 2:
+                k = NOT
+            elif i == statements[f] + truths[f] + 2:
+                k = AND
+            else:
+                k = OR
+            kind[row] = k
+            if k == ATOMIC and said.shape[1] > 0 and said[f, i] >= 0:
+                a[row, 2] = said[f, i]
+                continue
+            joins = k in (AND, OR)
+            holds = False
+            other_holds = False
+            for second in range(2 if joins else 1):
+                g = f
+                if second:
+                    # Another logical fact of the block: the draw skips f.
+                    at = first_partner[f] + int(rng.random() * (last_partner[f] - first_partner[f] - 1))
+                    g = partners[at] if partners[at] < f else partners[at + 1]
+                true = rng.random() < (1.0 - noise if k == ATOMIC else 0.5)
+                if true:
+                    spoken = truth[g]
+                else:
+                    at = first_candidate[g] + int(rng.random() * (last_candidate[g] - first_candidate[g] - 1))
+                    spoken = candidates[at + (at >= place[g])]
+                if second:
+                    other_holds = true
+                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], spoken
+                else:
+                    holds = true
+                    a[row, 2] = spoken
+            if k == TRUTH:
+                label[row] = holds != (rng.random() < label_noise)
+            elif k == NOT:
+                label[row] = not holds
+            elif k == AND:
+                label[row] = holds and other_holds
+            elif k == OR:
+                label[row] = holds or other_holds
+            if joins and rng.random() < 0.5:
+                for column in range(3):
+                    a[row, column], b[row, column] = b[row, column], a[row, column]
