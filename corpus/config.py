@@ -56,6 +56,16 @@ class WorldConfig:
     """Relations to choose where no pairs are given (wikidata)."""
     min_pair_subjects: int = 1000
     """Subjects that two relations must share to be chosen (wikidata)."""
+    min_relations: int = 2
+    """Chosen relations that a subject must have to be kept (wikidata)."""
+    several: Literal["first", "drop"] = "first"
+    """Where a subject has several objects of a relation: take the first, or drop them all (wikidata)."""
+    drop_relations: tuple[str, ...] = ("P735", "P131")
+    """Relations left out (wikidata)."""
+    drop_entities: tuple[str, ...] = ("Q16521", "Q5")
+    """Entities whose facts are left out (wikidata)."""
+    names: Literal["first", "described"] = "first"
+    """An entity's first name, or the one its description begins with, for which *_text.txt is read."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
 
     def __post_init__(self) -> None:
@@ -63,8 +73,10 @@ class WorldConfig:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
-        if self.max_lines < 1 or self.relation_count < 2 or self.min_pair_subjects < 1:
-            raise ValueError("max_lines and min_pair_subjects must be positive, relation_count at least 2")
+        if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1 or self.relation_count < 2:
+            raise ValueError(
+                "max_lines, min_pair_subjects and min_relations must be positive, relation_count at least 2"
+            )
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,11 @@ def _draw_world(options: CorpusSettings) -> "tuple[KnowledgeGraph, GenerativeMod
     from corpus.seeds import generator
     from corpus.world import build_world
 
-    rng = generator(options.seed, "generative")
+    rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
     if options.kind == "exact":
-        graph = build_world(options.world, options.seed, all_candidates=True)
+        graph = build_world(options.world, options.seed, True, cache, progress, say)
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
-    graph = build_world(options.world, options.seed)
+    graph = build_world(options.world, options.seed, False, cache, progress, say)
     return graph, generative_model(graph, rng, options.distractors)
 
 

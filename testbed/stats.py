@@ -36,8 +36,7 @@ def sentence_table(world: World) -> list[KindCount]:
 def support_histogram(world: World) -> tuple[np.ndarray, np.ndarray]:
     """How many upstream objects, and how many upstream facts, there are by support n_u.
 
-    n_u is the number of subjects that have an object as the ground truth of one upstream relation; the
-    objects are those that are candidates of it.
+    n_u is the number of subjects that have an object as the ground truth of one upstream relation.
 
     Returns:
         Two int64[bins of SUPPORT_BINS].
@@ -75,7 +74,12 @@ def show_stats(run: Run, world: World) -> None:
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),
         [
-            (line.kind.name.lower(), f"{line.sentences:,}", f"{line.per_fact:.2f}", _share(line.labelled_true))
+            (
+                line.kind.name.lower(),
+                f"{line.sentences:,}",
+                f"{line.per_fact:.2f}",
+                _share(line.labelled_true),
+            )
             for line in sentence_table(world)
         ],
     )
@@ -101,7 +105,11 @@ def _show_strata(run: Run, world: World, model: ExactModel) -> None:
     downstream = world.graph.upstream_fact >= 0
     groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
     rows = [
-        (name, f"{mine.sum():,}", *(f"{(mine & flag).sum():,}" for flag in (resolution.certified, model.open)))
+        (
+            name,
+            f"{mine.sum():,}",
+            *(f"{(mine & flag).sum():,}" for flag in (resolution.certified, model.open)),
+        )
         for name, mine in groups
     ]
     table(

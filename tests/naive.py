@@ -1,5 +1,7 @@
 """The obvious twins: slow, dense, one line per idea. Tests compare the real code with these."""
 
+import itertools
+import math
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -143,3 +145,194 @@ def _as_numpy(tree):
 
 def _at_layer(tree, layer):
     return {k: _at_layer(v, layer) if isinstance(v, dict) else v[layer] for k, v in tree.items()}
+
+
+def published_sentences(graph, model, streams, facts_per_block):
+    """(kind, label, a, b) of DESIGN 3, fact by fact, each block of facts from its own stream."""
+    truth, share, objects = model.truth.tolist(), model.mode_share.tolist(), graph.objects.tolist()
+    found = []
+    for f in range(len(graph)):
+        if f % facts_per_block == 0:
+            rng = streams[f // facts_per_block]
+        fact = (int(graph.subject[f]), int(graph.relation[f]))
+        table = slice(*model.offsets[model.table[f] : model.table[f] + 2])
+
+        def draw_object(rng=rng, table=table):
+            u = rng.random()
+            below = [c for c in model.cumulative[table] if c <= u]
+            return int(model.objects[table][len(below)])
+
+        def statement(g, true, rng=rng):
+            if true:
+                return int(truth[g])
+            if model.distractor[g] >= 0:
+                return int(model.distractor[g])
+            others = [o for o in objects if o != truth[g]]
+            return others[int(rng.random() * len(others))]
+
+        samples = []
+        while sum(o == truth[f] for o in samples) < 6:
+            samples = [draw_object() for _ in range(10)]
+        found += [(Kind.ATOMIC, False, (*fact, o), None) for o in samples]
+        right = [share[f] if o == truth[f] else 1 - share[f] for o in samples]
+        found += [
+            (Kind.TRUTH, rng.random() < p, (*fact, o), None) for o, p in zip(samples, right, strict=True)
+        ]
+        found += [(Kind.NOT, not true, (*fact, statement(f, true)), None) for true in (False, True)]
+        earlier = [g for g in range(f) if graph.subject[g] < graph.subject[f]]
+        earlier = earlier or [g for g in range(len(graph)) if graph.subject[g] == graph.subject[f]]
+        for kind, joined in ((Kind.AND, all), (Kind.OR, any)):
+            own_true = rng.random() < 0.5
+            own = (*fact, statement(f, own_true))
+            g = earlier[int(rng.random() * len(earlier))]
+            other_true = rng.random() < 0.5
+            other = (int(graph.subject[g]), int(graph.relation[g]), statement(g, other_true))
+            a, b = (other, own) if rng.random() < 0.5 else (own, other)
+            found.append((kind, joined([own_true, other_true]), a, b))
+    return found
+
+
+def exact_sentences(graph, model, config, streams, facts_per_block):
+    """(kind, label, a, b) of a world of kind `exact`, fact by fact, before any certificate."""
+    block = {int(s): i // config.block for i, s in enumerate(graph.subjects)}
+    found = []
+    for f in range(len(graph)):
+        if f % facts_per_block == 0:
+            rng = streams[f // facts_per_block]
+
+        def statement(g, true, rng=rng):
+            others = [int(o) for o in graph.candidates_of(graph.relation[g]) if o != model.truth[g]]
+            o = int(model.truth[g]) if true else others[int(rng.random() * len(others))]
+            return (int(graph.subject[g]), int(graph.relation[g]), o)
+
+        for i in range(model.statements[f]):
+            if model.said.shape[1] and model.said[f, i] >= 0:
+                atom = (int(graph.subject[f]), int(graph.relation[f]), int(model.said[f, i]))
+            else:
+                atom = statement(f, rng.random() < 1 - config.noise)
+            found.append((Kind.ATOMIC, False, atom, None))
+        for _ in range(model.truths[f]):
+            true = rng.random() < 0.5
+            atom = statement(f, true)
+            found.append((Kind.TRUTH, true != (rng.random() < config.label_noise), atom, None))
+        if not model.logical[f]:
+            continue
+        for _ in range(2):
+            true = rng.random() < 0.5
+            found.append((Kind.NOT, not true, statement(f, true), None))
+        partners = [
+            g
+            for g in range(len(graph))
+            if model.logical[g] and g != f and block[int(graph.subject[g])] == block[int(graph.subject[f])]
+        ]
+        for kind, joined in ((Kind.AND, all), (Kind.OR, any)) if partners else ():
+            own_true = rng.random() < 0.5
+            own = statement(f, own_true)
+            g = partners[int(rng.random() * len(partners))]
+            other_true = rng.random() < 0.5
+            other = statement(g, other_true)
+            a, b = (other, own) if rng.random() < 0.5 else (own, other)
+            found.append((kind, joined([own_true, other_true]), a, b))
+    return found
+
+
+def shuffled(groups, reshuffles, rng):
+    """Every group's items in `reshuffles` random orders, one after another."""
+    found = []
+    for group in groups:
+        for _ in range(reshuffles):
+            order = list(group)
+            for i in reversed(range(1, len(order))):
+                j = int(rng.random() * (i + 1))
+                order[i], order[j] = order[j], order[i]
+            found += order
+    return found
+
+
+def next_fit(lengths, row_length):
+    """Documents of each row: a new row where the next one no longer fits."""
+    rows = []
+    for d, length in enumerate(lengths):
+        if not rows or sum(lengths[i] for i in rows[-1]) + length > row_length:
+            rows.append([])
+        rows[-1].append(d)
+    return rows
+
+
+def urn(rng, masses, objects, tables):
+    """Draws of Polya's urns; each table lists a value or -1 for each of its draws."""
+    found = []
+    for table, mass in zip(tables, masses, strict=True):
+        drawn = []
+        for known in table:
+            if known >= 0:
+                drawn.append(known)
+                continue
+            u = rng.random() * (mass + len(drawn))
+            drawn.append(
+                objects[int(rng.random() * len(objects))]
+                if u < mass
+                else drawn[min(int(u - mass), len(drawn) - 1)]
+            )
+        found += drawn
+    return found
+
+
+def exact_posterior(graph, config, sentences):
+    """{fact: {object: probability}} under the model W of DESIGN 5.3, by enumerating every world.
+
+    Facts without a truth of their own (persistence "sentence", downstream) are integrated out.
+    """
+    facts = range(len(graph))
+    by_sentence = config.persistence == "sentence"
+    own = [f for f in facts if not (by_sentence and graph.upstream_fact[f] >= 0)]
+    index = {(int(graph.subject[f]), int(graph.relation[f])): f for f in facts}
+    options = [graph.candidates_of(graph.relation[f]).tolist() for f in own]
+    weights = []
+    for values in itertools.product(*options):
+        z = dict(zip(own, values, strict=True))
+        weights.append((z, _exact_log_joint(graph, config, sentences, z, index)))
+    most = max(w for _, w in weights)
+    total = sum(math.exp(w - most) for _, w in weights)
+    marginal = {f: defaultdict(float) for f in own}
+    for z, w in weights:
+        for f in own:
+            marginal[f][z[f]] += math.exp(w - most) / total
+    return marginal
+
+
+def _exact_log_joint(graph, config, sentences, z, index):
+    rows, log_p = defaultdict(Counter), 0.0
+
+    def row(f):
+        up = int(graph.upstream_fact[f])
+        return (int(graph.relation[f]), z[up] if up >= 0 else None)
+
+    for f, value in z.items():
+        rows[row(f)][value] += 1
+    for i in range(len(sentences)):
+        kind, label, a, b = sentences[i]
+        f = index[a[:2]]
+        others = len(graph.candidates_of(a[1])) - 1
+        if kind == Kind.ATOMIC and f not in z:
+            rows[row(f)][a[2]] += 1
+        elif kind == Kind.ATOMIC:
+            log_p += math.log(1 - config.noise if z[f] == a[2] else config.noise / others)
+        else:
+            holds = []
+            for atom in (a, b) if b else (a,):
+                true = z[index[atom[:2]]] == atom[2]
+                log_p += math.log(0.5 if true else 0.5 / (len(graph.candidates_of(atom[1])) - 1))
+                holds.append(true)
+            says = {Kind.TRUTH: all, Kind.NOT: lambda h: not all(h), Kind.AND: all, Kind.OR: any}[kind](holds)
+            wrong = config.label_noise if kind == Kind.TRUTH else 0.0
+            p = 1 - wrong if label == says else wrong
+            if p == 0:
+                return -math.inf
+            log_p += math.log(p)
+    for (relation, up), counts in rows.items():
+        mass = config.root_mass if up is None else config.row_mass
+        alpha = mass / len(graph.candidates_of(relation))
+        log_p += math.lgamma(mass) - math.lgamma(mass + counts.total())
+        log_p += sum(math.lgamma(alpha + n) - math.lgamma(alpha) for n in counts.values())
+    return log_p

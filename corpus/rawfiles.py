@@ -1,0 +1,144 @@
+"""Large text files as blocks of whole lines: plain, gzipped, or inside a tar.gz; memory is one block."""
+
+import gzip
+import hashlib
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol
+
+from corpus.errors import InputError
+
+BLOCK_BYTES = 1 << 24
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError)
+
+
+class Source(NamedTuple):
+    """A file, or a member of an archive."""
+
+    path: Path
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.member}" if self.member else str(self.path)
+
+
+class Block(NamedTuple):
+    """Consecutive whole lines.
+
+    Attributes:
+        first: number of the first line, counted from 1.
+        text: the lines, each with its line end.
+        cut: whether this is a last line without an end, which may be cut off.
+    """
+
+    first: int
+    text: bytes
+    cut: bool
+
+
+class Watch(Protocol):
+    """Shows progress: a context that yields `advance(steps)`."""
+
+    def __call__(self, description: str, total: int) -> AbstractContextManager[Callable[..., None]]: ...
+
+
+def unwatched(description: str, total: int) -> AbstractContextManager[Callable[..., None]]:  # noqa: ARG001
+    """Progress that nobody sees."""
+    return nullcontext(lambda *_: None)
+
+
+def find(folder: Path, ending: str) -> Source:
+    """The one file of a folder whose name ends with `ending`, perhaps with .gz, or in a .tar.gz there.
+
+    Raises:
+        InputError: no such folder, none such file, more than one, or a damaged archive.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; --world.path should hold files in Wikidata5m's layout")
+    found = [Source(p) for e in (ending, f"{ending}.gz") for p in sorted(folder.glob(f"*{e}"))]
+    if not found:
+        for archive in sorted([*folder.glob("*.tar.gz"), *folder.glob("*.tgz")]):
+            with _readable(Source(archive)), tarfile.open(archive, "r|gz") as members:
+                found += [Source(archive, m.name) for m in members if m.isfile() and m.name.endswith(ending)]
+    if len(found) != 1:
+        raise InputError(
+            f"{folder}: expected one file *{ending} (or .gz, or inside a .tar.gz), "
+            f"found {[str(s) for s in found]}"
+        )
+    return found[0]
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:
+    """The lines of a source in blocks of about BLOCK_BYTES; UTF-8 is checked.
+
+    Raises:
+        InputError: a damaged or truncated archive, or text that is not UTF-8, with its line.
+    """
+    with (
+        _readable(source),
+        source.path.open("rb") as raw,
+        watch(source.path.name, source.path.stat().st_size) as advance,
+    ):
+        number, rest, seen = 1, b"", 0
+        with _unpacked(source, raw) as stream:
+            while chunk := stream.read(BLOCK_BYTES):
+                advance(raw.tell() - seen)
+                seen = raw.tell()
+                text, end, rest_of_chunk = (rest + chunk).rpartition(b"\n")
+                rest = rest_of_chunk
+                if end:
+                    yield _checked(source, Block(number, text + end, cut=False))
+                    number += text.count(b"\n") + 1
+        if rest:
+            yield Block(number, rest, cut=True)
+
+
+def lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines of a block without their ends."""
+    for i, line in enumerate(block.text.split(b"\n")[: None if block.cut else -1]):
+        yield block.first + i, line.rstrip(b"\r")
+
+
+@contextmanager
+def _readable(source: Source) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGED as error:
+        raise InputError(f"{source.path} is damaged or cut off ({error}); download it again") from None
+
+
+@contextmanager
+def _unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    if source.member:
+        with tarfile.open(fileobj=raw, mode="r|gz") as archive:
+            for member in archive:
+                if member.name == source.member:
+                    stream = archive.extractfile(member)
+                    assert stream is not None, "find() lists files only"
+                    yield stream
+                    return
+        raise InputError(f"{source.path} no longer holds {source.member}")
+    if source.path.suffix == ".gz":
+        with gzip.open(raw) as unpacked:
+            yield unpacked
+    else:
+        yield raw
+
+
+def _checked(source: Source, block: Block) -> Block:
+    try:
+        block.text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = block.first + block.text.count(b"\n", 0, error.start)
+        line = block.text[block.text.rfind(b"\n", 0, error.start) + 1 :].split(b"\n")[0]
+        raise InputError(f"{source}, line {at}: not UTF-8 ({error.reason}): {line!r:.80}") from None
+    return block

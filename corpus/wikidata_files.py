@@ -1,0 +1,219 @@
+"""The raw files of Wikidata5m's layout as arrays, with a binary copy so that they are read once.
+
+    *_all_triplet.txt   Q<TAB>P<TAB>Q
+    *_entity.txt        Q<TAB>name<TAB>alias ...
+    *_relation.txt      P<TAB>name<TAB>alias ...
+    *_text.txt          Q<TAB>description (only for --world.names described)
+
+UTF-8, no header. Each may be gzipped or inside a .tar.gz. A last line without a line end may be cut off
+("Q12" of "Q1234"), so it is left out, and a note says so.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.files import read_json, staged_folder, verify_folder, write_json
+from corpus.rawfiles import Block, Source, Watch, blocks, checksum, find, lines, unwatched
+
+FORMAT = 1
+_NUMBER = rb"[1-9]\d{0,8}"
+_TRIPLE = re.compile(rb"Q%b\tP%b\tQ%b" % (_NUMBER, _NUMBER, _NUMBER))
+_TRIPLES = re.compile(rb"(?:(?:%b)?\r?\n)*+" % _TRIPLE.pattern)
+_LETTERS = {"entity": b"Q", "relation": b"P"}
+_DESCRIPTION = re.compile(rb"^Q(%b)\t([^\t\n]{0,200})" % _NUMBER, re.MULTILINE)
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """The first name of every id that has one.
+
+    Attributes:
+        ids: int32[n], the numbers behind Q or P, ascending.
+        text, offsets: UTF-8 bytes; the name of ids[i] is text[offsets[i] : offsets[i + 1]].
+    """
+
+    ids: np.ndarray
+    text: np.ndarray
+    offsets: np.ndarray
+
+    def of(self, ids: np.ndarray) -> list[str]:
+        """Names of ids that have one."""
+        at = np.searchsorted(self.ids, ids)
+        return [
+            self.text[low:high].tobytes().decode("utf-8")
+            for low, high in zip(self.offsets[at], self.offsets[at + 1], strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class RawGraph:
+    """Triples int32[n, 3] of numbers as in the file, the names, and notes for the reader."""
+
+    triples: np.ndarray
+    entities: Names
+    relations: Names
+    notes: tuple[str, ...]
+
+
+def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatched) -> RawGraph:
+    """Read the files, or the binary copy made of the same bytes.
+
+    Args:
+        cache: folder for binary copies, keyed by the checksums of the files; None to make none.
+
+    Raises:
+        InputError: a missing or damaged file, or a malformed line (with file, number and content).
+    """
+    sources = {
+        "triples": find(folder, "_all_triplet.txt"),
+        "entities": find(folder, "_entity.txt"),
+        "relations": find(folder, "_relation.txt"),
+    }
+    if cache is None:
+        return _read(sources, watch)
+    sums = {path: checksum(path) for path in {s.path for s in sources.values()}}
+    origin = {"format": FORMAT} | {
+        what: f"{source.member} {sums[source.path]}" for what, source in sources.items()
+    }
+    name = hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:12]
+    copy = cache / f"wikidata-{name}"
+    if copy.exists():
+        verify_folder(copy)
+        return _load(copy)
+    raw = _read(sources, watch)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with staged_folder(copy) as aside:
+        _save(raw, origin, aside)
+    return raw
+
+
+def read_triples(source: Source, watch: Watch = unwatched) -> tuple[np.ndarray, list[str]]:
+    """int32[n, 3] in the order of the file, and notes.
+
+    Raises:
+        InputError: a line that is not Q<tab>P<tab>Q.
+    """
+    parts, notes = [np.empty(0, np.int32)], []
+    for block in blocks(source, watch):
+        if block.cut:
+            notes.append(_cut_off(source, block))
+        elif not _TRIPLES.fullmatch(block.text):
+            for number, line in lines(block):
+                if line and not _TRIPLE.fullmatch(line):
+                    shown = line.decode("utf-8")
+                    raise InputError(f"{source}, line {number}: expected Q<tab>P<tab>Q, got {shown!r:.120}")
+        elif block.text.strip():
+            digits = block.text.translate(None, b"QP\r")
+            parts.append(np.fromstring(digits, dtype=np.int64, sep=" ").astype(np.int32))
+    return np.concatenate(parts).reshape(-1, 3), notes
+
+
+def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Names, list[str]]:
+    """The first name of every id in a names file, and notes; ids without a name are left out.
+
+    Raises:
+        InputError: a line whose id is not of the expected form.
+    """
+    letter = _LETTERS[what]
+    start = re.compile(letter + rb"%b(?:\t[^\n]*)?" % _NUMBER)
+    every = re.compile(rb"(?:(?:%b)?\r?\n)*+" % start.pattern)
+    first_name = re.compile(rb"^%b(%b)\t([^\t\n]*)" % (letter, _NUMBER), re.MULTILINE)
+    ids: list[int] = []
+    names: list[bytes] = []
+    notes = []
+    for block in blocks(source, watch):
+        if block.cut:
+            notes.append(_cut_off(source, block))
+            continue
+        if not every.fullmatch(block.text):
+            for number, line in lines(block):
+                if line and not start.fullmatch(line):
+                    shown = line.decode("utf-8")
+                    raise InputError(
+                        f"{source}, line {number}: expected an {what} id and its names, got {shown!r:.120}"
+                    )
+        for key, name in first_name.findall(block.text):
+            if stripped := name.strip():
+                ids.append(int(key))
+                names.append(stripped)
+    return _pack(ids, names), notes
+
+
+def described_names(folder: Path, wanted: Names, watch: Watch = unwatched) -> list[str]:
+    """The name of each wanted entity under which its description speaks of it.
+
+    In Wikidata5m the first name is some alias. Descriptions begin with the usual one, so that is the
+    longest of an entity's names with which its description begins; the first name where none does.
+
+    Args:
+        wanted: the entities and their first names.
+
+    Raises:
+        InputError: a missing or damaged file.
+    """
+    begins: dict[int, str] = {}
+    sought = set(wanted.ids.tolist())
+    for block in blocks(find(folder, "_text.txt"), watch):
+        for key, text in _DESCRIPTION.findall(block.text):
+            if int(key) in sought:
+                begins[int(key)] = text.decode("utf-8", errors="ignore")
+    found = dict(zip(wanted.ids.tolist(), wanted.of(wanted.ids), strict=True))
+    longest = dict.fromkeys(found, 0)
+    for key, aliases in _all_names(find(folder, "_entity.txt"), begins.keys(), watch):
+        for name in aliases:
+            if len(name) > longest[key] and begins[key].startswith(name):
+                found[key], longest[key] = name, len(name)
+    return list(found.values())
+
+
+def _all_names(source: Source, wanted: Iterable[int], watch: Watch) -> Iterator[tuple[int, list[str]]]:
+    sought = {b"Q%d" % key for key in wanted}
+    for block in blocks(source, watch):
+        for _, line in lines(block):
+            key, *names = line.split(b"\t")
+            if key in sought and not block.cut:
+                yield int(key[1:]), [stripped for n in names if (stripped := n.decode("utf-8").strip())]
+
+
+def _read(sources: dict[str, Source], watch: Watch) -> RawGraph:
+    triples, cut_triples = read_triples(sources["triples"], watch)
+    entities, cut_entities = read_names(sources["entities"], "entity", watch)
+    relations, cut_relations = read_names(sources["relations"], "relation", watch)
+    return RawGraph(triples, entities, relations, (*cut_triples, *cut_entities, *cut_relations))
+
+
+def _pack(ids: list[int], names: list[bytes]) -> Names:
+    # The first line of an id counts.
+    unique, first = np.unique(np.array(ids, np.int32), return_index=True)
+    kept = [names[i] for i in first]
+    offsets = np.concatenate([[0], np.cumsum([len(name) for name in kept], dtype=np.int64)])
+    return Names(unique, np.frombuffer(b"".join(kept), np.uint8), offsets.astype(np.int64))
+
+
+def _save(raw: RawGraph, origin: dict, folder: Path) -> None:
+    np.save(folder / "triples.npy", raw.triples, allow_pickle=False)
+    for what, names in (("entities", raw.entities), ("relations", raw.relations)):
+        np.savez(folder / f"{what}.npz", **{f.name: getattr(names, f.name) for f in fields(names)})
+    write_json(folder / "origin.json", origin | {"notes": list(raw.notes)})
+
+
+def _load(folder: Path) -> RawGraph:
+    names = []
+    for what in ("entities", "relations"):
+        with np.load(folder / f"{what}.npz", allow_pickle=False) as arrays:
+            names.append(Names(**dict(arrays)))
+    triples = np.load(folder / "triples.npy", mmap_mode="r", allow_pickle=False)
+    notes = read_json(folder / "origin.json")["notes"]
+    return RawGraph(triples, names[0], names[1], tuple(notes))
+
+
+def _cut_off(source: Source, block: Block) -> str:
+    shown = block.text.decode("utf-8", errors="replace")
+    return f"{source}: the last line has no line end and may be cut off; it is left out: {shown!r:.80}"

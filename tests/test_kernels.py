@@ -1,0 +1,149 @@
+"""Every kernel equals its naive twin exactly, compiled or not, whatever the number of threads."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import corpus.compiled
+from corpus import kernels
+from corpus.compiled import compiled, in_order
+from corpus.config import DocumentConfig, ExactConfig
+from corpus.documents import cut_documents
+from corpus.exact import draw_world, sample_exact
+from corpus.generative import generative_model
+from corpus.language import Kind
+from corpus.sentences import sample_sentences
+from corpus.store import document_lengths, spell_sentences, write_documents
+from corpus.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
+from tests import naive
+from tests.worlds import make_world, random_graph
+
+seeds = st.integers(0, 9999)
+
+
+@pytest.fixture(params=["as it stands", "compiled"])
+def way(request, monkeypatch):
+    """Both ways a kernel can run."""
+    monkeypatch.setattr(corpus.compiled, "LEAST_WORK", 0 if request.param == "compiled" else 10**12)
+
+
+def as_tuples(sentences):
+    return [
+        (kind, bool(label), tuple(map(int, a)), tuple(map(int, b)) if b[0] >= 0 else None)
+        for kind, label, a, b in zip(sentences.kind, sentences.label, sentences.a, sentences.b, strict=True)
+    ]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("seed", range(6))
+def test_published_sentences(seed, monkeypatch):
+    monkeypatch.setattr("corpus.sentences.FACTS_PER_BLOCK", 7)
+    graph = random_graph(np.random.default_rng(seed))
+    model = generative_model(graph, np.random.default_rng(seed))
+    found = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
+    streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
+    assert as_tuples(found) == naive.published_sentences(graph, model, streams, 7)
+    assert (found.about == np.repeat(graph.subject, 24)).all()
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("persistence", ["fact", "sentence"])
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_sentences(seed, persistence, monkeypatch):
+    monkeypatch.setattr("corpus.exact.FACTS_PER_BLOCK", 7)
+    # All facts resolved by decree, so that no certificate joins the sentences.
+    monkeypatch.setattr("corpus.exact.TOLERANCE", 1e9)
+    config = ExactConfig(persistence=persistence, noise=0.3, block=2)
+    graph = random_graph(np.random.default_rng(seed))
+    graph, model = draw_world(graph, config, np.random.default_rng(seed), redraw=True)
+    found, _ = sample_exact(graph, model, config, np.random.default_rng(seed), threads=2)
+    streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
+    assert as_tuples(found) == naive.exact_sentences(graph, model, config, streams, 7)
+
+
+@pytest.mark.parametrize("kernel", [kernels.shuffle, compiled(kernels.shuffle)])
+@hypothesis_settings(max_examples=25)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 3), seeds)
+def test_shuffle(kernel, sizes, reshuffles, seed):
+    starts = np.cumsum([0, *sizes])
+    order = np.empty(reshuffles * starts[-1], np.int32)
+    kernel(np.random.default_rng(seed), 0, len(sizes), starts, reshuffles, order)
+    groups = [range(a, b) for a, b in itertools.pairwise(starts)]
+    assert order.tolist() == naive.shuffled(groups, reshuffles, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("kernel", [kernels.next_fit, compiled(kernels.next_fit)])
+@hypothesis_settings(max_examples=50)
+@given(st.lists(st.integers(1, 17), min_size=1, max_size=40))
+def test_next_fit(kernel, lengths):
+    starts = np.empty(len(lengths) + 1, np.int64)
+    bounds = kernel(np.array(lengths), 17, starts)
+    rows = naive.next_fit(lengths, 17)
+    assert starts[:bounds].tolist() == [*(row[0] for row in rows), len(lengths)]
+
+
+@pytest.mark.parametrize("kernel", [kernels.urn, compiled(kernels.urn)])
+@hypothesis_settings(max_examples=50)
+@given(
+    st.lists(st.lists(st.sampled_from([-1, -1, 7, 9]), max_size=8), min_size=1, max_size=5),
+    st.floats(0.01, 50),
+    seeds,
+)
+def test_urn(kernel, tables, mass, seed):
+    starts = np.cumsum([0, *map(len, tables)])
+    masses = mass * np.arange(1, len(tables) + 1)
+    flat = np.array(list(itertools.chain(*tables)), np.int32)
+    objects, out = np.array([5, 7, 9], np.int32), np.empty(starts[-1], np.int32)
+    kernel(np.random.default_rng(seed), starts, masses, objects, flat, out)
+    assert out.tolist() == naive.urn(np.random.default_rng(seed), masses, objects.tolist(), tables)
+
+
+@pytest.mark.usefixtures("way")
+def test_spelling_and_joining(world, tmp_path, monkeypatch):
+    monkeypatch.setattr("corpus.store.SENTENCES_PER_BLOCK", 101)
+    monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", 53)
+    s = world.sentences
+    documents = cut_documents(s, DocumentConfig(), np.random.default_rng(0))
+    n = np.ones(len(world.graph.entities) + len(world.graph.relations), int)
+    for tokenizer in (entity_tokenizer(world.graph), train_bpe(world.graph, n, 300)):
+        expected = [tokenizer.sentence(s[i]).tolist() for i in range(len(s))]
+        spelled = spell_sentences(s, tokenizer, threads=2)
+        assert spelled.tokens.tolist() == list(itertools.chain(*expected))
+        assert np.diff(spelled.place).tolist() == [len(x) for x in expected]
+        text, lengths = [], []
+        for d in range(len(documents)):
+            inside = documents.order[documents.offsets[d] : documents.offsets[d + 1]]
+            joined = [BOS, *itertools.chain(*([*expected[i], SEP] for i in inside))][:-1] + [EOS]
+            text += joined
+            lengths.append(len(joined))
+        assert document_lengths(documents, spelled, threads=2).tolist() == lengths
+        write_documents(tmp_path, s, documents, tokenizer, threads=2)
+        assert np.fromfile(tmp_path / "tokens.bin", tokenizer.dtype).tolist() == text
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    monkeypatch.setattr(corpus.compiled, "LEAST_WORK", 0)
+    monkeypatch.setattr("corpus.sentences.FACTS_PER_BLOCK", 11)
+    monkeypatch.setattr("corpus.documents.SUBJECTS_PER_BLOCK", 3)
+    world = make_world(subjects=40)
+    for threads in (1, 2, 5):
+        again = sample_sentences(world.graph, world.generative, np.random.default_rng(3), threads)
+        documents = cut_documents(again, DocumentConfig(), np.random.default_rng(4), threads)
+        if threads == 1:
+            first, order = again, documents.order
+        assert as_tuples(again) == as_tuples(first)
+        np.testing.assert_array_equal(documents.order, order)
+
+
+def test_tasks_finish_in_order_and_an_error_arrives():
+    assert list(in_order(lambda x: x * x, range(50), 3)) == [x * x for x in range(50)]
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda x: 1 // (x - 20), range(50), 3))
+
+
+def test_kinds_are_their_numbers():
+    assert (kernels.ATOMIC, kernels.OR, kernels.REVISE) == (Kind.ATOMIC, Kind.OR, Kind.REVISE)
