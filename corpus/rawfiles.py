@@ -105,7 +105,7 @@ def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:
 def lines(block: Block) -> Iterator[tuple[int, bytes]]:
     """Numbered lines of a block without their ends."""
     for i, line in enumerate(block.text.split(b"\n")[: None if block.cut else -1]):
-        yield block.first + i, line.rstrip(b"\r")
+        yield block.first + i, line.removesuffix(b"\r")
 
 
 @contextmanager

@@ -105,10 +105,7 @@ def read_triples(source: Source, watch: Watch = unwatched) -> tuple[np.ndarray, 
         if block.cut:
             notes.append(_cut_off(source, block))
         elif not _TRIPLES.fullmatch(block.text):
-            for number, line in lines(block):
-                if line and not _TRIPLE.fullmatch(line):
-                    shown = line.decode("utf-8")
-                    raise InputError(f"{source}, line {number}: expected Q<tab>P<tab>Q, got {shown!r:.120}")
+            raise _malformed(source, block, _TRIPLE, "Q<tab>P<tab>Q")
         elif block.text.strip():
             digits = block.text.translate(None, b"QP\r")
             parts.append(np.fromstring(digits, dtype=np.int64, sep=" ").astype(np.int32))
@@ -133,12 +130,7 @@ def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Nam
             notes.append(_cut_off(source, block))
             continue
         if not every.fullmatch(block.text):
-            for number, line in lines(block):
-                if line and not start.fullmatch(line):
-                    shown = line.decode("utf-8")
-                    raise InputError(
-                        f"{source}, line {number}: expected an {what} id and its names, got {shown!r:.120}"
-                    )
+            raise _malformed(source, block, start, f"an {what} id and its names")
         for key, name in first_name.findall(block.text):
             if stripped := name.strip():
                 ids.append(int(key))
@@ -212,6 +204,12 @@ def _load(folder: Path) -> RawGraph:
     triples = np.load(folder / "triples.npy", mmap_mode="r", allow_pickle=False)
     notes = read_json(folder / "origin.json")["notes"]
     return RawGraph(triples, names[0], names[1], tuple(notes))
+
+
+def _malformed(source: Source, block: Block, line_form: re.Pattern[bytes], expected: str) -> InputError:
+    """The complaint about the first line of a block that has not the form of a line."""
+    number, line = next((n, x) for n, x in lines(block) if x and not line_form.fullmatch(x))
+    return InputError(f"{source}, line {number}: expected {expected}, got {line.decode('utf-8')!r:.120}")
 
 
 def _cut_off(source: Source, block: Block) -> str:

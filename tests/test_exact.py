@@ -196,6 +196,20 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
                 assert p[int(few.truth[f])] == pytest.approx(1, abs=1e-12)
 
 
+def test_a_fact_in_an_and_or_sentence_is_settled_only_by_its_own():
+    config = ExactConfig()
+    graph, model, sentences, resolution = world_of(config)
+    before = sentences.take(~_certificates(graph, sentences, resolution))
+    bound = doubt(graph, model, config, before)
+    fact = graph.find(before.a[:, 0], before.a[:, 1])
+    settled = np.zeros(len(graph), bool)
+    settled[fact[(before.kind == Kind.NOT) & ~before.label]] = True
+    atoms = np.concatenate([before.a[before.b[:, 0] >= 0], before.b[before.b[:, 0] >= 0]])
+    joined = np.unique(graph.find(atoms[:, 0], atoms[:, 1]))
+    np.testing.assert_array_equal(bound[joined], np.where(settled[joined], 0.0, 1.0))
+    assert not settled[joined].all()
+
+
 def _certificates(graph, sentences, resolution):
     """bool[n]: the last "not ... is false" of every certified fact."""
     fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])

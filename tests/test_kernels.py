@@ -117,7 +117,8 @@ def test_spelling_and_joining(world, tmp_path, monkeypatch):
         text, lengths = [], []
         for d in range(len(documents)):
             inside = documents.order[documents.offsets[d] : documents.offsets[d + 1]]
-            joined = [BOS, *itertools.chain(*([*expected[i], SEP] for i in inside))][:-1] + [EOS]
+            joined = [BOS, *itertools.chain(*([*expected[i], SEP] for i in inside))]
+            joined[-1] = EOS
             text += joined
             lengths.append(len(joined))
         assert document_lengths(documents, spelled, threads=2).tolist() == lengths

@@ -1,5 +1,8 @@
 """Where worlds come from: the built-in one, Wikidata5m's layout, TSV; and what each refuses."""
 
+import gzip
+import re
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,7 +79,7 @@ TRIPLES = [
     "Q2\tP1\tQ10\n",
     "Q2\tP2\tQ12\n",
     "Q2\tP2\tQ11\n",
-    "Q3\tP1\tQ10",
+    "Q3\tP1\tQ10\n",
 ]
 ENTITIES = [
     "Q1\tAnn\tAnnie\n",
@@ -148,17 +151,206 @@ def test_wikidata_pairs_that_make_no_sense(tmp_path, pairs, message):
         build_world(replace(config, pairs=pairs), 0)
 
 
-@given(
-    st.lists(st.sampled_from([*"Q1P2\t\n\r x", "Q1\tP1\tQ10\n", "\ud7ff", "\x00"]), max_size=30).map("".join)
-)
-@hypothesis_settings(max_examples=200)
-def test_any_text_is_a_graph_or_a_message(tmp_path_factory, text):
-    folder = tmp_path_factory.mktemp("fuzz")
-    config = write_wikidata(folder, [*TRIPLES[:4], text], ENTITIES, RELATIONS)
+def zipped(folder, how):
+    """Put the files of a folder into the forms in which they are published."""
+    for name in ("all_triplet", "entity", "relation"):
+        path = folder / f"x_{name}.txt"
+        if how == "gz" or (how == "tar" and name == "all_triplet"):
+            (folder / f"x_{name}.txt.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+    if how == "tar":
+        with tarfile.open(folder / "alias.tar.gz", "w:gz") as archive:
+            for name in ("entity", "relation"):
+                archive.add(folder / f"x_{name}.txt", f"inner/x_{name}.txt")
+                (folder / f"x_{name}.txt").unlink()
+
+
+@pytest.mark.parametrize("how", ["gz", "tar"])
+def test_wikidata_files_may_be_zipped(tmp_path, how, monkeypatch):
+    config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
+    plain = facts_of(build_world(config, 0))
+    zipped(tmp_path, how)
+    monkeypatch.setattr("corpus.rawfiles.BLOCK_BYTES", 5)
+    assert facts_of(build_world(config, 0)) == plain
+    for archive in tmp_path.glob("*.gz"):
+        whole = archive.read_bytes()
+        for cut in (5, len(whole) // 2):
+            archive.write_bytes(whole[:cut])
+            with pytest.raises(InputError, match=r"damaged or cut off|expected one file"):
+                build_world(config, 0)
+        archive.write_bytes(whole)
+
+
+def test_a_binary_copy_is_used_again_and_belongs_to_its_files(tmp_path, monkeypatch):
+    folder, cache = tmp_path / "raw", tmp_path / "cache"
+    folder.mkdir()
+    config = write_wikidata(folder, [*TRIPLES, "Q1\tP2\tQ"], ENTITIES, RELATIONS)
+    remarks = []
+    first = facts_of(build_world(config, 0, cache=cache, note=remarks.append))
+    with monkeypatch.context() as patch:
+        patch.setattr("corpus.wikidata_files.read_triples", None)
+        assert facts_of(build_world(config, 0, cache=cache, note=remarks.append)) == first
+    assert len(remarks) == 2
+    assert remarks[0] == remarks[1]
+    # Other content has a copy of its own; a damaged copy is noticed.
+    write_wikidata(folder, [*TRIPLES, "Q3\tP2\tQ11\n"], ENTITIES, RELATIONS)
+    assert len(facts_of(build_world(config, 0, cache=cache))) == len(first) + 2
+    assert len(list(cache.iterdir())) == 2
+    for copy in cache.iterdir():
+        (copy / "triples.npy").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"triples\.npy .* checksum"):
+        build_world(config, 0, cache=cache)
+
+
+@pytest.mark.parametrize("which", ["all_triplet", "entity", "relation"])
+def test_a_last_line_without_an_end_is_left_out_and_said(tmp_path, which):
+    config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
+    whole = facts_of(build_world(config, 0))
+    path = tmp_path / f"x_{which}.txt"
+    text = {"all_triplet": "Q2\tP1\tQ1", "entity": "Q14\tRo", "relation": "P3\tbo"}[which]
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+    remarks = []
+    assert facts_of(build_world(config, 0, note=remarks.append)) == whole
+    assert len(remarks) == 1
+    assert text in remarks[0].encode().decode("unicode_escape")
+
+
+def test_names_as_descriptions_have_them(tmp_path):
+    entities = [
+        "Q1\tannie\tAnn\tAnn Lee\n", "Q2\tbobby\tBob\n", "Q10\tcaput mundi\tRome\tRome, Italy\n",
+        "Q11\tItaly\n", "Q12\tOslo\n",
+    ]  # fmt: skip
+    config = write_wikidata(tmp_path, TRIPLES[:4], entities, RELATIONS)
+    texts = ["Q1\tAnn Lee is a painter.\n", "Q10\tRome is a city.\n", "Q2\tA man.\n", "Q99\tX\n"]
+    (tmp_path / "x_text.txt").write_text("".join(texts), encoding="utf-8")
+    assert build_world(config, 0).entities[:2] == ("annie", "bobby")
+    graph = build_world(replace(config, names="described"), 0)
+    assert graph.entities == ("Ann Lee", "bobby", "Rome", "Italy", "Oslo")
+    (tmp_path / "x_text.txt").unlink()
+    with pytest.raises(InputError, match=r"expected one file \*_text\.txt"):
+        build_world(replace(config, names="described"), 0)
+
+
+def test_wikidata_filters(tmp_path):
+    triples = [*TRIPLES, "Q4\tP1\tQ11\n", "Q4\tP2\tQ5\n", "Q4\tP3\tQ10\n", "Q4\tP2\tQ11\n"]
+    triples += ["Q6\tP1\tQ14\n", "Q6\tP2\tQ15\n"]
+    entities = [*ENTITIES, "Q4\tDee\n", "Q5\thuman\n", "Q6\tEve\n", "Q14\tOslo\n", "Q15\tNorway\n"]
+    config = write_wikidata(tmp_path, triples, entities, [*RELATIONS, "P3\tlikes\n"])
+
+    def found(**change):
+        return [(s, r) for s, r, _ in facts_of(build_world(replace(config, **change), 0))]
+
+    both = ("born in", "citizen of")
+    assert found() == [(s, r) for s in ("Ann", "Bob", "Dee", "Eve") for r in both]
+    # Bob has two citizenships, and so has Dee once Q5 is let in.
+    assert found(several="drop") == [(s, r) for s in ("Ann", "Dee", "Eve") for r in both]
+    assert found(several="drop", drop_entities=()) == [(s, r) for s in ("Ann", "Eve") for r in both]
+    likes = {"relations": ("P3",), "min_relations": 3}
+    with pytest.raises(InputError, match="one subject only"):
+        found(**likes)
+    with pytest.raises(InputError, match="no subject has three"):
+        found(min_relations=3)
+    with pytest.raises(InputError, match="unknown relation 'P2'"):
+        found(drop_relations=("P2",))
+    with pytest.raises(InputError, match="--world.drop-entities: 'P5' is no id"):
+        found(drop_entities=("P5",))
+
+
+def naive_world(triples, entities, relations):
+    """What the reader should find, line by line: the bad lines, and the facts by name."""
+
+    def lines(text):
+        *whole, _ = text.split("\n")
+        return [(i, line.removesuffix("\r")) for i, line in enumerate(whole, start=1) if line.strip("\r")]
+
+    bad, named = [], []
+    for what, text, letter in (("entity", entities, "Q"), ("relation", relations, "P")):
+        names = {}
+        for number, line in lines(text):
+            key, *rest = line.split("\t")
+            if not re.fullmatch(letter + "[1-9][0-9]{0,8}", key):
+                bad.append(f"x_{what}.txt, line {number}:")
+            elif rest and rest[0].strip():
+                names.setdefault(key, " ".join(rest[0].split()).replace('"', "'"))
+        named.append(names)
+    found = {}
+    for number, line in lines(triples):
+        if not re.fullmatch("Q[1-9][0-9]{0,8}\tP[1-9][0-9]{0,8}\tQ[1-9][0-9]{0,8}", line):
+            bad.append(f"x_all_triplet.txt, line {number}:")
+            continue
+        s, r, o = line.split("\t")
+        if s in named[0] and o in named[0] and r in ("P1", "P2"):
+            found.setdefault((s, r), o)
+    both = {(s, r, o) for (s, r), o in found.items() if {(s, "P1"), (s, "P2")} <= found.keys()}
+    facts = [(named[0][s], named[1].get(r), named[0][o]) for s, r, o in both]
+    return bad, sorted(facts, key=str), {"P1", "P2"} <= named[1].keys()
+
+
+WHOLE = ("".join(TRIPLES[:4]), "".join(ENTITIES), "".join(RELATIONS))
+MUTATIONS = [
+    "",
+    "\n",
+    "\r\n",
+    "\t",
+    " ",
+    "Q",
+    "P",
+    "0",
+    "1",
+    "9",
+    "-",
+    "Q1",
+    "P2",
+    "x",
+    "\x00",
+    "\u00e9",
+    "\r",
+    '"',
+]
+
+
+@st.composite
+def mutated(draw):
+    """The three files with a few spans replaced, doubled or cut."""
+    texts = list(WHOLE)
+    for _ in range(draw(st.integers(1, 4))):
+        which = draw(st.sampled_from([0, 0, 0, 1, 2]))
+        text = texts[which]
+        at = draw(st.integers(0, len(text)))
+        to = draw(st.integers(at, min(len(text), at + 6)))
+        middle = draw(st.sampled_from([*MUTATIONS, text[at:to] * 2, text]))
+        texts[which] = text[:at] + middle + text[to:]
+    return texts
+
+
+def check_mutation(folder, texts):
+    """A graph that holds the facts of the lines, or one message that says why not."""
+    for name, text in zip(("all_triplet", "entity", "relation"), texts, strict=True):
+        (folder / f"x_{name}.txt").write_text(text, encoding="utf-8", newline="")
+    config = WorldConfig(source="wikidata", path=str(folder), pairs=("P1:P2",))
+    bad, facts, relations = naive_world(*texts)
     try:
-        assert len(build_world(config, 0)) >= 4
+        graph = build_world(config, 0)
     except InputError as error:
-        assert "x_all_triplet.txt, line" in str(error)
+        message = str(error)
+        if "unknown relation" in message:
+            assert not relations
+        elif "no triple has names" in message or "no subject has two" in message:
+            assert len(facts) == 0
+        elif not any(place in message for place in bad):
+            assert re.search("clash|rename|distinct objects|one subject only|empty name", message), message
+        return
+    assert not bad
+    base = [tuple(re.sub(r" \(Q\d+\)$", "", name) for name in fact) for fact in facts_of(graph)]
+    assert sorted(base, key=str) == facts
+
+
+@given(mutated())
+@hypothesis_settings(max_examples=10_000)
+def test_ten_thousand_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, texts):
+    folder = tmp_path_factory.getbasetemp() / "fuzz"
+    folder.mkdir(exist_ok=True)
+    check_mutation(folder, texts)
 
 
 @pytest.mark.skipif(not SLICE.exists(), reason="the Wikidata slice is not here")

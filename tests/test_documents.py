@@ -1,0 +1,177 @@
+"""Document mixes: ordinary, mixed, joint, imagine and revise documents say what their names promise."""
+
+import itertools
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.config import DocumentConfig
+from corpus.counterfactual import choose, further_documents, load_chosen, save_chosen
+from corpus.documents import (
+    MIXED,
+    DocumentKind,
+    append_documents,
+    cut_documents,
+    load_documents,
+    save_documents,
+)
+from corpus.errors import InputError
+from corpus.language import Kind, Language
+from corpus.sentences import concatenate
+from tests.worlds import make_world
+
+seeds = st.integers(0, 1000)
+
+
+def documents_of(documents):
+    return [documents.order[a:b] for a, b in itertools.pairwise(documents.offsets)]
+
+
+@hypothesis_settings(max_examples=15)
+@given(seeds, st.sampled_from(["homogeneous", "mixed"]), st.integers(1, 6))
+def test_every_sentence_stands_in_as_many_documents_as_asked(seed, mix, reshuffles):
+    s = make_world(subjects=9, seed=seed).sentences
+    config = DocumentConfig(mix=mix, reshuffles=reshuffles)
+    documents = cut_documents(s, config, np.random.default_rng(seed))
+    assert (np.bincount(documents.order, minlength=len(s)) == reshuffles).all()
+    inside = documents_of(documents)
+    assert all(1 <= len(d) <= 10 for d in inside)
+    assert (documents.kind == DocumentKind.ORDINARY).all()
+    if mix == "mixed":
+        assert len(inside) == reshuffles * -(-len(s) // 10)
+        assert (documents.about == MIXED).all()
+        assert max(len(set(s.about[d])) for d in inside) > 1
+    else:
+        per_subject = np.bincount(s.about)
+        assert len(inside) == reshuffles * sum(-(-n // 10) for n in per_subject[per_subject > 0])
+        assert all(set(s.about[d]) == {about} for d, about in zip(inside, documents.about, strict=True))
+
+
+def test_other_reshuffles_are_other_orders():
+    s = make_world(subjects=9).sentences
+    order = cut_documents(s, DocumentConfig(), np.random.default_rng(0)).order
+    mine = order[: 5 * (s.about == s.about[0]).sum()].reshape(5, -1)
+    assert len({tuple(row) for row in mine.tolist()}) == 5
+    assert all(sorted(row) == sorted(mine[0]) for row in mine.tolist())
+
+
+def further(world, config, seed=0):
+    rng = np.random.default_rng(seed)
+    chosen = choose(world.graph, config, rng)
+    truth = world.generative.truth
+    return chosen, *further_documents(world.graph, truth, world.sentences, 900, config, chosen, rng)
+
+
+def follows_of(world):
+    """{(relation, upstream object): objects said of anyone who has it}, sentence by sentence."""
+    graph, truth = world.graph, world.generative.truth
+    found = defaultdict(set)
+    for i in np.flatnonzero(world.sentences.kind == Kind.ATOMIC):
+        s, r, o = world.sentences.a[i].tolist()
+        up = int(graph.upstream_fact[graph.find(s, r)])
+        if up >= 0:
+            found[r, int(truth[up])].add(o)
+    return found
+
+
+def test_shares_are_of_all_documents():
+    config = DocumentConfig(joint=0.2, imagine=0.15, revise=0.05)
+    _, _, documents = further(make_world(subjects=40), config)
+    # 900 ordinary documents are the 60% that are left.
+    assert np.bincount(documents.kind).tolist() == [0, 300, 225, 75]
+
+
+@hypothesis_settings(max_examples=10)
+@given(seeds)
+def test_what_further_documents_say(seed):
+    world = make_world(subjects=30, seed=seed)
+    graph, truth = world.graph, world.generative.truth
+    config = DocumentConfig(joint=0.1, imagine=0.1, revise=0.1)
+    chosen, more, documents = further(world, config, seed)
+    spoken = concatenate(world.sentences, more)
+    follows = follows_of(world)
+    for kind, about, rows in zip(documents.kind, documents.about, documents_of(documents), strict=True):
+        lines = [spoken[i] for i in rows]
+        assert len(lines) <= 10
+        assert {line.a.subject for line in lines} == {about}
+        if kind == DocumentKind.JOINT:
+            up, down = lines
+            assert graph.upstream[down.a.relation] == up.a.relation
+            assert max(rows) < len(world.sentences)
+            continue
+        at = next(i for i, line in enumerate(lines) if line.kind in (Kind.IMAGINE, Kind.REVISE))
+        premise = lines[at].a
+        assert lines[at].kind == (Kind.IMAGINE if kind == DocumentKind.IMAGINE else Kind.REVISE)
+        assert about in chosen.subjects
+        assert premise.object in chosen.objects
+        assert premise.object != truth[graph.find(premise.subject, premise.relation)]
+        children = graph.downstream(premise.relation)
+        assert len(lines) > at + 1 or kind == DocumentKind.IMAGINE
+        for i, line in enumerate(lines[:at] + lines[at + 1 :]):
+            assert line.kind == Kind.ATOMIC
+            r, o = line.a.relation, line.a.object
+            if i >= at and r in children:
+                assert o in follows[r, premise.object]
+            else:
+                said = (spoken.a[: len(world.sentences)] == line.a).all(axis=1)
+                assert said.any()
+                assert (r != premise.relation) == (i != 0 or kind == DocumentKind.IMAGINE)
+
+
+def test_every_further_sentence_reads_back():
+    world = make_world(subjects=20)
+    _, more, _ = further(world, DocumentConfig(imagine=0.2, revise=0.2))
+    language = Language(world.graph.entities, world.graph.relations)
+    kinds = set()
+    for i in range(len(more)):
+        assert language.parse(language.render(more[i])) == more[i]
+        kinds.add(more[i].kind)
+    assert kinds == {Kind.ATOMIC, Kind.IMAGINE, Kind.REVISE}
+    assert language.render(more[0]).split(" ")[0] in ("imagine", "revise")
+
+
+def test_whom_and_what_is_held_out_stays_out():
+    world = make_world(subjects=60)
+    config = DocumentConfig(imagine=0.3, revise=0.2, chosen_subjects=0.25, chosen_objects=0.4)
+    chosen, more, documents = further(world, config)
+    assert len(chosen.subjects) == 15
+    supposed = more.a[more.kind >= Kind.IMAGINE]
+    assert set(supposed[:, 0]) <= set(chosen.subjects)
+    assert set(supposed[:, 2]) <= set(chosen.objects)
+    assert set(documents.about) <= set(chosen.subjects)
+
+
+def test_documents_about_nothing_are_refused():
+    world = make_world(subjects=12)
+    apart = world._replace(graph=replace(world.graph, upstream=np.full(10, -1, np.int32)))
+    with pytest.raises(InputError, match="joint documents need"):
+        further(apart, DocumentConfig(joint=0.1))
+    with pytest.raises(InputError, match="imagine documents need .*--documents.chosen-subjects"):
+        further(world, DocumentConfig(imagine=0.1, chosen_subjects=0.0))
+    with pytest.raises(InputError, match="revise documents need"):
+        further(world, DocumentConfig(revise=0.1, chosen_objects=0.0))
+    assert len(further(apart, DocumentConfig())[2]) == 0
+    with pytest.raises(ValueError, match=r"at most 0\.9"):
+        DocumentConfig(joint=0.5, imagine=0.5)
+    with pytest.raises(ValueError, match="is a share"):
+        DocumentConfig(joint=-0.1)
+
+
+def test_appended_saved_and_loaded(tmp_path):
+    world = make_world(subjects=20)
+    ordinary = cut_documents(world.sentences, DocumentConfig(), np.random.default_rng(0))
+    chosen, _, more = further(world, DocumentConfig(joint=0.1, imagine=0.1))
+    both = append_documents(ordinary, more)
+    expected = [d.tolist() for d in (*documents_of(ordinary), *documents_of(more))]
+    assert [d.tolist() for d in documents_of(both)] == expected
+    save_documents(both, tmp_path / "d.npz")
+    kind, about = load_documents(tmp_path / "d.npz")
+    assert kind.tolist() == [*ordinary.kind, *more.kind]
+    assert about.tolist() == [*ordinary.about, *more.about]
+    save_chosen(chosen, tmp_path / "c.npz")
+    assert load_chosen(tmp_path / "c.npz").objects.tolist() == chosen.objects.tolist()
