@@ -4,7 +4,7 @@ A document is "<s> sentence . sentence . ... sentence </s>". `tokens.bin` holds 
 end, `offsets.npy` where each begins, `counts.json` how many there are and in which integer type.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,21 +87,12 @@ def write_documents(
         advance: told the number of documents after each piece that is written.
     """
     spelled = spell_sentences(sentences, tokenizer, threads)
-    join = chosen(kernels.join, len(documents.order))
     length = document_lengths(documents, spelled, threads)
     offsets = np.concatenate([[0], np.cumsum(length)])
-
-    def block(low: int) -> np.ndarray:
-        high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
-        out = np.empty(offsets[high] - offsets[low], tokenizer.dtype)
-        join(low, high, documents.offsets, documents.order, spelled.place, spelled.tokens, BOS, SEP, EOS, out)
-        return out
-
-    lows = range(0, len(documents), DOCUMENTS_PER_BLOCK)
     with (folder / "tokens.bin").open("wb") as file:
-        for low, out in zip(lows, in_order(block, lows, threads), strict=True):
-            file.write(out.data)
-            advance(min(DOCUMENTS_PER_BLOCK, len(documents) - low))
+        for count, tokens in join_documents(documents, spelled, offsets, threads):
+            file.write(tokens.data)
+            advance(count)
     np.save(folder / "offsets.npy", offsets, allow_pickle=False)
     write_json(
         folder / "counts.json",
@@ -113,6 +104,25 @@ def write_documents(
             "longest_document": int(length.max()),
         },
     )
+
+
+def join_documents(
+    documents: Documents, spelled: Spelled, offsets: np.ndarray, threads: int = 1
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Blocks of consecutive documents: how many there are, and their tokens.
+
+    Args:
+        offsets: int64[documents + 1], where each document begins among all tokens.
+    """
+    join = chosen(kernels.join, len(documents.order))
+
+    def block(low: int) -> tuple[int, np.ndarray]:
+        high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
+        out = np.empty(offsets[high] - offsets[low], spelled.tokens.dtype)
+        join(low, high, documents.offsets, documents.order, spelled.place, spelled.tokens, BOS, SEP, EOS, out)
+        return high - low, out
+
+    return in_order(block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads)
 
 
 def document_lengths(documents: Documents, spelled: Spelled, threads: int = 1) -> np.ndarray:

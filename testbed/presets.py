@@ -186,7 +186,7 @@ CORPUS = {
     "paper": CorpusSettings(
         run="paper",
         world=WorldConfig(
-            subjects=26_000, builtin=BuiltinWorld(upstream_objects=2000, downstream_objects=500)
+            subjects=26_316, builtin=BuiltinWorld(upstream_objects=2000, downstream_objects=500)
         ),
         tokenizer=TokenizerConfig(kind="bpe", vocabulary=32_000),
     ),

@@ -12,6 +12,7 @@ from corpus.config import DocumentConfig
 from corpus.documents import cut_documents
 from corpus.language import Kind, Language
 from corpus.sentences import load_sentences, sample_sentences, save_sentences
+from experiments.corpus_distributions import FALSE_ALARM, p_values
 from tests.worlds import make_world
 
 FALSE_ALARM_SIGMAS = 5.0
@@ -119,3 +120,11 @@ def test_every_sentence_reads_back(world):
 def test_the_smallest_worlds_work(subjects):
     world = make_world(subjects=subjects)
     assert len(world.sentences) == 24 * len(world.graph)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_everything_is_drawn_as_described(seed):
+    """The experiment's chi-square tests, on a world small enough for every run of the tests."""
+    world = make_world(subjects=2000, seed=seed, upstream_objects=60, downstream_objects=20)
+    for name, p in p_values(world).items():
+        assert p > FALSE_ALARM / 27, name
