@@ -1,0 +1,326 @@
+"""How fast a corpus is made, and what it costs in memory: kernels, command, scales, threads, reader.
+
+Command:
+    python -m experiments.corpus_speed
+
+Takes about 8 minutes on 2 cores and writes experiments/records/<date>-corpus-speed/record.json; figures
+are medians of five runs with the smallest and the largest. `--stages kernels` runs a part. Expected, on
+2 cores: kernels above 200 million tokens/s on two threads; the paper's corpus from its graph in under 12
+seconds and 3 GiB; a million facts under 6 GiB; cost linear in size; 20.6 million triples read, filtered
+and paired in under 3 minutes and 4 GiB; the same bytes for every number of threads.
+"""
+
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tyro
+
+from corpus.config import DocumentConfig
+from corpus.documents import cut_documents
+from corpus.files import read_json, write_json
+from corpus.generative import GenerativeModel, generative_model
+from corpus.graph import KnowledgeGraph
+from corpus.rawfiles import checksum
+from corpus.seeds import generator
+from corpus.sentences import mentions, sample_sentences
+from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
+from corpus.tokenizer import SEP, Tokenizer, train_bpe
+from corpus.world import build_world
+from experiments.record import RECORDS
+from experiments.wikidata_standin import StandinSettings, write_standin
+from testbed.console import say, table
+from testbed.presets import CORPUS
+from testbed.runs import Run, provenance
+from tests import naive
+
+Stage = Literal["kernels", "command", "scale", "bytes", "reader"]
+STAGES: tuple[Stage, ...] = ("kernels", "command", "scale", "bytes", "reader")
+NAIVE_SUBJECTS = 60
+SUBJECTS = (6_579, 26_316, 83_333, 263_158)
+
+
+@dataclass(frozen=True)
+class SpeedSettings:
+    """What is measured, and where its files go."""
+
+    stages: tuple[Stage, ...] = STAGES
+    """Parts to run."""
+    repeats: int = 5
+    """Runs of each measurement."""
+    folder: Path = Path("runs/.speed")
+    """Scratch folder; emptied at the end."""
+    pythons: tuple[str, ...] = (sys.executable,)
+    """Interpreters that must write the same bytes."""
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Median, smallest and largest."""
+    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+
+
+def timed(work: Callable[[], object], repeats: int) -> list[float]:
+    """Seconds of each of `repeats` runs after one that is not counted."""
+    seconds = []
+    for _ in range(repeats + 1):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return seconds[1:]
+
+
+def paper_world() -> tuple[KnowledgeGraph, GenerativeModel, Tokenizer]:
+    """Graph, distributions and tokenizer of the paper preset."""
+    settings = CORPUS["paper"]
+    graph = build_world(settings.world, settings.seed)
+    model = generative_model(graph, generator(settings.seed, "generative"))
+    sentences = sample_sentences(graph, model, generator(settings.seed, "sentences"), 2)
+    counts = mentions(sentences, len(graph.entities), len(graph.relations))
+    return graph, model, train_bpe(graph, counts, settings.tokenizer.vocabulary)
+
+
+def make_tokens(
+    graph: KnowledgeGraph, model: GenerativeModel, tokenizer: Tokenizer, threads: int
+) -> Iterator[np.ndarray]:
+    """Everything from distributions to tokens in memory: sample, shuffle, cut, spell, join."""
+    sentences = sample_sentences(graph, model, generator(0, "sentences"), threads)
+    documents = cut_documents(sentences, DocumentConfig(), generator(0, "documents"), threads)
+    spelled = spell_sentences(sentences, tokenizer, threads)
+    lengths = document_lengths(documents, spelled, threads)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    for _, tokens in join_documents(documents, spelled, offsets, threads):
+        yield tokens
+
+
+def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
+    """Tokens per second from distributions to tokens in memory, beside the twin and a plain copy."""
+    graph, model, tokenizer = paper_world()
+    blocks = list(make_tokens(graph, model, tokenizer, 2))
+    tokens = sum(map(len, blocks))
+    source = np.concatenate(blocks)
+    target = np.empty_like(source)
+    small = replace(CORPUS["tiny"].world, subjects=NAIVE_SUBJECTS)
+    small_graph = build_world(small, 0)
+    small_model = generative_model(small_graph, generator(0, "generative"))
+
+    def consume(threads: int) -> None:
+        for _ in make_tokens(graph, model, tokenizer, threads):
+            pass
+
+    twin: list[int] = []
+
+    def naive_tokens() -> None:
+        streams = generator(0, "sentences").spawn(1)
+        said = naive.published_sentences(small_graph, small_model, streams, len(small_graph))
+        about = [s for s in small_graph.subject.tolist() for _ in range(24)]
+        groups = [[i for i, s in enumerate(about) if s == who] for who in small_graph.subjects.tolist()]
+        order = naive.shuffled(groups, 5, generator(0, "documents"))
+        rows = [naive_row(small_tokenizer, said[i]) for i in range(len(said))]
+        twin[:] = [len([token for i in order for token in (*rows[i], SEP)])]
+
+    sentences = sample_sentences(small_graph, small_model, generator(0, "sentences"))
+    counts = mentions(sentences, len(small_graph.entities), len(small_graph.relations))
+    small_tokenizer = train_bpe(small_graph, counts, 4000)
+    rates = {
+        "kernels, 1 thread": [tokens / s for s in timed(lambda: consume(1), settings.repeats)],
+        "kernels, 2 threads": [tokens / s for s in timed(lambda: consume(2), settings.repeats)],
+        "plain copy of the same bytes": [
+            tokens / s for s in timed(lambda: np.copyto(target, source), settings.repeats)
+        ],
+    }
+    rates["naive twin"] = [twin[0] / s for s in timed(naive_tokens, settings.repeats) if twin]
+    table(
+        f"{tokens:,} tokens from distributions to memory",
+        ("", "million tokens/s", "least", "most"),
+        [
+            (name, *(f"{spread(found)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
+            for name, found in rates.items()
+        ],
+    )
+    return {"tokens": tokens} | {name: spread(found) for name, found in rates.items()}
+
+
+def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
+    """Tokens of a sentence of the twin."""
+    from corpus.language import Atom, Kind, Sentence
+
+    kind, label, a, b = said
+    labelled = None if kind == Kind.ATOMIC else label
+    return tokenizer.sentence(Sentence(kind, labelled, Atom(*a), Atom(*b) if b else None))
+
+
+def run_command(*arguments: str, python: str = sys.executable) -> tuple[float, float]:
+    """Wall-clock seconds and peak memory in GiB of `python -m testbed.corpus`.
+
+    Raises:
+        RuntimeError: the command failed.
+    """
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [python, "-m", "testbed.corpus", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    if status:
+        assert process.stderr is not None, "stderr is a pipe"
+        raise RuntimeError(process.stderr.read().decode())
+    process.returncode = 0
+    return seconds, usage.ru_maxrss * 1024 / 2**30
+
+
+def measure_command(settings: SpeedSettings) -> dict[str, Any]:
+    """`testbed.corpus paper` from a graph on disk to finished, checksummed files."""
+    run = Run(settings.folder, "paper")
+    place = ("paper", "--runs", str(settings.folder))
+    run_command(*place)
+    found = []
+    for _ in range(settings.repeats):
+        shutil.rmtree(run.corpus)
+        found.append(run_command(*place))
+    seconds, memory = (spread([pair[i] for pair in found]) for i in range(2))
+    counts = read_counts(run.corpus)
+    rows = [
+        ("seconds", *(f"{seconds[key]:.1f}" for key in ("median", "least", "most"))),
+        ("GiB", *(f"{memory[key]:.2f}" for key in ("median", "least", "most"))),
+    ]
+    table(f"testbed.corpus paper, {counts['tokens']:,} tokens", ("", "median", "least", "most"), rows)
+    return {"seconds": seconds, "peak_gib": memory, "counts": counts}
+
+
+def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
+    """Seconds and memory from nothing to files, a quarter of the paper's facts to ten times as many."""
+    found = []
+    for subjects in SUBJECTS:
+        share = subjects / SUBJECTS[1]
+        run = Run(settings.folder, f"scale-{subjects}")
+        seconds, memory = run_command(
+            "paper", "--runs", str(settings.folder), "--run", run.name,
+            "--world.subjects", str(subjects),
+            "--world.builtin.upstream-objects", str(round(2000 * share)),
+            "--world.builtin.downstream-objects", str(round(500 * share)),
+        )  # fmt: skip
+        with np.load(run.world / "graph.npz", allow_pickle=False) as arrays:
+            facts = len(arrays["subject"])
+        found.append({"facts": facts, "seconds": seconds, "peak_gib": memory})
+        shutil.rmtree(run.folder)
+    size, cost = (np.array([f[key] for f in found], float) for key in ("facts", "seconds"))
+    exponent = float(np.polyfit(np.log(size), np.log(cost), 1)[0])
+    # Apart from what any world costs, such as starting Python.
+    slope, fixed = np.polyfit(size, cost, 1)
+    rows = [(f"{f['facts']:,}", f"{f['seconds']:.1f}", f"{f['peak_gib']:.2f}") for f in found]
+    table(f"cost by size: facts to the power {exponent:.2f}", ("facts", "seconds", "GiB"), rows)
+    return {
+        "sizes": found,
+        "exponent": exponent,
+        "seconds_per_100k_facts": float(1e5 * slope),
+        "fixed_seconds": float(fixed),
+    }
+
+
+def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
+    """The same bytes for one and two threads, twice, under every interpreter."""
+    sums: dict[str, dict[str, str]] = {}
+    for number, python in enumerate(settings.pythons):
+        for threads in (1, 2):
+            for again in range(2):
+                run = Run(settings.folder, f"bytes-{number}-{threads}-{again}")
+                run_command(
+                    "paper", "--runs", str(settings.folder), "--run", run.name, "--threads", str(threads),
+                    python=python,
+                )  # fmt: skip
+                folders = (run.world, run.corpus)
+                sums[f"{python} {threads} {again}"] = {
+                    f"{folder.name}/{path.name}": checksum(path)
+                    for folder in folders
+                    for path in sorted(folder.iterdir())
+                }
+                shutil.rmtree(run.folder)
+    first = next(iter(sums.values()))
+    same = all(found == first for found in sums.values())
+    say(f"{len(sums)} corpora of {len(first)} files each: {'the same bytes' if same else 'DIFFERENT BYTES'}")
+    versions = [
+        subprocess.run([p, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        for p in settings.pythons
+    ]
+    return {"corpora": len(sums), "pythons": versions, "same": same, "sha256": first}
+
+
+def measure_reader(settings: SpeedSettings) -> dict[str, Any]:
+    """A stand-in of Wikidata5m's size: read, filtered and paired, then once more from the binary copy."""
+    folder = write_standin(StandinSettings(folder=settings.folder / "standin"))
+    program = (
+        "import sys; from pathlib import Path; from corpus.config import WorldConfig; "
+        "from corpus.world import build_world; "
+        "world = WorldConfig(source='wikidata', path=sys.argv[1], subjects=26_316, max_lines=10**9); "
+        "print(len(build_world(world, 0, cache=Path(sys.argv[2]))))"
+    )
+    found = {}
+    for name in ("files", "binary copy"):
+        began = time.perf_counter()
+        cache = str(settings.folder / ".cache")
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(folder), cache], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None, "stdout is a pipe"
+        facts = int(process.stdout.read())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        seconds = time.perf_counter() - began
+        found[name] = {"facts": facts, "seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
+    rows = [(name, f"{f['seconds']:.1f}", f"{f['peak_gib']:.2f}") for name, f in found.items()]
+    table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+    return found | {"bytes": sizes}
+
+
+MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
+    "kernels": measure_kernels,
+    "command": measure_command,
+    "scale": measure_scale,
+    "bytes": measure_bytes,
+    "reader": measure_reader,
+}
+
+
+def main() -> int:
+    """Run the stages and write what they found."""
+    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {}
+    target = RECORDS / f"{date.today():%Y-%m-%d}-corpus-speed" / "record.json"
+    if target.exists():
+        # Stages of the same day that are not run again are kept.
+        found = read_json(target)["stages"]
+    try:
+        for stage in settings.stages:
+            found[stage] = MEASURES[stage](settings)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_json(
+                target,
+                {
+                    "command": "python -m experiments.corpus_speed",
+                    "date": f"{date.today():%Y-%m-%d}",
+                    "device": f"{os.cpu_count()} cores, {platform.machine()}",
+                    "made_with": provenance(),
+                    "repeats": settings.repeats,
+                    "stages": found,
+                },
+            )
+    finally:
+        shutil.rmtree(settings.folder, ignore_errors=True)
+    say(f"written to {target}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
