@@ -41,12 +41,13 @@ def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
 
 def cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
     """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
-    subjects, row = np.unique(triples[:, 0], return_inverse=True)
-    cells = np.unique(row * np.int64(relations) + triples[:, 1])
     from scipy.sparse import csr_array
 
-    ones = np.ones(len(cells), np.int64)
-    has = csr_array((ones, (cells // relations, cells % relations)), shape=(len(subjects), relations))
+    subjects, row = np.unique(triples[:, 0], return_inverse=True)
+    ones = np.ones(len(row), np.int64)
+    has = csr_array((ones, (row, triples[:, 1])), shape=(len(subjects), relations))
+    # Several objects of one relation were added up.
+    has.data[:] = 1
     return (has.T @ has).toarray()
 
 
