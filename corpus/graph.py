@@ -194,9 +194,15 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
 
 
 def load_graph(folder: Path) -> KnowledgeGraph:
-    """Read what `save_graph` wrote."""
+    """Read what `save_graph` wrote.
+
+    Raises:
+        InputError: another version of this project wrote it.
+    """
     names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
+        if "candidates" not in arrays:
+            raise InputError(f"{folder} was written by an older version; delete {folder.parent}, build again")
         return KnowledgeGraph(
             entities=tuple(names["entities"]), relations=tuple(names["relations"]), **dict(arrays)
         )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from corpus.files import staged_folder
 from testbed import ask, corpus, demo, edit, report, train
 from testbed.model import load_model
 from testbed.records import read_outcomes
@@ -124,6 +125,60 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
     assert edit.main([*at(finished), *EDITS]) == 0
     assert "already" in capsys.readouterr().out
     assert files == {p: p.stat().st_mtime_ns for p in files}
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        (["--kind", "exact"], {"resolution.npz"}),
+        (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
+        (["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"], set()),
+    ],
+)
+def test_every_kind_of_corpus_goes_all_the_way(kind, files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
+    shown = capsys.readouterr().out
+    assert "sentences (Table 6)" in shown
+    assert ("certified" in shown) == ("exact" in kind)
+    assert ("nobody's true fact" in shown) == ("exact" not in kind)
+    written = {p.name for p in (tmp_path / "x" / "corpus").iterdir()}
+    common = {"chosen.npz", "documents.npz", "sentences.npz", "further_sentences.npz", "tokens.bin"}
+    assert files | common <= written
+    assert train.main([*at(tmp_path), *RECIPE]) == 0
+    assert edit.main([*at(tmp_path), *EDITS]) == 0
+    assert report.main(at(tmp_path)) == 0
+
+
+def test_threads_and_stats_change_nothing(built, capsys):
+    files = {p: p.read_bytes() for p in (built / "x").rglob("*") if p.is_file()}
+    assert corpus.main([*at(built), *WORLD, "--threads", "1", "--stats"]) == 0
+    assert files == {p: p.read_bytes() for p in files}
+
+
+def test_every_packing_trains(built, tmp_path):
+    copied(built, tmp_path)
+    for packing in ("document", "stream"):
+        recipe = [*RECIPE, "--train.packing", packing, "--train.steps", "10"]
+        assert train.main([*at(tmp_path), *recipe]) == 0
+        shutil.rmtree(tmp_path / "x" / "lm")
+
+
+def test_a_run_of_an_older_version_is_refused(built, tmp_path, capsys):
+    copied(built, tmp_path)
+    world = tmp_path / "x" / "world"
+    with np.load(world / "graph.npz") as arrays:
+        kept = {key: value for key, value in arrays.items() if "candidate" not in key}
+    shutil.rmtree(world)
+    shutil.copytree(built / "x" / "world", tmp_path / "old")
+    with staged_folder(world) as aside:
+        for path in (tmp_path / "old").iterdir():
+            shutil.copy(path, aside / path.name)
+        np.savez(aside / "graph.npz", **kept)
+    origin = tmp_path / "x" / "corpus"
+    shutil.rmtree(origin)
+    assert corpus.main([*at(tmp_path), *WORLD]) == 2
+    assert "older version" in complaint(capsys)
 
 
 def test_ask(finished, capsys, monkeypatch):

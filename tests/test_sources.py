@@ -428,6 +428,24 @@ def test_tsv_refusals(tmp_path, text, message):
         build_world(tsv(tmp_path, text), 0)
 
 
+@given(mutated())
+@hypothesis_settings(max_examples=1000)
+def test_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, texts):
+    text = texts[0].replace("P1", "born in").replace("P2", "citizen of")
+    path = tmp_path_factory.getbasetemp() / "mutated.tsv"
+    path.write_text(text, encoding="utf-8", newline="")
+    split = [
+        tuple(" ".join(f.split()) for f in line.split("\t")) for line in text.split("\n") if line.strip("\r")
+    ]
+    try:
+        graph = build_world(WorldConfig(source="tsv", path=str(path)), 0)
+    except InputError as error:
+        assert re.search("line|empty|clash|rename|objects|subject", str(error))
+        return
+    clean = [tuple(f.replace('"', "'").removeprefix("\ufeff") for f in fact) for fact in split]
+    assert sorted(facts_of(graph)) == sorted(clean)
+
+
 def test_tsv_unknown_relation(tmp_path):
     with pytest.raises(InputError, match="unknown relation 'lives in'"):
         build_world(tsv(tmp_path, GOOD, pairs=("born in:lives in",)), 0)

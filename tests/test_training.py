@@ -41,6 +41,30 @@ def test_each_epoch_reads_every_document_once(seed, documents, rows):
     assert got == sorted(d.tolist() for d in expected for _ in range(rows * rows))
 
 
+@hypothesis_settings(max_examples=30)
+@given(st.integers(0, 999), st.integers(1, 40), st.sampled_from([3, 17, 50]))
+def test_a_stream_has_no_padding_and_loses_nothing(seed, documents, row_length):
+    file, expected = token_file(np.random.default_rng(seed), documents)
+    packed = PackedRows(file, row_length, seed, "stream")
+    one_epoch = packed.batch(0, len(packed))
+    total = sum(map(len, expected))
+    assert (one_epoch == PAD).sum() == len(packed) * row_length - total < row_length
+    # In the order of the stream the rows are the documents, end to end.
+    rows = one_epoch[np.argsort(packed._epoch(0))]
+    stream = rows.ravel()[:total].tolist()
+    starts = [i for i, t in enumerate(stream) if t == BOS]
+    got = sorted(stream[a:b] for a, b in zip(starts, [*starts[1:], total], strict=True))
+    assert got == sorted(d.tolist() for d in expected)
+
+
+def test_a_row_may_be_one_document():
+    file, expected = token_file(np.random.default_rng(0), 30)
+    packed = PackedRows(file, 17, 3, "document")
+    assert len(packed) == 30
+    rows = [row[row != PAD].tolist() for row in packed.batch(0, 30)]
+    assert sorted(rows) == sorted(d.tolist() for d in expected)
+
+
 def test_batches_do_not_depend_on_those_before():
     file, _ = token_file(np.random.default_rng(0), 30)
     late = PackedRows(file, 17, 5).batch(9, 4)
