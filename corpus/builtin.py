@@ -8,7 +8,8 @@ subject to dozens. Ada Marlow and Quintal College are in every such world: she h
 and Quintal College is the most popular one, with another favourite occupation.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -31,6 +32,7 @@ RELATIONS = (
 PERSON_PAIRS = (0, 1, 2)
 PLACE_PAIRS = (3, 4)
 PLACES_SHARE = 0.25
+TRIES = 20
 
 _ONSETS = "b br c d dr f g gr h k l m n p pr qu r s st t tr v w".split()
 _VOWELS = "a e i o u ai ea ou".split()
@@ -124,6 +126,7 @@ class _Names:
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
         self.taken = {"Ada Marlow", "Quintal College"}
+        self.numbered: Counter[str] = Counter()
 
     def pick(self, options: Sequence[str]) -> str:
         # A name takes a dozen of these, and Generator.choice a hundred times as long.
@@ -135,22 +138,18 @@ class _Names:
         return text.capitalize()
 
     def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
-        return [self._fresh(pattern) for _ in range(count)]
-
-    def _fresh(self, pattern: Callable[[], str]) -> str:
-        for name in self._candidates(pattern):
-            if name not in self.taken:
-                self.taken.add(name)
-                return name
-        raise AssertionError("candidates never end")
-
-    def _candidates(self, pattern: Callable[[], str]) -> Iterator[str]:
-        for _ in range(20):
-            yield pattern()
-        number = 2
-        while True:
-            yield f"{pattern()} {number}"
-            number += 1
+        found: list[str] = []
+        tries = TRIES
+        for _ in range(count):
+            name = next((n for n in (pattern() for _ in range(tries)) if n not in self.taken), None)
+            if name is None:
+                # Trying on would cost ever more.
+                tries, base = 1, pattern()
+                self.numbered[base] += 1
+                name = f"{base} {1 + self.numbered[base]}"
+            self.taken.add(name)
+            found.append(name)
+        return found
 
 
 def _zipf(count: int, exponent: float) -> np.ndarray:
