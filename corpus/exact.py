@@ -243,19 +243,24 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     np.add.at(value, cell, ratio[used])
     cell_fact = cells // len(graph.entities)
 
-    # All objects against the likeliest; those never named share the value 0.
-    best = np.zeros(n)
-    np.maximum.at(best, cell_fact, value)
+    # All objects but the likeliest against it; those never named share the value 0. The likeliest is left
+    # out rather than subtracted, since what remains may be far below the precision of the sum.
     named = np.bincount(cell_fact, minlength=n)
-    total = (size - named) * np.exp(-best)
-    np.add.at(total, cell_fact, np.exp(value - best[cell_fact]))
+    spoken = np.flatnonzero(named)
+    top = np.lexsort((-value, cell_fact))[(np.cumsum(named) - named)[spoken]]
+    unnamed_is_best = np.ones(n, bool)
+    unnamed_is_best[spoken] = (value[top] < 0) & (size > named)[spoken]
+    best = np.zeros(n)
+    best[spoken] = np.where(unnamed_is_best[spoken], 0.0, value[top])
+    likeliest = np.zeros(len(cells), bool)
+    likeliest[top[~unnamed_is_best[spoken]]] = True
+    rest = (size - named - unnamed_is_best) * np.exp(-best)
+    np.add.at(rest, cell_fact, np.where(likeliest, 0.0, np.exp(value - best[cell_fact])))
     with np.errstate(divide="ignore"):
-        # The likeliest object is one of the summands, with the value exp(0).
-        log_odds = np.log(np.maximum(total - 1.0, 0.0)) + _largest_ratio(graph, model, config, size)
+        log_odds = np.log(rest) + _largest_ratio(graph, model, config, size)
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
-    spoken = named > 0
-    return np.where(settled | ~has_truth | ~(spoken | joined), 0.0, bound)
+    return np.where(settled | ~has_truth | ~((named > 0) | joined), 0.0, bound)
 
 
 def _largest_ratio(

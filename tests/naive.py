@@ -336,3 +336,29 @@ def _exact_log_joint(graph, config, sentences, z, index):
         log_p += math.lgamma(mass) - math.lgamma(mass + counts.total())
         log_p += sum(math.lgamma(alpha + n) - math.lgamma(alpha) for n in counts.values())
     return log_p
+
+
+def log_doubt(graph, config, sentences):
+    """{fact: log of the summed likelihoods of all objects but the likeliest, relative to it}.
+
+    From statements, truth and not sentences alone; -inf where one of them settles the fact.
+    """
+    ratios = defaultdict(Counter)
+    for i in range(len(sentences)):
+        kind, label, a, _ = sentences[i]
+        others = len(graph.candidates_of(a[1])) - 1
+        f = int(graph.find(a[0], a[1]))
+        if kind == Kind.ATOMIC:
+            ratios[f][a[2]] += math.log((1 - config.noise) * others / config.noise)
+        elif kind == Kind.TRUTH:
+            odds = math.log((1 - config.label_noise) / config.label_noise)
+            ratios[f][a[2]] += math.log(others) + (odds if label else -odds)
+        elif kind == Kind.NOT:
+            ratios[f][a[2]] += -math.inf if label else math.inf
+    found = {}
+    for f, ratio in ratios.items():
+        *rest, best = sorted(ratio[o] for o in graph.candidates_of(graph.relation[f]).tolist())
+        rest = [v - best for v in rest] if best < math.inf else []
+        most = max(rest, default=-math.inf)
+        found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
+    return found

@@ -196,6 +196,21 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
                 assert p[int(few.truth[f])] == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
+    """However small what is left beside the likeliest object: exp(-80) is not 0 when ratios are large."""
+    config = ExactConfig(logical=0.2, label_noise=0.2)
+    graph, model, sentences, _ = world_of(config, subjects=40, seed=seed)
+    monkeypatch.setattr("corpus.exact._largest_ratio", lambda *_: np.full(len(graph), -1.0))
+    plain = sentences.take(sentences.kind <= Kind.NOT)
+    bound = doubt(graph, model, config, plain)
+    expected = naive.log_doubt(graph, config, plain)
+    assert sum(-200 < v < -36 for v in expected.values()) > 20
+    for f in range(len(graph)):
+        want = min(np.exp(expected[f] - 1.0), 1.0) if f in expected else 0.0
+        np.testing.assert_allclose(bound[f], want, rtol=1e-9)
+
+
 def test_a_fact_in_an_and_or_sentence_is_settled_only_by_its_own():
     config = ExactConfig()
     graph, model, sentences, resolution = world_of(config)
