@@ -21,7 +21,11 @@ def compiled(kernel: Callable) -> Callable:
     """The machine code of a kernel, kept on disk between processes; runs without the interpreter's lock."""
     import numba
 
-    return numba.njit(kernel, cache=True, nogil=True)
+    try:
+        return numba.njit(kernel, cache=True, nogil=True)
+    except RuntimeError:
+        # Nowhere to keep it: compiled again by every process.
+        return numba.njit(kernel, nogil=True)
 
 
 def chosen(kernel: Callable, work: int) -> Callable:

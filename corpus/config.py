@@ -51,7 +51,7 @@ class WorldConfig:
     relations: tuple[str, ...] = ()
     """Further relations to keep that are in no pair (wikidata)."""
     max_lines: int = 2_000_000
-    """Triples read from the start of the file (wikidata)."""
+    """Triples taken from the start of the file, all of which is read (wikidata)."""
     relation_count: int = 10
     """Relations to choose where no pairs are given (wikidata)."""
     min_pair_subjects: int = 1000
@@ -100,7 +100,7 @@ class DocumentConfig:
     mix: Literal["homogeneous", "mixed"] = "homogeneous"
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
-    """Documents in which every sentence stands."""
+    """Ordinary documents in which every sentence stands; joint documents add further copies of some."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -146,8 +146,9 @@ class ExactConfig:
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True
     """Give every fact that its evidence leaves in doubt one sentence that settles it; else refuse them."""
-    open: float = 0.2
-    """Share of S1 facts that stay without such a sentence."""
+    open: float = 0.0
+    """Share of S1 facts that stay without such a sentence; posteriors of all who share a row with one are
+    then exact only up to the doubt about it."""
 
     def __post_init__(self) -> None:
         if not (0 < self.root_mass < math.inf and 0 < self.row_mass < math.inf):

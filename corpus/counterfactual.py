@@ -4,8 +4,9 @@
     imagine  imagine s u o*. s d o''. s x p             what would follow from o*, and what would stay
     revise   s u o. s d o'. revise s u o*. s d o''      the same after the facts as they are
 
-d depends on u, x does not. What follows from o* is said as the corpus says it of subjects who have o*:
-the object of a random statement about one of them. Sentences of imagine and revise documents are no
+d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said
+as the corpus says it of subjects who have o*: the object of a random statement about one of them. What
+depends on d in turn is left unsaid. Sentences of imagine and revise documents are no
 evidence about the world, so they are kept apart from the corpus's own; a joint document repeats those.
 """
 
@@ -82,7 +83,7 @@ def further_documents(
     subjects = [graph.subject[pairs]]
     for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
         premises, targets = _premises(graph, truth, said, chosen, len(document), word, rng)
-        lines += _supposing(graph, said, document, premises, targets, word, rng)
+        lines += _supposing(graph, truth, said, document, premises, targets, word, rng)
         subjects.append(graph.subject[premises])
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), rng)
@@ -182,31 +183,33 @@ def _premises(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Upstream facts of chosen subjects, and another chosen object for each from which something follows."""
-    parents = np.unique(graph.upstream_fact[graph.upstream_fact >= 0])
-    parents = parents[np.isin(graph.subject[parents], chosen.subjects) & said.stated(parents)]
-    able, options = [parents[:0]], {}
-    for relation in np.unique(graph.relation[parents]).tolist():
-        pool = np.intersect1d(graph.candidates_of(relation), chosen.objects)
-        followed = [said.follows(np.full(len(pool), d), pool) >= 0 for d in graph.downstream(relation)]
-        options[relation] = pool[np.any(followed, axis=0)]
-        mine = parents[graph.relation[parents] == relation]
-        able.append(mine[len(options[relation]) - np.isin(truth[mine], options[relation]) > 0])
+    # Picked by what depends on them, so that something follows for this very subject.
+    children = np.flatnonzero(graph.upstream_fact >= 0)
+    children = children[np.isin(graph.subject[children], chosen.subjects)]
+    able, options = [children[:0]], {}
+    for relation in np.unique(graph.relation[children]).tolist():
+        pool = np.intersect1d(graph.candidates_of(int(graph.upstream[relation])), chosen.objects)
+        options[relation] = pool[said.follows(np.full(len(pool), relation), pool) >= 0]
+        mine = children[graph.relation[children] == relation]
+        others = len(options[relation]) - np.isin(truth[graph.upstream_fact[mine]], options[relation])
+        able.append(mine[others > 0])
     pool = np.concatenate(able)
     if count and not len(pool):
         raise InputError(
             f"{word.name.lower()} documents need chosen subjects with a fact that others depend on and "
             "another chosen object for it; raise --documents.chosen-subjects or --documents.chosen-objects"
         )
-    facts = rng.choice(pool, count) if count else pool[:0]
-    targets = np.empty(count, np.int64)
+    picked = rng.choice(pool, count) if count else pool[:0]
+    premises, targets = graph.upstream_fact[picked], np.empty(count, np.int64)
     for relation, objects in options.items():
-        mine = graph.relation[facts] == relation
-        targets[mine] = other_objects(objects, truth[facts[mine]], rng) if mine.any() else 0
-    return facts, targets
+        mine = graph.relation[picked] == relation
+        targets[mine] = other_objects(objects, truth[premises[mine]], rng) if mine.any() else 0
+    return premises, targets
 
 
 def _supposing(
     graph: KnowledgeGraph,
+    truth: np.ndarray,
     said: _Statements,
     document: np.ndarray,
     premises: np.ndarray,
@@ -221,6 +224,12 @@ def _supposing(
     at = np.repeat(np.arange(len(premises)), each)
     fact = np.arange(len(at)) - np.repeat(np.cumsum(each) - each - first, each)
     depends = graph.upstream_fact[fact] == premises[at]
+    moves = depends | (fact == premises[at])
+    # Whatever depends on what moves, moves; the fact above another stands among the same subject's.
+    above = graph.upstream_fact[fact]
+    place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
+    for _ in range(len(graph.relations)):
+        moves |= (above >= 0) & moves[place]
     stated = said.stated(fact)
     group = said.follows(graph.relation[fact], targets[at])
     new = depends & (group >= 0)
@@ -233,7 +242,7 @@ def _supposing(
         said.following(group[new], rng),
     )
     if word == Kind.IMAGINE:
-        stays = stated & ~depends & (fact != premises[at])
+        stays = stated & ~moves
         return [
             _say(document, 0, *suppose),
             _say(document[at[new]], 1, *follow),
@@ -241,7 +250,7 @@ def _supposing(
         ]
     was = stated & depends
     return [
-        _repeat(document, 0, said.about(premises, rng)),
+        _say(document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]),
         _repeat(document[at[was]], 1, said.about(fact[was], rng)),
         _say(document, 2, *suppose),
         _say(document[at[new]], 3, *follow),

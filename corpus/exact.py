@@ -1,4 +1,4 @@
-"""Worlds of kind `exact`: drawn from the model W, for which Bayesian posteriors are exact (DESIGN 5.3).
+"""Worlds of kind `exact`: spoken about as the model W says, for which posteriors are exact (DESIGN 5.3).
 
 A row is what follows from one upstream object: the facts of a relation whose subjects share it. A fact
 without an upstream fact belongs to its relation's own row. Rows are Dirichlet-categorical with a uniform
@@ -33,11 +33,12 @@ class ExactModel:
 
     Attributes:
         truth: int32[facts], the object of each fact; where there is none (persistence "sentence"), the
-            most frequent statement of its row.
+            most frequent draw of its row.
         statements: int32[facts], how many atomic sentences state it.
         truths: int32[facts], how many truth sentences speak of it.
         logical: bool[facts], whether it takes part in not, and, or sentences.
-        open: bool[facts], whether it stays in doubt on purpose.
+        open: bool[facts], whether it may stay in doubt on purpose. Its row is then in doubt for everyone
+            who shares it.
         said: int32[facts, most statements], objects of the statements of facts without a truth, else -1.
     """
 
@@ -61,7 +62,8 @@ class Resolution:
     Attributes:
         certified: bool[facts], whether a sentence was added that settles the fact.
         bound: float64[subjects], at most this is the posterior probability that a fact of the subject is
-            not its most likely object, open facts left out; in the order of `graph.subjects`.
+            not its most likely object; in the order of `graph.subjects`. It is about facts that sentences
+            speak of and that are not open: the facts that count in rows others share.
     """
 
     certified: np.ndarray
@@ -209,8 +211,8 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
 
     Rigorous whatever the other facts are: the evidence about the fact itself, against the largest ratio
     by which its row and its dependents could favour one object over another. A fact in and/or sentences
-    counts as settled only by a sentence of its own that settles it. A fact without evidence has no say
-    in any row, and bound 0.
+    counts as settled only by a sentence of its own that settles it. 0 for facts that no sentence speaks
+    of (S0), which sum out of every posterior but their own, and for facts without a truth.
     """
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
@@ -243,8 +245,8 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     np.add.at(value, cell, ratio[used])
     cell_fact = cells // len(graph.entities)
 
-    # All objects but the likeliest against it; those never named share the value 0. The likeliest is left
-    # out rather than subtracted, since what remains may be far below the precision of the sum.
+    # All objects but the likeliest against it; those never named share the value 0. All of it in logs, and
+    # the likeliest left out rather than subtracted: what remains may be as small as exp(-1000).
     named = np.bincount(cell_fact, minlength=n)
     spoken = np.flatnonzero(named)
     top = np.lexsort((-value, cell_fact))[(np.cumsum(named) - named)[spoken]]
@@ -252,12 +254,16 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     unnamed_is_best[spoken] = (value[top] < 0) & (size > named)[spoken]
     best = np.zeros(n)
     best[spoken] = np.where(unnamed_is_best[spoken], 0.0, value[top])
-    likeliest = np.zeros(len(cells), bool)
-    likeliest[top[~unnamed_is_best[spoken]]] = True
-    rest = (size - named - unnamed_is_best) * np.exp(-best)
-    np.add.at(rest, cell_fact, np.where(likeliest, 0.0, np.exp(value - best[cell_fact])))
+    others = np.ones(len(cells), bool)
+    others[top[~unnamed_is_best[spoken]]] = False
+    unnamed = size - named - unnamed_is_best
+    second = np.where(unnamed > 0, 0.0, -np.inf)
+    np.maximum.at(second, cell_fact[others], value[others])
+    scale = np.where(np.isfinite(second), second, 0.0)
+    rest = unnamed * np.exp(-scale)
+    np.add.at(rest, cell_fact[others], np.exp(value[others] - scale[cell_fact[others]]))
     with np.errstate(divide="ignore"):
-        log_odds = np.log(rest) + _largest_ratio(graph, model, config, size)
+        log_odds = scale + np.log(rest) - best + _largest_ratio(graph, model, config, size)
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
     return np.where(settled | ~has_truth | ~((named > 0) | joined), 0.0, bound)

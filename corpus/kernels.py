@@ -7,16 +7,15 @@ run side by side. Each has its obvious twin in tests/naive.py. A uniform index b
 
 import numpy as np
 
-from corpus.language import Kind
-from corpus.tokenizer import Word
-
 ATOMIC_PER_FACT = 10
 LEAST_TRUE_SAMPLES = 6
 SENTENCES_PER_FACT = 24
 # Rows of a fact's published sentences: 10 atomic, 10 truth, then these four.
 FIRST_NOT, SECOND_NOT, THE_AND, THE_OR = 20, 21, 22, 23
-# Compiled code compares integers.
-ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE = (int(kind) for kind in Kind)
+# The numbers of `corpus.language.Kind` and `corpus.tokenizer.Word`. They stand here because compiled code
+# is kept for as long as this file does not change; a test holds them to the enums.
+ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE = range(7)
+WORD_QUOTE, WORD_NOT, WORD_AND, WORD_OR, WORD_IS, WORD_TRUE, WORD_FALSE, WORD_IMAGINE, WORD_REVISE = range(9)
 
 
 def published(
@@ -124,26 +123,26 @@ def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
         quoted = TRUTH <= k <= OR
         n = 0
         if quoted:
-            parts[n] = words[Word.QUOTE]
+            parts[n] = words[WORD_QUOTE]
             n += 1
         if k == NOT:
-            parts[n] = words[Word.NOT]
+            parts[n] = words[WORD_NOT]
             n += 1
         elif k == IMAGINE:
-            parts[n] = words[Word.IMAGINE]
+            parts[n] = words[WORD_IMAGINE]
             n += 1
         elif k == REVISE:
-            parts[n] = words[Word.REVISE]
+            parts[n] = words[WORD_REVISE]
             n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
         n += 3
         if b[i, 0] >= 0:
-            parts[n] = words[Word.AND] if k == AND else words[Word.OR]
+            parts[n] = words[WORD_AND] if k == AND else words[WORD_OR]
             parts[n + 1], parts[n + 2], parts[n + 3] = b[i, 0], relations + b[i, 1], b[i, 2]
             n += 4
         if quoted:
-            parts[n], parts[n + 1] = words[Word.QUOTE], words[Word.IS]
-            parts[n + 2] = words[Word.TRUE] if label[i] else words[Word.FALSE]
+            parts[n], parts[n + 1] = words[WORD_QUOTE], words[WORD_IS]
+            parts[n + 2] = words[WORD_TRUE] if label[i] else words[WORD_FALSE]
             n += 3
         for j in range(n):
             for t in range(row_starts[parts[j]], row_starts[parts[j] + 1]):

@@ -12,6 +12,7 @@ from typing import IO, NamedTuple, Protocol
 from corpus.errors import InputError
 
 BLOCK_BYTES = 1 << 24
+LONGEST_LINE = 1 << 26
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError)
 
 
@@ -50,25 +51,26 @@ def unwatched(description: str, total: int) -> AbstractContextManager[Callable[.
     return nullcontext(lambda *_: None)
 
 
-def find(folder: Path, ending: str) -> Source:
-    """The one file of a folder whose name ends with `ending`, perhaps with .gz, or in a .tar.gz there.
+def find(folder: Path, *endings: str) -> list[Source]:
+    """For each ending the one file of a folder whose name ends so, perhaps with .gz, or in a .tar.gz there.
 
     Raises:
         InputError: no such folder, none such file, more than one, or a damaged archive.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; --world.path should hold files in Wikidata5m's layout")
-    found = [Source(p) for e in (ending, f"{ending}.gz") for p in sorted(folder.glob(f"*{e}"))]
-    if not found:
-        for archive in sorted([*folder.glob("*.tar.gz"), *folder.glob("*.tgz")]):
-            with _readable(Source(archive)), tarfile.open(archive, "r|gz") as members:
-                found += [Source(archive, m.name) for m in members if m.isfile() and m.name.endswith(ending)]
-    if len(found) != 1:
-        raise InputError(
-            f"{folder}: expected one file *{ending} (or .gz, or inside a .tar.gz), "
-            f"found {[str(s) for s in found]}"
-        )
-    return found[0]
+    plain = [[Source(p) for e in (end, f"{end}.gz") for p in sorted(folder.glob(f"*{e}"))] for end in endings]
+    members = [] if all(plain) else list(_members(folder))
+    sources = []
+    for ending, loose in zip(endings, plain, strict=True):
+        found = loose or [m for m in members if m.member.endswith(ending)]
+        if len(found) != 1:
+            raise InputError(
+                f"{folder}: expected one file *{ending} (or .gz, or inside a .tar.gz), "
+                f"found {[str(s) for s in found]}"
+            )
+        sources += found
+    return sources
 
 
 def checksum(path: Path) -> str:
@@ -98,6 +100,8 @@ def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:
                 if end:
                     yield _checked(source, Block(number, text + end, cut=False))
                     number += text.count(b"\n") + 1
+                if len(rest) > LONGEST_LINE:
+                    raise InputError(f"{source}, line {number}: longer than {LONGEST_LINE:,} bytes")
         if rest:
             yield Block(number, rest, cut=True)
 
@@ -116,18 +120,25 @@ def _readable(source: Source) -> Iterator[None]:
         raise InputError(f"{source.path} is damaged or cut off ({error}); download it again") from None
 
 
+def _members(folder: Path) -> Iterator[Source]:
+    """The files inside all archives of a folder, each read to its end, which checks it."""
+    for path in sorted([*folder.glob("*.tar.gz"), *folder.glob("*.tgz")]):
+        with _readable(Source(path)), gzip.open(path) as unpacked:
+            with tarfile.open(fileobj=unpacked, mode="r|") as archive:
+                yield from [Source(path, m.name) for m in archive if m.isfile()]
+            while unpacked.read(BLOCK_BYTES):
+                pass
+
+
 @contextmanager
 def _unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if source.member:
-        with tarfile.open(fileobj=raw, mode="r|gz") as archive:
-            for member in archive:
-                if member.name == source.member:
-                    stream = archive.extractfile(member)
-                    assert stream is not None, "find() lists files only"
-                    yield stream
-                    return
-        raise InputError(f"{source.path} no longer holds {source.member}")
-    if source.path.suffix == ".gz":
+        with gzip.open(raw) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as archive:
+            member = next(m for m in archive if m.name == source.member)
+            stream = archive.extractfile(member)
+            assert stream is not None, "find() lists files only"
+            yield stream
+    elif source.path.suffix == ".gz":
         with gzip.open(raw) as unpacked:
             yield unpacked
     else:

@@ -46,8 +46,10 @@ def build(
     if not len(triples):
         raise InputError(f"{folder}: no triple has names for its subject, relation and object")
 
-    # Relations as indices into those that occur or are asked for by name.
-    relation_ids = np.setdiff1d(raw.relations.ids, dropped)
+    # Relations as indices into those that occur or are asked for.
+    asked = {name.strip() for pair in (*config.pairs, *config.relations) for name in pair.split(":")}
+    known = [i for i in np.setdiff1d(raw.relations.ids, dropped).tolist() if f"P{i}" in asked]
+    relation_ids = np.union1d(triples[:, 1], np.array(known, np.int32))
     keys = [f"P{i}" for i in relation_ids]
     triples[:, 1] = np.searchsorted(relation_ids, triples[:, 1])
     pairs = pairing.read_pairs(config.pairs, keys, str(folder))
@@ -66,8 +68,8 @@ def build(
         kept = _single_valued(kept)
     kept = _subjects_with(kept, config.min_relations)
     if not len(kept):
-        asked = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
-        raise InputError(f"{folder}: no subject has {asked} of the relations {[keys[r] for r in chosen]}")
+        least = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
+        raise InputError(f"{folder}: no subject has {least} of the relations {[keys[r] for r in chosen]}")
     subjects = np.unique(kept[:, 0])
     if len(subjects) > config.subjects:
         subjects = rng.choice(subjects, config.subjects, replace=False)

@@ -11,7 +11,9 @@ UTF-8, no header. Each may be gzipped or inside a .tar.gz. A last line without a
 
 import hashlib
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -71,11 +73,8 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatche
     Raises:
         InputError: a missing or damaged file, or a malformed line (with file, number and content).
     """
-    sources = {
-        "triples": find(folder, "_all_triplet.txt"),
-        "entities": find(folder, "_entity.txt"),
-        "relations": find(folder, "_relation.txt"),
-    }
+    found = find(folder, "_all_triplet.txt", "_entity.txt", "_relation.txt")
+    sources = dict(zip(("triples", "entities", "relations"), found, strict=True))
     if cache is None:
         return _read(sources, watch)
     sums = {path: checksum(path) for path in {s.path for s in sources.values()}}
@@ -88,9 +87,16 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatche
         verify_folder(copy)
         return _load(copy)
     raw = _read(sources, watch)
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    with staged_folder(copy) as aside:
+    # Two commands may read the same files at once; the first copy to be whole is kept.
+    mine = copy.with_name(f"{copy.name}-{os.getpid()}")
+    with staged_folder(mine) as aside:
         _save(raw, origin, aside)
+    try:
+        mine.rename(copy)
+    except OSError:
+        shutil.rmtree(mine)
+        if not copy.exists():
+            raise
     return raw
 
 
@@ -132,9 +138,9 @@ def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Nam
         if not every.fullmatch(block.text):
             raise _malformed(source, block, start, f"an {what} id and its names")
         for key, name in first_name.findall(block.text):
-            if stripped := name.strip():
+            if stripped := name.decode("utf-8").strip():
                 ids.append(int(key))
-                names.append(stripped)
+                names.append(stripped.encode("utf-8"))
     return _pack(ids, names), notes
 
 
@@ -152,13 +158,14 @@ def described_names(folder: Path, wanted: Names, watch: Watch = unwatched) -> li
     """
     begins: dict[int, str] = {}
     sought = set(wanted.ids.tolist())
-    for block in blocks(find(folder, "_text.txt"), watch):
+    described, named = find(folder, "_text.txt", "_entity.txt")
+    for block in blocks(described, watch):
         for key, text in _DESCRIPTION.findall(block.text):
             if int(key) in sought:
                 begins[int(key)] = text.decode("utf-8", errors="ignore")
     found = dict(zip(wanted.ids.tolist(), wanted.of(wanted.ids), strict=True))
     longest = dict.fromkeys(found, 0)
-    for key, aliases in _all_names(find(folder, "_entity.txt"), begins.keys(), watch):
+    for key, aliases in _all_names(named, begins.keys(), watch):
         for name in aliases:
             if len(name) > longest[key] and begins[key].startswith(name):
                 found[key], longest[key] = name, len(name)

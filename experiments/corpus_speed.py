@@ -3,9 +3,9 @@
 Command:
     python -m experiments.corpus_speed
 
-Takes about 8 minutes on 2 cores and writes experiments/records/<date>-corpus-speed/record.json; figures
-are medians of five runs with the smallest and the largest. `--stages kernels` runs a part. Expected, on
-2 cores: kernels above 200 million tokens/s on two threads; the paper's corpus from its graph in under 12
+Takes about a quarter of an hour on 2 cores and writes experiments/records/<date>-corpus-speed/record.json;
+figures are medians of five runs with the smallest and the largest. `--stages kernels` runs a part. Expected,
+on 2 cores: kernels above 200 million tokens/s on two threads; the paper's corpus from its graph in under 12
 seconds and 3 GiB; a million facts under 6 GiB; cost linear in size; 20.6 million triples read, filtered
 and paired in under 3 minutes and 4 GiB; the same bytes for every number of threads.
 """
@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -59,10 +60,15 @@ class SpeedSettings:
     """Parts to run."""
     repeats: int = 5
     """Runs of each measurement."""
-    folder: Path = Path("runs/.speed")
-    """Scratch folder; emptied at the end."""
+    folder: Path = Path("runs")
+    """Where a scratch folder is made, and removed at the end."""
     pythons: tuple[str, ...] = (sys.executable,)
     """Interpreters that must write the same bytes."""
+
+    @property
+    def scratch(self) -> Path:
+        """The scratch folder."""
+        return self.folder / ".corpus-speed"
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -160,71 +166,89 @@ def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
     return tokenizer.sentence(Sentence(kind, labelled, Atom(*a), Atom(*b) if b else None))
 
 
-def run_command(*arguments: str, python: str = sys.executable) -> tuple[float, float]:
-    """Wall-clock seconds and peak memory in GiB of `python -m testbed.corpus`.
+def run_measured(*command: str) -> dict[str, float]:
+    """Wall-clock seconds and peak memory in GiB of a command.
 
     Raises:
         RuntimeError: the command failed.
     """
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [python, "-m", "testbed.corpus", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - began
-    if status:
-        assert process.stderr is not None, "stderr is a pipe"
-        raise RuntimeError(process.stderr.read().decode())
-    process.returncode = 0
-    return seconds, usage.ru_maxrss * 1024 / 2**30
+    with tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, process.returncode, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{' '.join(command)}: {errors.read().decode()}")
+    return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
+
+
+def build_run(run: Run, *options: str, python: str = sys.executable) -> dict[str, float]:
+    """`testbed.corpus paper` into a run, measured."""
+    place = ("--runs", str(run.root), "--run", run.name)
+    return run_measured(python, "-m", "testbed.corpus", "paper", *place, *options)
+
+
+def spreads(found: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The spread of each measurement over several runs."""
+    return {key: spread([one[key] for one in found]) for key in found[0]}
+
+
+def shown(figures: dict[str, float], digits: int) -> str:
+    """A median with its range."""
+    least, most = figures["least"], figures["most"]
+    return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
 
 
 def measure_command(settings: SpeedSettings) -> dict[str, Any]:
     """`testbed.corpus paper` from a graph on disk to finished, checksummed files."""
-    run = Run(settings.folder, "paper")
-    place = ("paper", "--runs", str(settings.folder))
-    run_command(*place)
+    run = Run(settings.scratch, "paper")
+    build_run(run)
     found = []
     for _ in range(settings.repeats):
         shutil.rmtree(run.corpus)
-        found.append(run_command(*place))
-    seconds, memory = (spread([pair[i] for pair in found]) for i in range(2))
-    counts = read_counts(run.corpus)
-    rows = [
-        ("seconds", *(f"{seconds[key]:.1f}" for key in ("median", "least", "most"))),
-        ("GiB", *(f"{memory[key]:.2f}" for key in ("median", "least", "most"))),
-    ]
-    table(f"testbed.corpus paper, {counts['tokens']:,} tokens", ("", "median", "least", "most"), rows)
-    return {"seconds": seconds, "peak_gib": memory, "counts": counts}
+        found.append(build_run(run))
+    figures, counts = spreads(found), read_counts(run.corpus)
+    row = (f"{counts['tokens']:,}", shown(figures["seconds"], 1), shown(figures["peak_gib"], 2))
+    table("testbed.corpus paper, from its graph", ("tokens", "seconds", "GiB"), [row])
+    return {**figures, "counts": counts}
 
 
 def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
     """Seconds and memory from nothing to files, a quarter of the paper's facts to ten times as many."""
-    found = []
+    sizes: list[dict[str, Any]] = []
     for subjects in SUBJECTS:
-        share = subjects / SUBJECTS[1]
-        run = Run(settings.folder, f"scale-{subjects}")
-        seconds, memory = run_command(
-            "paper", "--runs", str(settings.folder), "--run", run.name,
-            "--world.subjects", str(subjects),
-            "--world.builtin.upstream-objects", str(round(2000 * share)),
-            "--world.builtin.downstream-objects", str(round(500 * share)),
-        )  # fmt: skip
-        with np.load(run.world / "graph.npz", allow_pickle=False) as arrays:
-            facts = len(arrays["subject"])
-        found.append({"facts": facts, "seconds": seconds, "peak_gib": memory})
-        shutil.rmtree(run.folder)
-    size, cost = (np.array([f[key] for f in found], float) for key in ("facts", "seconds"))
-    exponent = float(np.polyfit(np.log(size), np.log(cost), 1)[0])
-    # Apart from what any world costs, such as starting Python.
-    slope, fixed = np.polyfit(size, cost, 1)
-    rows = [(f"{f['facts']:,}", f"{f['seconds']:.1f}", f"{f['peak_gib']:.2f}") for f in found]
-    table(f"cost by size: facts to the power {exponent:.2f}", ("facts", "seconds", "GiB"), rows)
+        share, run = subjects / SUBJECTS[1], Run(settings.scratch, "scale")
+        found = []
+        for _ in range(settings.repeats):
+            found.append(
+                build_run(
+                    run, "--world.subjects", str(subjects),
+                    "--world.builtin.upstream-objects", str(round(2000 * share)),
+                    "--world.builtin.downstream-objects", str(round(500 * share)),
+                )
+            )  # fmt: skip
+            with np.load(run.world / "graph.npz", allow_pickle=False) as arrays:
+                facts = len(arrays["subject"])
+            shutil.rmtree(run.folder)
+        sizes.append({"facts": facts, **spreads(found)})
+    facts = np.array([size["facts"] for size in sizes], float)
+    seconds = np.array([size["seconds"]["median"] for size in sizes])
+    steps = np.diff(np.log(seconds)) / np.diff(np.log(facts))
+    # What any world costs, such as starting Python, hides how cost grows; so also without it.
+    slope, fixed = np.polyfit(facts, seconds, 1)
+    exponent = float(np.polyfit(np.log(facts), np.log(seconds), 1)[0])
+    beyond = float(np.polyfit(np.log(facts), np.log(np.maximum(seconds - fixed, 1e-3)), 1)[0])
+    rows = [(f"{z['facts']:,}", shown(z["seconds"], 1), shown(z["peak_gib"], 2)) for z in sizes]
+    title = f"cost by size: facts to the power {exponent:.2f}; {beyond:.2f} beyond {fixed:.1f} fixed seconds"
+    table(title, ("facts", "seconds", "GiB"), rows)
     return {
-        "sizes": found,
+        "sizes": sizes,
         "exponent": exponent,
-        "seconds_per_100k_facts": float(1e5 * slope),
+        "exponent_of_each_step": steps.tolist(),
         "fixed_seconds": float(fixed),
+        "exponent_beyond_fixed": beyond,
+        "seconds_per_100k_facts": float(1e5 * slope),
     }
 
 
@@ -234,11 +258,8 @@ def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
     for number, python in enumerate(settings.pythons):
         for threads in (1, 2):
             for again in range(2):
-                run = Run(settings.folder, f"bytes-{number}-{threads}-{again}")
-                run_command(
-                    "paper", "--runs", str(settings.folder), "--run", run.name, "--threads", str(threads),
-                    python=python,
-                )  # fmt: skip
+                run = Run(settings.scratch, f"bytes-{number}-{threads}-{again}")
+                build_run(run, "--threads", str(threads), python=python)
                 folders = (run.world, run.corpus)
                 sums[f"{python} {threads} {again}"] = {
                     f"{folder.name}/{path.name}": checksum(path)
@@ -258,39 +279,32 @@ def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
 
 def measure_reader(settings: SpeedSettings) -> dict[str, Any]:
     """A stand-in of Wikidata5m's size: read, filtered and paired, then once more from the binary copy."""
-    folder = settings.folder / "standin"
+    folder, zipped = settings.scratch / "standin", settings.scratch / "zipped"
     subprocess.run(
         [sys.executable, "-m", "experiments.wikidata_standin", "--folder", str(folder)], check=True
     )
-    program = (
-        "import sys; from pathlib import Path; from corpus.config import WorldConfig; "
-        "from corpus.world import build_world; "
-        "world = WorldConfig(source='wikidata', path=sys.argv[1], subjects=26_316, max_lines=10**9); "
-        "print(len(build_world(world, 0, cache=Path(sys.argv[2]))))"
-    )
-    zipped = settings.folder / "zipped"
     zipped.mkdir(exist_ok=True)
     for number, names in enumerate((("all_triplet",), ("entity", "relation"))):
         with tarfile.open(zipped / f"standin_{number}.tar.gz", "w:gz", compresslevel=1) as archive:
             for name in names:
                 archive.add(folder / f"standin_{name}.txt", f"standin_{name}.txt")
-    cache = settings.folder / ".cache"
-    found = {}
-    for name, source in (("files", folder), ("binary copy", folder), ("tar.gz", zipped)):
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, str(source), str(cache)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None, "stdout is a pipe"
-        facts = int(process.stdout.read())
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-        seconds = time.perf_counter() - began
-        found[name] = {"facts": facts, "seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
-    rows = [(name, f"{f['seconds']:.1f}", f"{f['peak_gib']:.2f}") for name, f in found.items()]
+    program = (
+        "import sys; from pathlib import Path; from corpus.config import WorldConfig; "
+        "from corpus.world import build_world; "
+        "world = WorldConfig(source='wikidata', path=sys.argv[1], subjects=26_316, max_lines=10**9); "
+        "build_world(world, 0, cache=Path(sys.argv[2]))"
+    )
+    cache = settings.scratch / ".cache"
+    found: dict[str, list[dict[str, float]]] = {"files": [], "binary copy": [], "tar.gz": []}
+    for _ in range(settings.repeats):
+        for name, source in (("files", folder), ("binary copy", folder), ("tar.gz", zipped)):
+            found[name].append(run_measured(sys.executable, "-c", program, str(source), str(cache)))
+        shutil.rmtree(cache)
+    figures = {name: spreads(runs) for name, runs in found.items()}
+    rows = [(name, shown(f["seconds"], 1), shown(f["peak_gib"], 2)) for name, f in figures.items()]
     table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
-    return found | {"bytes": sizes}
+    return figures | {"bytes": sizes}
 
 
 MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
@@ -305,7 +319,7 @@ MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
 def main() -> int:
     """Run the stages and write what they found."""
     settings = tyro.cli(SpeedSettings, description=__doc__)
-    settings.folder.mkdir(parents=True, exist_ok=True)
+    settings.scratch.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
     target = RECORDS / f"{date.today():%Y-%m-%d}-corpus-speed" / "record.json"
     if target.exists():
@@ -313,7 +327,7 @@ def main() -> int:
         found = read_json(target)["stages"]
     try:
         for stage in settings.stages:
-            found[stage] = MEASURES[stage](settings)
+            found[stage] = MEASURES[stage](settings) | {"made_with": provenance()}
             target.parent.mkdir(parents=True, exist_ok=True)
             write_json(
                 target,
@@ -321,13 +335,12 @@ def main() -> int:
                     "command": "python -m experiments.corpus_speed",
                     "date": f"{date.today():%Y-%m-%d}",
                     "device": f"{os.cpu_count()} cores, {platform.machine()}",
-                    "made_with": provenance(),
                     "repeats": settings.repeats,
                     "stages": found,
                 },
             )
     finally:
-        shutil.rmtree(settings.folder, ignore_errors=True)
+        shutil.rmtree(settings.scratch, ignore_errors=True)
     say(f"written to {target}")
     return 0
 

@@ -16,8 +16,8 @@ from lm.config import Packing
 class PackedRows:
     """All documents of a corpus, end to end in one shuffled order, cut into rows.
 
-    packed: as many whole documents to a row as fit; stream: rows without padding, in which a document
-    may be cut in two, each half on its own; document: one document a row.
+    packed: as many whole documents to a row as fit; stream: rows without padding, which may cut a
+    document, each piece then standing on its own; document: one document a row.
 
     Args:
         documents: the corpus.

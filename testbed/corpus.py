@@ -30,7 +30,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.counterfactual import choose, further_documents, save_chosen
     from corpus.documents import append_documents, cut_documents, save_documents
     from corpus.exact import ExactModel, sample_exact, save_exact
-    from corpus.files import staged_folder, write_json
+    from corpus.files import staged_folder, verify_folder, write_json
     from corpus.seeds import generator
     from corpus.sentences import concatenate, mentions, sample_sentences, save_sentences
     from corpus.store import write_documents
@@ -39,6 +39,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
 
     seed, threads = options.seed, options.threads
     fresh = not run.world.exists()
+    if not fresh:
+        verify_folder(run.world)
     graph, model = _draw_world(options) if fresh else read_world(run)
     resolution = None
     if isinstance(model, ExactModel):

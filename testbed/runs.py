@@ -21,7 +21,7 @@ from corpus.files import CHECKSUMS, read_json, write_json
 
 # Where a command runs, how fast, and what it prints.
 NO_RESULT = ("run", "runs", "threads", "stats")
-PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numpy", "tokenizers")
+PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
 
 
 @dataclass(frozen=True)

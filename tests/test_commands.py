@@ -156,6 +156,16 @@ def test_threads_and_stats_change_nothing(built, capsys):
     assert files == {p: p.read_bytes() for p in files}
 
 
+def test_a_damaged_world_is_noticed_before_a_corpus_is_written_about_it(built, tmp_path, capsys):
+    copied(built, tmp_path)
+    shutil.rmtree(tmp_path / "x" / "corpus")
+    graph = tmp_path / "x" / "world" / "graph.npz"
+    graph.write_bytes(graph.read_bytes()[:100])
+    assert corpus.main([*at(tmp_path), *WORLD]) == 2
+    assert "checksum" in complaint(capsys)
+    assert not (tmp_path / "x" / "corpus").exists()
+
+
 def test_every_packing_trains(built, tmp_path):
     copied(built, tmp_path)
     for packing in ("document", "stream"):
@@ -172,8 +182,8 @@ def test_a_run_of_an_older_version_is_refused(built, tmp_path, capsys):
     shutil.rmtree(world)
     shutil.copytree(built / "x" / "world", tmp_path / "old")
     with staged_folder(world) as aside:
-        for path in (tmp_path / "old").iterdir():
-            shutil.copy(path, aside / path.name)
+        for name in ("names.json", "generative.npz"):
+            shutil.copy(tmp_path / "old" / name, aside / name)
         np.savez(aside / "graph.npz", **kept)
     origin = tmp_path / "x" / "corpus"
     shutil.rmtree(origin)

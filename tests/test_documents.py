@@ -21,8 +21,11 @@ from corpus.documents import (
     save_documents,
 )
 from corpus.errors import InputError
+from corpus.generative import generative_model
+from corpus.graph import build_graph
 from corpus.language import Kind, Language
-from corpus.sentences import concatenate
+from corpus.sentences import concatenate, sample_sentences
+from testbed.world import World
 from tests.worlds import make_world
 
 seeds = st.integers(0, 1000)
@@ -111,16 +114,54 @@ def test_what_further_documents_say(seed):
         assert premise.object in chosen.objects
         assert premise.object != truth[graph.find(premise.subject, premise.relation)]
         children = graph.downstream(premise.relation)
-        assert len(lines) > at + 1 or kind == DocumentKind.IMAGINE
+        # Something follows, for this very subject.
+        assert any(line.a.relation in children for line in lines[at + 1 :])
+        if kind == DocumentKind.REVISE:
+            assert lines[0].a.object == truth[graph.find(premise.subject, premise.relation)]
+            assert lines[0].a[:2] == premise[:2]
         for i, line in enumerate(lines[:at] + lines[at + 1 :]):
             assert line.kind == Kind.ATOMIC
             r, o = line.a.relation, line.a.object
             if i >= at and r in children:
                 assert o in follows[r, premise.object]
-            else:
-                said = (spoken.a[: len(world.sentences)] == line.a).all(axis=1)
-                assert said.any()
-                assert (r != premise.relation) == (i != 0 or kind == DocumentKind.IMAGINE)
+            elif not (i == 0 and kind == DocumentKind.REVISE):
+                assert (spoken.a[: len(world.sentences)] == line.a).all(axis=1).any()
+                assert r != premise.relation
+
+
+def forked_world(seed):
+    """A -> b -> c and a -> d, with facts missing at random."""
+    rng = np.random.default_rng(seed)
+    triples = [
+        (s, r, 12 + 4 * r + int(rng.integers(4)))
+        for s in range(12)
+        for r in range(4)
+        if r == 0 or rng.random() < 0.6
+    ]
+    names = [f"thing {i}" for i in range(28)]
+    graph = build_graph(np.array(triples), names, list("abcd"), np.array([-1, 0, 1, 0]))
+    model = generative_model(graph, rng)
+    return World(graph, model, sample_sentences(graph, model, rng), None)
+
+
+@hypothesis_settings(max_examples=20)
+@given(seeds)
+def test_in_chains_and_forks_something_follows_and_nothing_below_it_stays(seed):
+    world = forked_world(seed)
+    below = {0: {1, 2, 3}, 1: {2}}
+    config = DocumentConfig(imagine=0.3, chosen_subjects=1.0, chosen_objects=1.0)
+    _, more, documents = further(world, config, seed)
+    spoken = concatenate(world.sentences, more)
+    follows = follows_of(world)
+    for rows in documents_of(documents):
+        premise, *lines = (spoken[i].a for i in rows)
+        children = [a for a in lines if world.graph.upstream[a.relation] == premise.relation]
+        assert children
+        assert all(a.object in follows[a.relation, premise.object] for a in children)
+        # Without a fact between them, c depends on nothing of this subject's.
+        chained = world.graph.find(premise.subject, 1) >= 0
+        rest = {a.relation for a in lines} - {a.relation for a in children}
+        assert not rest & ((below[premise.relation] - (set() if chained else {2})) | {premise.relation})
 
 
 def test_every_further_sentence_reads_back():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 import corpus.compiled
 from corpus import kernels
@@ -18,7 +19,7 @@ from corpus.generative import generative_model
 from corpus.language import Kind
 from corpus.sentences import sample_sentences
 from corpus.store import document_lengths, spell_sentences, write_documents
-from corpus.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
+from corpus.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
 from tests import naive
 from tests.worlds import make_world, random_graph
 
@@ -146,5 +147,30 @@ def test_tasks_finish_in_order_and_an_error_arrives():
         list(in_order(lambda x: 1 // (x - 20), range(50), 3))
 
 
-def test_kinds_are_their_numbers():
-    assert (kernels.ATOMIC, kernels.OR, kernels.REVISE) == (Kind.ATOMIC, Kind.OR, Kind.REVISE)
+def test_numbers_of_kinds_and_words_are_those_of_the_enums():
+    assert [getattr(kernels, kind.name) for kind in Kind] == list(Kind)
+    assert [getattr(kernels, f"WORD_{word.name}") for word in Word] == list(Word)
+
+
+def test_a_folder_that_cannot_hold_compiled_code_is_no_obstacle(monkeypatch):
+    calls = []
+
+    def njit(kernel, cache=False, nogil=False):
+        calls.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return kernel
+
+    monkeypatch.setattr("numba.njit", njit)
+    assert compiled.__wrapped__(kernels.urn) is kernels.urn
+    assert calls == [True, False]
+
+
+def test_all_orders_are_equally_likely():
+    runs, order = 24_000, np.empty(24_000 * 4, np.int32)
+    kernels.shuffle(np.random.default_rng(0), 0, runs, np.arange(0, 4 * runs + 1, 4), 1, order)
+    place = (order.reshape(runs, 4) - 4 * np.arange(runs)[:, None]) @ 4 ** np.arange(4)
+    counts = np.unique(place, return_counts=True)[1]
+    assert len(counts) == 24
+    # A fair shuffle fails once in a million seeds.
+    assert chisquare(counts).pvalue > 1e-6

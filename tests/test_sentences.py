@@ -127,4 +127,4 @@ def test_everything_is_drawn_as_described(seed):
     """The experiment's chi-square tests, on a world small enough for every run of the tests."""
     world = make_world(subjects=2000, seed=seed, upstream_objects=60, downstream_objects=20)
     for name, p in p_values(world).items():
-        assert p > FALSE_ALARM / 27, name
+        assert p > FALSE_ALARM / 30, name

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+import corpus.wikidata_files
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.pairing import choose_relations, cooccurrence, direct, match_relations
@@ -178,7 +180,42 @@ def test_wikidata_files_may_be_zipped(tmp_path, how, monkeypatch):
             archive.write_bytes(whole[:cut])
             with pytest.raises(InputError, match=r"damaged or cut off|expected one file"):
                 build_world(config, 0)
+        # A damaged byte anywhere, the checksum at the archive's end included, unless it says nothing.
+        for at in range(10, len(whole), 3):
+            damaged = whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :]
+            archive.write_bytes(damaged)
+            try:
+                assert facts_of(build_world(config, 0)) == plain
+                assert gzip.decompress(damaged) == gzip.decompress(whole)
+            except InputError:
+                pass
         archive.write_bytes(whole)
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("corpus.rawfiles.BLOCK_BYTES", 64)
+    monkeypatch.setattr("corpus.rawfiles.LONGEST_LINE", 1000)
+    config = write_wikidata(tmp_path, TRIPLES, [*ENTITIES, "Q14\t" + "x" * 3000], RELATIONS)
+    with pytest.raises(InputError, match=r"x_entity\.txt, line 8: longer than"):
+        build_world(config, 0)
+
+
+def test_a_copy_made_meanwhile_by_another_command_is_kept(tmp_path, monkeypatch):
+    folder, cache = tmp_path / "raw", tmp_path / "cache"
+    folder.mkdir()
+    config = write_wikidata(folder, TRIPLES, ENTITIES, RELATIONS)
+    first = facts_of(build_world(config, 0, cache=cache))
+    (copy,) = cache.iterdir()
+    copy.rename(tmp_path / "theirs")
+    read = corpus.wikidata_files._read
+
+    def meanwhile(*args):
+        shutil.copytree(tmp_path / "theirs", copy)
+        return read(*args)
+
+    monkeypatch.setattr("corpus.wikidata_files._read", meanwhile)
+    assert facts_of(build_world(config, 0, cache=cache)) == first
+    assert [p.name for p in cache.iterdir()] == [copy.name]
 
 
 def test_a_binary_copy_is_used_again_and_belongs_to_its_files(tmp_path, monkeypatch):
