@@ -216,30 +216,18 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     """
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
-    fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
-    kind, label = sentences.kind, sentences.label
     has_truth = ~((graph.upstream_fact >= 0) & (config.persistence == "sentence"))
-    settled = np.zeros(n, bool)
-    settled[fact[(kind == Kind.NOT) & ~label]] = True
     joined = np.zeros(n, bool)
     for atom in (sentences.a, sentences.b):
-        rows = (kind == Kind.AND) | (kind == Kind.OR)
+        rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
         joined[graph.find(atom[rows, 0], atom[rows, 1])] = True
 
-    # Log-likelihood ratio of each piece of evidence, of the object it names against any other.
-    others = size[fact] - 1
-    with np.errstate(divide="ignore"):
-        labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
-        ratio = np.select(
-            [kind == Kind.ATOMIC, kind == Kind.TRUTH, (kind == Kind.NOT) & label],
-            [np.log((1 - config.noise) * others / config.noise),
-             np.log(others) + np.where(label, labelled, -labelled), -np.inf],
-            0.0,
-        )  # fmt: skip
+    fact, said, ratio = log_ratios(graph, config, sentences)
+    settled = np.zeros(n, bool)
     settled[fact[np.isposinf(ratio)]] = True
-    used = np.isin(kind, (Kind.ATOMIC, Kind.TRUTH, Kind.NOT)) & ~settled[fact] & has_truth[fact]
+    used = ~settled[fact] & has_truth[fact]
     cells, cell = np.unique(
-        fact[used] * len(graph.entities) + sentences.a[used, 2].astype(np.int64), return_inverse=True
+        fact[used] * len(graph.entities) + said[used].astype(np.int64), return_inverse=True
     )
     value = np.zeros(len(cells))
     np.add.at(value, cell, ratio[used])
@@ -267,6 +255,36 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
     return np.where(settled | ~has_truth | ~((named > 0) | joined), 0.0, bound)
+
+
+def log_ratios(
+    graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each statement, truth and not sentence says of its fact (DESIGN 5.3, points 5 and 6).
+
+    And/or sentences are left out: facts in them are settled by a sentence of their own.
+
+    Returns:
+        fact int64[n], object int32[n], and float64[n] the log-likelihood ratio of that object against
+        any other: plus infinity where the sentence settles the fact, minus where it rules the object out.
+    """
+    rows = sentences.kind <= Kind.NOT
+    kind, label, atom = sentences.kind[rows], sentences.label[rows], sentences.a[rows]
+    fact = graph.find(atom[:, 0], atom[:, 1])
+    others = np.diff(graph.candidate_offsets)[atom[:, 1]] - 1.0
+    with np.errstate(divide="ignore"):
+        labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
+    # A mention is the truth by a fair coin, else one of the others; a right label says which.
+    ratio = np.select(
+        [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
+        [
+            np.log((1 - config.noise) * others / config.noise),
+            np.log(others) + np.where(label, labelled, -labelled),
+            -np.inf,
+        ],
+        np.inf,
+    )
+    return fact, atom[:, 2], ratio
 
 
 def _largest_ratio(

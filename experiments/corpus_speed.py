@@ -232,13 +232,13 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
                 facts = len(arrays["subject"])
             shutil.rmtree(run.folder)
         sizes.append({"facts": facts, **spreads(found)})
-    facts = np.array([size["facts"] for size in sizes], float)
+    count = np.array([size["facts"] for size in sizes], float)
     seconds = np.array([size["seconds"]["median"] for size in sizes])
-    steps = np.diff(np.log(seconds)) / np.diff(np.log(facts))
+    steps = np.diff(np.log(seconds)) / np.diff(np.log(count))
     # What any world costs, such as starting Python, hides how cost grows; so also without it.
-    slope, fixed = np.polyfit(facts, seconds, 1)
-    exponent = float(np.polyfit(np.log(facts), np.log(seconds), 1)[0])
-    beyond = float(np.polyfit(np.log(facts), np.log(np.maximum(seconds - fixed, 1e-3)), 1)[0])
+    slope, fixed = np.polyfit(count, seconds, 1)
+    exponent = float(np.polyfit(np.log(count), np.log(seconds), 1)[0])
+    beyond = float(np.polyfit(np.log(count), np.log(np.maximum(seconds - fixed, 1e-3)), 1)[0])
     rows = [(f"{z['facts']:,}", shown(z["seconds"], 1), shown(z["peak_gib"], 2)) for z in sizes]
     title = f"cost by size: facts to the power {exponent:.2f}; {beyond:.2f} beyond {fixed:.1f} fixed seconds"
     table(title, ("facts", "seconds", "GiB"), rows)

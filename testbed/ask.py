@@ -1,17 +1,22 @@
 """python -m testbed.ask "Ada Marlow educated at": what model and agent answer, and after an --edit."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import AskSettings
 from testbed.runs import Run
 
+if TYPE_CHECKING:
+    from testbed.world import World
+
 
 def ask(options: AskSettings) -> None:
     """Print the top answers of model and agent side by side; with an edit, before and after it.
 
-    With an edit, what depends on the edited fact is asked as well.
+    With an edit, what depends on the edited fact is asked as well. With `structure`, print instead how
+    probable each dependence between relations is.
 
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
@@ -23,6 +28,9 @@ def ask(options: AskSettings) -> None:
 
     run = Run(options.runs, options.run)
     world = load_world(run)
+    if options.structure:
+        _show_structure(world)
+        return
     prepare_jax()
     question = world.tokenizer.language.parse_prompt(options.question)
     request = read_edit(world, options.edit) if options.edit else None
@@ -50,6 +58,24 @@ def ask(options: AskSettings) -> None:
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         table(title, [name for name, _ in columns], rows, numbers=False)
+
+
+def _show_structure(world: "World") -> None:
+    """p(relation depends on ... | facts), the likeliest dependence of each relation first."""
+    import numpy as np
+
+    from bayes.structure import structure_posterior
+    from corpus.config import ExactConfig
+
+    prior, names = ExactConfig(), world.graph.relations
+    found = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
+    rows = []
+    for r, name in enumerate(names):
+        best = int(np.argmax(found.depends[:, r]))
+        up = int(world.graph.upstream[r])
+        truth = names[up] if up >= 0 else "nothing"
+        rows.append((name, f"{found.depends[best, r]:.3f} {names[best]}", f"{found.alone[r]:.3f}", truth))
+    table("which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows)
 
 
 def main(args: Sequence[str] | None = None) -> int:

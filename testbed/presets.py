@@ -136,8 +136,10 @@ class ReportSettings:
 class AskSettings:
     """A question to model and agent, and perhaps an edit before it."""
 
-    question: tyro.conf.Positional[str]
+    question: tyro.conf.Positional[str] = ""
     """Subject and relation, such as "Ada Marlow educated at"."""
+    structure: bool = False
+    """Ask instead which relation depends on which, by the facts alone."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
     run: str = "demo"

@@ -278,8 +278,11 @@ def urn(rng, masses, objects, tables):
     return found
 
 
-def exact_posterior(graph, config, sentences):
+def exact_posterior(graph, config, sentences, extra=()):
     """{fact: {object: probability}} under the model W of DESIGN 5.3, by enumerating every world.
+
+    `extra` lists further evidence as (fact, object, log-likelihood ratio), or (fact, object, count of
+    statements) for a fact without a truth of its own.
 
     Facts without a truth of their own (persistence "sentence", downstream) are integrated out.
     """
@@ -291,7 +294,7 @@ def exact_posterior(graph, config, sentences):
     weights = []
     for values in itertools.product(*options):
         z = dict(zip(own, values, strict=True))
-        weights.append((z, _exact_log_joint(graph, config, sentences, z, index)))
+        weights.append((z, _exact_log_joint(graph, config, sentences, z, index, extra)))
     most = max(w for _, w in weights)
     total = sum(math.exp(w - most) for _, w in weights)
     marginal = {f: defaultdict(float) for f in own}
@@ -301,7 +304,7 @@ def exact_posterior(graph, config, sentences):
     return marginal
 
 
-def _exact_log_joint(graph, config, sentences, z, index):
+def _exact_log_joint(graph, config, sentences, z, index, extra):
     rows, log_p = defaultdict(Counter), 0.0
 
     def row(f):
@@ -330,6 +333,11 @@ def _exact_log_joint(graph, config, sentences, z, index):
             if p == 0:
                 return -math.inf
             log_p += math.log(p)
+    for f, o, more in extra:
+        if f not in z:
+            rows[row(f)][o] += more
+        elif z[f] == o or more == math.inf:
+            log_p += more if z[f] == o and more < math.inf else 0.0 if z[f] == o else -math.inf
     for (relation, up), counts in rows.items():
         mass = config.root_mass if up is None else config.row_mass
         alpha = mass / len(graph.candidates_of(relation))

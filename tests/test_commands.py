@@ -201,6 +201,14 @@ def test_ask(finished, capsys, monkeypatch):
     assert "0.95 Quintal College" in out
 
 
+def test_ask_for_the_structure(built, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert ask.main(["--structure", *at(built)]) == 0
+    out = capsys.readouterr().out
+    assert "which relation depends on which" in out
+    assert len([line for line in out.splitlines() if line.strip().startswith("occupation")]) == 1
+
+
 def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
     seen = []
     for name in ("build_corpus", "train", "edit", "ask", "report"):

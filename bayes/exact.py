@@ -1,0 +1,459 @@
+"""The exact agent: Bayes' rule for the model W of worlds of kind `exact` (DESIGN 5.3).
+
+Everybody but the subject asked about is resolved: their facts count as what their evidence makes them,
+which the corpus builder bounds (`corpus.exact.Resolution`). Other subjects then enter only through counts
+of rows, p(k | row) = (mass / K + N[row, k]) / (mass + N[row]), and a subject's own facts form trees, over
+which a pass up and a pass down are exact:
+
+    up     message[a] = sum_k p(k | row a) h(k),   h(k) = likelihood(k) * messages of what depends on it
+    down   p(k) = h(k) * sum_a p(a) / message[a] * p(k | row a)
+
+Under persistence "sentence" rows hold statements, and what was said of a subject is
+Dirichlet-multinomial given its row. An edited subject is no longer resolved: answers about others sum over
+the states of its tree as well, by enumeration.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln, logit
+
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.exact import log_ratios
+from corpus.graph import KnowledgeGraph
+from corpus.sentences import Sentences
+
+MOST_STATES = 2_000_000
+# A state of an edited tree that is this much less likely than the likeliest one is left out.
+NEGLIGIBLE = 1e-16
+UNRESOLVED = -1
+
+
+class ExactEdit(NamedTuple):
+    """One further observation: (subject, relation, object).
+
+    evidence: `weight` statements of it; correction: a sentence that settles it, whatever the weight.
+    """
+
+    subject: int
+    relation: int
+    object: int
+    weight: float = 1.0
+    kind: Literal["evidence", "correction"] = "evidence"
+
+
+class Draw(NamedTuple):
+    """A fact as a draw of one row: relation, place of the upstream object (or UNRESOLVED), its own place."""
+
+    relation: int
+    row: int
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class ExactAgent:
+    """Beliefs after reading a corpus of kind `exact`. Fit with `fit_exact`; never changed afterwards.
+
+    Places are indices into the candidates of a relation.
+
+    Attributes:
+        graph, config: subjects, relations and candidates, and the model's constants. The graph's objects
+            are never read.
+        offsets, places, ratios: per fact, log-likelihood ratios of its own evidence: of the objects at
+            `places` against those never named. Minus infinity where ruled out.
+        said: per fact without a truth, the counts of its statements instead, in `ratios`.
+        resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
+        rows: per relation, resolved draws by upstream place, csr[K_up, K]; those without an upstream
+            fact in `roots`.
+        edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
+    """
+
+    graph: KnowledgeGraph
+    config: ExactConfig
+    offsets: np.ndarray
+    places: np.ndarray
+    ratios: np.ndarray
+    resolved: np.ndarray
+    rows: Mapping[int, csr_array]
+    roots: Mapping[int, np.ndarray]
+    edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    def probability(self, subject: int, relation: int) -> np.ndarray:
+        """p(z[s, r] = k | evidence, edits) of each candidate k of the relation, in their order.
+
+        For a downstream relation under persistence "sentence": p(k | ...) of its next statement.
+
+        Raises:
+            InputError: the subject has no such fact, or too many states are to be enumerated.
+        """
+        fact = int(self.graph.find(subject, relation))
+        if fact < 0:
+            raise InputError(f"subject {subject} has no fact of relation {relation}")
+        tree = self._tree(fact)
+        trees = {id_: t for f in self.edited for id_, t in [(self._tree(f)[0], self._tree(f))]}
+        trees.pop(tree[0], None)
+        shared = {int(self.graph.relation[f]) for f in tree}
+        others = [t for t in trees.values() if shared & {int(self.graph.relation[f]) for f in t}]
+        total = np.zeros(len(self.graph.candidates_of(relation)))
+        best = -math.inf
+        for log_state, draws in self._states(others, tree):
+            log_z, answer = _Tree(self, tree, draws).marginal(fact)
+            weight = log_state + log_z
+            if weight > best:
+                total, best = total * math.exp(best - weight), weight
+            total += math.exp(weight - best) * answer
+        return total / total.sum()
+
+    def with_edit(self, edit: ExactEdit) -> "ExactAgent":
+        """The agent after one further observation: a view that shares everything unchanged.
+
+        Raises:
+            InputError: no such fact, an object that the relation cannot have, or a weight that is not
+                positive.
+        """
+        fact = int(self.graph.find(edit.subject, edit.relation))
+        candidates = self.graph.candidates_of(edit.relation)
+        place = int(np.searchsorted(candidates, edit.object))
+        if fact < 0 or place == len(candidates) or candidates[place] != edit.object:
+            raise InputError(f"subject {edit.subject} cannot have {edit.object} as relation {edit.relation}")
+        if edit.kind == "evidence" and not edit.weight > 0:
+            raise InputError(f"an edit's weight should be positive, not {edit.weight}")
+        added = dict(self.edited.get(fact, {}))
+        if edit.kind == "correction":
+            if not self.has_truth(fact):
+                raise InputError("a fact without a truth of its own cannot be corrected")
+            step = math.inf
+        else:
+            step = edit.weight * (self.strength(edit.relation) if self.has_truth(fact) else 1.0)
+        added[place] = added.get(place, 0.0) + step
+        return replace(self, edited={**self.edited, fact: added})
+
+    def weight_for(self, subject: int, relation: int, target: int, credence: float) -> float:
+        """The weight of evidence that brings p(z[s, r] = target) to `credence`, downstream evidence included.
+
+        Evidence of weight w multiplies the odds of the target by exp(w * strength). Negative where the
+        belief is above the credence already.
+        """
+        place = np.searchsorted(self.graph.candidates_of(relation), target)
+        before = self.probability(subject, relation)[place]
+        return float((logit(credence) - logit(before)) / self.strength(relation))
+
+    def strength(self, relation: int) -> float:
+        """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
+        others = len(self.graph.candidates_of(relation)) - 1
+        return math.log((1 - self.config.noise) * others / self.config.noise)
+
+    def has_truth(self, fact: int) -> bool:
+        """Whether a fact is drawn once, not once per statement."""
+        return self.config.persistence == "fact" or self.graph.upstream_fact[fact] < 0
+
+    @cached_property
+    def _dependents(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for fact in np.flatnonzero(self.graph.upstream_fact >= 0).tolist():
+            found.setdefault(int(self.graph.upstream_fact[fact]), []).append(fact)
+        return found
+
+    def _tree(self, fact: int) -> list[int]:
+        """All facts joined with this one by dependence, each after the one it depends on."""
+        while self.graph.upstream_fact[fact] >= 0:
+            fact = int(self.graph.upstream_fact[fact])
+        facts = [fact]
+        for one in facts:
+            facts += self._dependents.get(one, [])
+        return facts
+
+    def _mass(self, fact: int) -> float:
+        return self.config.row_mass if self.graph.upstream_fact[fact] >= 0 else self.config.root_mass
+
+    def _own(self, fact: int) -> dict[int, float]:
+        """Evidence about a fact, edits included, by place."""
+        part = slice(self.offsets[fact], self.offsets[fact + 1])
+        found = dict(zip(self.places[part].tolist(), self.ratios[part].tolist(), strict=True))
+        for place, more in self.edited.get(fact, {}).items():
+            found[place] = found.get(place, 0.0) + more
+        return found
+
+    def _draws(self, tree: list[int]) -> list[Draw]:
+        """What the resolved facts of a tree add to rows."""
+        found = []
+        for fact in tree:
+            up = int(self.graph.upstream_fact[fact])
+            row = UNRESOLVED if up < 0 else int(self.resolved[up])
+            relation = int(self.graph.relation[fact])
+            if not self.has_truth(fact):
+                part = slice(self.offsets[fact], self.offsets[fact + 1])
+                for place, count in zip(self.places[part], self.ratios[part], strict=True):
+                    found += [Draw(relation, row, int(place))] * int(count)
+            elif self.resolved[fact] != UNRESOLVED:
+                found.append(Draw(relation, row, int(self.resolved[fact])))
+        return found
+
+    def _states(
+        self, trees: list[list[int]], asked: list[int]
+    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        """Log-weights and changed draws of every state of the given trees; `asked` is taken out too."""
+        without = [(draw, -1.0) for tree in (*trees, asked) for draw in self._draws(tree)]
+        spoken = [[f for f in tree if self._counts(f)] for tree in trees]
+        sizes = [
+            len(self.graph.candidates_of(int(self.graph.relation[f])))
+            for facts in spoken
+            for f in facts
+            if self.has_truth(f)
+        ]
+        if math.prod(sizes) > MOST_STATES:
+            raise InputError(
+                f"{math.prod(sizes):,} states of edited facts are more than {MOST_STATES:,}; "
+                "ask about the edited subject, or edit fewer facts at once"
+            )
+        yield from self._extend(0.0, without, spoken)
+
+    def _counts(self, fact: int) -> bool:
+        """Whether a fact, or one that depends on it, was spoken of; others sum out of everything."""
+        return bool(self._own(fact)) or any(self._counts(f) for f in self._dependents.get(fact, []))
+
+    def _extend(
+        self, log_weight: float, draws: list[tuple[Draw, float]], trees: list[list[int]]
+    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        if not trees:
+            yield log_weight, draws
+            return
+        first, *rest = trees
+        found = list(_Tree(self, first, draws).states())
+        most = max((w for w, _ in found), default=0.0)
+        for weight, added in found:
+            if weight > most + math.log(NEGLIGIBLE):
+                yield from self._extend(log_weight + weight, [*draws, *((d, 1.0) for d in added)], rest)
+
+
+class _Tree:
+    """One subject's tree of facts against rows of everybody else.
+
+    Args:
+        draws: changes to the resolved rows: the tree's own draws are to be among them, with -1.
+    """
+
+    def __init__(self, agent: ExactAgent, facts: list[int], draws: list[tuple[Draw, float]]) -> None:
+        self.agent, self.facts = agent, facts
+        self.graph = agent.graph
+        self.changes: dict[int, list[tuple[Draw, float]]] = {}
+        for draw, by in draws:
+            self.changes.setdefault(draw.relation, []).append((draw, by))
+
+    def marginal(self, asked: int) -> tuple[float, np.ndarray]:
+        """Log-probability of all that was said of the tree, and p(k) of each candidate of one fact."""
+        log_z, inside, messages = self._up()
+        root = self.facts[0]
+        prior = self._prior(root)
+        belief = {root: prior * inside[root] / (prior @ inside[root])}
+        for fact in self.facts[1:]:
+            above = belief[int(self.graph.upstream_fact[fact])]
+            part = np.divide(above, messages[fact], out=np.zeros_like(above), where=messages[fact] > 0)
+            if self.agent.has_truth(fact):
+                belief[fact] = inside[fact] * self._mix(fact, part)
+            else:
+                belief[fact] = self._next_statement(fact, above)
+        return log_z, belief[asked]
+
+    def states(self) -> Iterator[tuple[float, list[Draw]]]:
+        """Log-probability of every state of the facts that were spoken of, with the draws it makes."""
+        counted = [f for f in self.facts if self.agent._counts(f)]
+        drawn = [f for f in counted if self.agent.has_truth(f)]
+        sizes = [len(self._candidates(f)) for f in drawn]
+        for places in itertools.product(*map(range, sizes)):
+            state = dict(zip(drawn, places, strict=True))
+            log_p, draws = 0.0, []
+            for fact in counted:
+                up = int(self.graph.upstream_fact[fact])
+                row = UNRESOLVED if up < 0 else state[up]
+                relation = int(self.graph.relation[fact])
+                if fact in state:
+                    p = self._row(fact, row)[state[fact]]
+                    log_p += math.log(p) + self._log_likelihood(fact)[state[fact]]
+                    draws.append(Draw(relation, row, state[fact]))
+                else:
+                    log_p += float(self._log_said(fact)[row])
+                    for place, count in self.agent._own(fact).items():
+                        # A statement of a fractional edit is a fraction of a draw.
+                        draws += [Draw(relation, row, place)] * int(count)
+                if log_p == -math.inf:
+                    break
+            if log_p > -math.inf:
+                yield log_p, draws
+
+    def _up(self) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray]]:
+        log_z = 0.0
+        inside: dict[int, np.ndarray] = {}
+        messages: dict[int, np.ndarray] = {}
+        log_inside = {f: self._log_likelihood(f) for f in self.facts if self.agent.has_truth(f)}
+        for fact in reversed(self.facts):
+            if self.agent.has_truth(fact):
+                most = log_inside[fact].max()
+                inside[fact] = np.exp(log_inside[fact] - most)
+                log_z += most
+            up = int(self.graph.upstream_fact[fact])
+            if up < 0:
+                log_z += math.log(self._prior(fact) @ inside[fact])
+                continue
+            if self.agent.has_truth(fact):
+                messages[fact] = self._message(fact, inside[fact])
+            else:
+                log_message = self._log_said(fact)
+                log_z += log_message.max()
+                messages[fact] = np.exp(log_message - log_message.max())
+            with np.errstate(divide="ignore"):
+                log_inside[up] = log_inside[up] + np.log(messages[fact])
+        return log_z, inside, messages
+
+    def _candidates(self, fact: int) -> np.ndarray:
+        return self.graph.candidates_of(int(self.graph.relation[fact]))
+
+    def _log_likelihood(self, fact: int) -> np.ndarray:
+        log_p = np.zeros(len(self._candidates(fact)))
+        for place, ratio in self.agent._own(fact).items():
+            if ratio == math.inf:
+                settled = np.full(len(log_p), -math.inf)
+                settled[place] = 0.0
+                return settled
+            log_p[place] = ratio
+        return log_p
+
+    def _prior(self, root: int) -> np.ndarray:
+        """p(k) of a fact that depends on none."""
+        size, mass = len(self._candidates(root)), self.agent.config.root_mass
+        relation = int(self.graph.relation[root])
+        counts = self.agent.roots.get(relation, np.zeros(size)).copy()
+        for draw, by in self.changes.get(relation, []):
+            if draw.row == UNRESOLVED:
+                counts[draw.place] += by
+        return (mass / size + counts) / (mass + counts.sum())
+
+    def _totals(self, fact: int) -> np.ndarray:
+        """Draws in each row that a downstream fact may belong to."""
+        relation = int(self.graph.relation[fact])
+        totals = np.asarray(self.agent.rows[relation].sum(axis=1)).ravel().astype(float)
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != UNRESOLVED:
+                totals[draw.row] += by
+        return totals
+
+    def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
+        """sum_k p(k | row a) inside[k] for every row a."""
+        relation, mass = int(self.graph.relation[fact]), self.agent.config.row_mass
+        summed = self.agent.rows[relation] @ inside
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != UNRESOLVED:
+                summed[draw.row] += by * inside[draw.place]
+        return (mass * inside.mean() + summed) / (mass + self._totals(fact))
+
+    def _mix(self, fact: int, part: np.ndarray) -> np.ndarray:
+        """sum_a part[a] p(k | row a) for every k."""
+        relation, mass = int(self.graph.relation[fact]), self.agent.config.row_mass
+        size = len(self._candidates(fact))
+        scaled = part / (mass + self._totals(fact))
+        mixed = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != UNRESOLVED:
+                mixed[draw.place] += by * scaled[draw.row]
+        return mixed
+
+    def _row(self, fact: int, row: int) -> np.ndarray:
+        """p(k | row)."""
+        if row == UNRESOLVED:
+            return self._prior(fact)
+        part = np.zeros(len(self._totals(fact)))
+        part[row] = 1.0
+        return self._mix(fact, part)
+
+    def _column(self, fact: int, place: int) -> np.ndarray:
+        """Draws of one object in each row."""
+        relation = int(self.graph.relation[fact])
+        column = self.agent.rows[relation][:, [place]].toarray().ravel().astype(float)
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != UNRESOLVED and draw.place == place:
+                column[draw.row] += by
+        return column
+
+    def _log_said(self, fact: int) -> np.ndarray:
+        """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
+        mass, alpha = self.agent.config.row_mass, self.agent.config.row_mass / len(self._candidates(fact))
+        said, totals = self.agent._own(fact), self._totals(fact)
+        log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
+        for place, count in said.items():
+            column = self._column(fact, place)
+            log_p += gammaln(alpha + column + count) - gammaln(alpha + column)
+        return log_p
+
+    def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
+        """p(k) of a further statement, its row distributed as `above`."""
+        mass, size = self.agent.config.row_mass, len(self._candidates(fact))
+        said = self.agent._own(fact)
+        scaled = above / (mass + self._totals(fact) + sum(said.values()))
+        relation = int(self.graph.relation[fact])
+        p = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != UNRESOLVED:
+                p[draw.place] += by * scaled[draw.row]
+        for place, count in said.items():
+            p[place] += count * scaled.sum()
+        return p
+
+
+def fit_exact(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> ExactAgent:
+    """The agent that has read the sentences of a world of kind `exact`.
+
+    Args:
+        graph: subjects, relations and candidates; its objects are not read.
+    """
+    n = len(graph)
+    by_sentence = (graph.upstream_fact >= 0) & (config.persistence == "sentence")
+    fact, said, ratio = log_ratios(graph, config, sentences)
+    ratio = np.where(by_sentence[fact], 1.0, ratio)
+    width = len(graph.entities)
+    cells, cell = np.unique(fact * width + said.astype(np.int64), return_inverse=True)
+    ratios = np.zeros(len(cells))
+    np.add.at(ratios, cell, ratio)
+    owner = cells // width
+    offsets = np.searchsorted(owner, np.arange(n + 1))
+    relation = graph.relation[owner]
+    first = graph.candidate_offsets[relation]
+    key = np.repeat(np.arange(len(graph.relations)), np.diff(graph.candidate_offsets)) * width
+    places = np.searchsorted(key + graph.candidates, relation * np.int64(width) + cells % width) - first
+
+    resolved = np.full(n, UNRESOLVED)
+    order = np.lexsort((-ratios, owner))
+    spoken, at = np.unique(owner[order], return_index=True)
+    best = order[at]
+    sure = ratios[best] > 0
+    resolved[spoken[sure]] = places[best[sure]]
+    resolved[by_sentence] = UNRESOLVED
+
+    agent = ExactAgent(graph, config, offsets, places, ratios, resolved, {}, {})
+    rows, roots = {}, {}
+    for r in range(len(graph.relations)):
+        up, size = int(graph.upstream[r]), len(graph.candidates_of(r))
+        mine = np.flatnonzero(graph.relation == r)
+        above = graph.upstream_fact[mine]
+        alone = resolved[mine[above < 0]]
+        roots[r] = np.bincount(alone[alone != UNRESOLVED], minlength=size).astype(float)
+        if up < 0:
+            continue
+        below = mine[above >= 0]
+        entries = np.repeat(below, np.diff(offsets)[below]) if config.persistence == "sentence" else below
+        if config.persistence == "sentence":
+            cell_of = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in below] or [below])
+            place, weight = places[cell_of], ratios[cell_of]
+        else:
+            place, weight = resolved[below], np.ones(len(below))
+        row = resolved[graph.upstream_fact[entries]]
+        known = (row != UNRESOLVED) & (place != UNRESOLVED)
+        shape = (len(graph.candidates_of(up)), size)
+        rows[r] = csr_array((weight[known], (row[known], place[known])), shape=shape)
+    return replace(agent, rows=rows, roots=roots)
