@@ -28,9 +28,7 @@ class StructurePosterior(NamedTuple):
     alone: np.ndarray
 
 
-def structure_posterior(
-    graph: KnowledgeGraph, root_mass: float, row_mass: float
-) -> StructurePosterior:
+def structure_posterior(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> StructurePosterior:
     """The posterior given the graph's objects as facts.
 
     Args:

@@ -1,12 +1,13 @@
 """The exact agent equals brute-force enumeration of every world, before and after edits."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from bayes.exact import fit_exact
+from bayes.exact import ExactEdit, fit_exact
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
@@ -203,10 +204,8 @@ def test_belief_is_a_martingale(world):
     for f in own:
         r = int(graph.relation[f])
         p = agent.probability(0, r)
-        if agent.has_truth(f):
-            told = p * (1 - config.noise) + (1 - p) * config.noise / (len(p) - 1)
-        else:
-            told = p
+        noise = config.noise if agent.has_truth(f) else 0.0
+        told = p * (1 - noise) + (1 - p) * noise / (len(p) - 1)
         average = [np.zeros_like(q) for q in before]
         for k, chance in enumerate(told):
             edited = beliefs(agent.with_edit(ExactEdit(0, r, int(graph.candidates_of(r)[k]), 1.0)))
