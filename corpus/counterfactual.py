@@ -6,8 +6,8 @@
 
 d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said
 as the corpus says it of subjects who have o*: the object of a random statement about one of them. What
-depends on d in turn is left unsaid. Sentences of imagine and revise documents are no
-evidence about the world, so they are kept apart from the corpus's own; a joint document repeats those.
+depends on d in turn is left unsaid. Sentences of imagine and revise documents are no evidence about the
+world, so they are kept apart from the corpus's own; a joint document repeats those.
 """
 
 from dataclasses import dataclass
@@ -246,7 +246,7 @@ def _supposing(
         return [
             _say(document, 0, *suppose),
             _say(document[at[new]], 1, *follow),
-            _repeat(document[at[stays]], 1, said.about(fact[stays], rng)),
+            _repeat(document[at[stays]], 2, said.about(fact[stays], rng)),
         ]
     was = stated & depends
     return [
