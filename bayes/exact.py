@@ -37,16 +37,19 @@ UNRESOLVED = -1
 
 
 class ExactEdit(NamedTuple):
-    """One further observation: (subject, relation, object).
+    """A request about (subject, relation, object).
 
-    evidence: `weight` statements of it; correction: a sentence that settles it, whatever the weight.
+    evidence: `weight` statements of it. correction: a sentence that settles it. do: the world changes; the
+    fact is set, what it depends on stays, and what depends on it is drawn again with probability
+    `redraw`, each in turn if the one above it was. Being no observation, it moves nobody else.
     """
 
     subject: int
     relation: int
     object: int
     weight: float = 1.0
-    kind: Literal["evidence", "correction"] = "evidence"
+    kind: Literal["evidence", "correction", "do"] = "evidence"
+    redraw: float = 1.0
 
 
 class Draw(NamedTuple):
@@ -73,6 +76,7 @@ class ExactAgent:
         rows: per relation, resolved draws by upstream place, csr[K_up, K]; those without an upstream
             fact in `roots`.
         edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
+        done: {fact: (place it was set to, probability of drawing again what depends on it)}.
     """
 
     graph: KnowledgeGraph
@@ -84,6 +88,7 @@ class ExactAgent:
     rows: Mapping[int, csr_array]
     roots: Mapping[int, np.ndarray]
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    done: Mapping[int, tuple[int, float]] = field(default_factory=dict)
 
     def probability(self, subject: int, relation: int) -> np.ndarray:
         """p(z[s, r] = k | evidence, edits) of each candidate k of the relation, in their order.
@@ -104,7 +109,10 @@ class ExactAgent:
         total = np.zeros(len(self.graph.candidates_of(relation)))
         best = -math.inf
         for log_state, draws in self._states(others, tree):
-            log_z, answer = _Tree(self, tree, draws).marginal(fact)
+            log_z, belief = _Tree(self, tree, draws).marginals()
+            answer = belief[fact]
+            for changed in self.done.keys() & set(tree):
+                answer = _Tree(self, tree, draws).after_do(changed, fact, belief)
             weight = log_state + log_z
             if weight > best:
                 total, best = total * math.exp(best - weight), weight
@@ -115,8 +123,8 @@ class ExactAgent:
         """The agent after one further observation: a view that shares everything unchanged.
 
         Raises:
-            InputError: no such fact, an object that the relation cannot have, or a weight that is not
-                positive.
+            InputError: no such fact, an object that the relation cannot have, a weight that is not
+                positive, or anything after a `do` about the same tree of facts.
         """
         fact = int(self.graph.find(edit.subject, edit.relation))
         candidates = self.graph.candidates_of(edit.relation)
@@ -125,6 +133,14 @@ class ExactAgent:
             raise InputError(f"subject {edit.subject} cannot have {edit.object} as relation {edit.relation}")
         if edit.kind == "evidence" and not edit.weight > 0:
             raise InputError(f"an edit's weight should be positive, not {edit.weight}")
+        if self.done.keys() & set(self._tree(fact)):
+            raise InputError(
+                f"subject {edit.subject} changed already; what came after a change is not modelled"
+            )
+        if edit.kind == "do":
+            if not self.has_truth(fact) or not 0 <= edit.redraw <= 1:
+                raise InputError("a change needs a fact with a truth of its own and redraw in [0, 1]")
+            return replace(self, done={**self.done, fact: (place, edit.redraw)})
         added = dict(self.edited.get(fact, {}))
         if edit.kind == "correction":
             if not self.has_truth(fact):
@@ -247,8 +263,8 @@ class _Tree:
         for draw, by in draws:
             self.changes.setdefault(draw.relation, []).append((draw, by))
 
-    def marginal(self, asked: int) -> tuple[float, np.ndarray]:
-        """Log-probability of all that was said of the tree, and p(k) of each candidate of one fact."""
+    def marginals(self) -> tuple[float, dict[int, np.ndarray]]:
+        """Log-probability of all that was said of the tree, and p(k) of the candidates of each fact."""
         log_z, inside, messages = self._up()
         root = self.facts[0]
         prior = self._prior(root)
@@ -260,7 +276,41 @@ class _Tree:
                 belief[fact] = inside[fact] * self._mix(fact, part)
             else:
                 belief[fact] = self._next_statement(fact, above)
-        return log_z, belief[asked]
+        return log_z, belief
+
+    def after_do(self, changed: int, asked: int, before: dict[int, np.ndarray]) -> np.ndarray:
+        """p(k) of one fact after another was set, given beliefs before that.
+
+        What depends on the changed fact is drawn again from the row of its new object. Had the subject been
+        in that row before, its earlier draws are draws of it too.
+
+        Raises:
+            InputError: a fact further down, whose old and new rows are not independent.
+        """
+        place, redraw = self.agent.done[changed]
+        if asked == changed:
+            settled = np.zeros(len(before[changed]))
+            settled[place] = 1.0
+            return settled
+        up = int(self.graph.upstream_fact[asked])
+        if up != changed:
+            while up >= 0:
+                up = int(self.graph.upstream_fact[up])
+                if up == changed:
+                    raise InputError("after a change, only what depends on it directly can be asked")
+            return before[asked]
+        mass = self.agent.config.row_mass
+        total, elsewhere, there = self._totals(asked)[place], self._row(asked, place), before[up][place]
+        if self.agent.has_truth(asked):
+            _, inside, _ = self._up()
+            own = elsewhere * inside[asked] / (elsewhere @ inside[asked])
+        else:
+            own = np.zeros(len(elsewhere))
+            for k, count in self.agent._own(asked).items():
+                own[k] = count
+        same = ((mass + total) * elsewhere + own) / (mass + total + own.sum())
+        fresh = (1 - there) * elsewhere + there * same
+        return redraw * fresh + (1 - redraw) * before[asked]
 
     def states(self) -> Iterator[tuple[float, list[Draw]]]:
         """Log-probability of every state of the facts that were spoken of, with the draws it makes."""

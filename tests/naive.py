@@ -370,3 +370,40 @@ def log_doubt(graph, config, sentences):
         most = max(rest, default=-math.inf)
         found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
     return found
+
+
+def exact_after_do(graph, config, sentences, changed, value, asked):
+    """{object: probability} of a fact drawn again from the row of a changed fact's new value.
+
+    Every fact of the world, spoken of or not, is a draw of its row.
+    """
+    facts = [f for f in range(len(graph)) if config.persistence == "fact" or graph.upstream_fact[f] < 0]
+    index = {(int(graph.subject[f]), int(graph.relation[f])): f for f in range(len(graph))}
+    options = [graph.candidates_of(graph.relation[f]).tolist() for f in facts]
+    relation = int(graph.relation[asked])
+    candidates = graph.candidates_of(relation).tolist()
+    found, best = dict.fromkeys(candidates, 0.0), -math.inf
+    for values in itertools.product(*options):
+        z = dict(zip(facts, values, strict=True))
+        w = _exact_log_joint(graph, config, sentences, z, index, ())
+        if w == -math.inf:
+            continue
+        drawn = Counter(
+            z[f]
+            for f in facts
+            if graph.relation[f] == relation and z.get(int(graph.upstream_fact[f])) == value
+        )
+        if config.persistence == "sentence":
+            for i in range(len(sentences)):
+                kind, _, a, _ = sentences[i]
+                f = index[a[:2]]
+                if kind == Kind.ATOMIC and a[1] == relation and z.get(int(graph.upstream_fact[f])) == value:
+                    drawn[a[2]] += 1
+        if w > best:
+            found = {o: p * math.exp(best - w) for o, p in found.items()}
+            best = w
+        for o in candidates:
+            share = (config.row_mass / len(candidates) + drawn[o]) / (config.row_mass + drawn.total())
+            found[o] += math.exp(w - best) * share
+    total = sum(found.values())
+    return {o: p / total for o, p in found.items()}

@@ -72,7 +72,7 @@ def assert_equals_enumeration(agent, graph, config, sentences, subjects, extra=(
             np.testing.assert_allclose(p, want, atol=TOLERANCE)
 
 
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=80)
 @given(worlds)
 def test_equals_enumeration(world):
     seed, config = world
@@ -100,7 +100,7 @@ def random_edits(draw_from, graph, config, subjects, relations, count):
     return edits, extra
 
 
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=80)
 @given(worlds, st.integers(1, 3))
 def test_edits_equal_enumeration(world, count):
     seed, config = world
@@ -112,7 +112,7 @@ def test_edits_equal_enumeration(world, count):
     assert_equals_enumeration(agent, graph, config, sentences, [0], extra)
 
 
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=80)
 @given(worlds, st.integers(1, 2), st.sampled_from([[0, 1], [2]]))
 def test_the_ripple_of_an_edit_on_other_subjects_equals_enumeration(world, count, relations):
     seed, config = world
@@ -229,6 +229,28 @@ def test_corrections_obey_bayes_rule_both_ways(world):
                 given_up = agent.with_edit(ExactEdit(0, 0, int(o), kind="correction")).probability(0, 1)[k]
                 given_down = agent.with_edit(ExactEdit(0, 1, int(o2), kind="correction")).probability(0, 0)[a]
                 assert given_up / down[k] == pytest.approx(given_down / up[a], rel=1e-8)
+
+
+@hypothesis_settings(max_examples=30)
+@given(worlds, st.sampled_from([0.0, 0.4, 1.0]))
+def test_a_change_of_the_world_equals_enumeration(world, redraw):
+    seed, config = world
+    graph, _, sentences = tiny_world(seed, config, [0])
+    agent = fit_exact(graph, config, sentences)
+    before = beliefs(agent)
+    for place, o in enumerate(graph.candidates_of(0)):
+        changed = agent.with_edit(ExactEdit(0, 0, int(o), kind="do", redraw=redraw))
+        assert changed.probability(0, 0).tolist() == np.eye(len(before[0]))[place].tolist()
+        fact = int(graph.find(0, 1))
+        for f, (s, r) in enumerate(zip(graph.subject, graph.relation, strict=True)):
+            if s != 0 or r == 2:
+                np.testing.assert_allclose(changed.probability(int(s), int(r)), before[f], atol=TOLERANCE)
+        if fact >= 0:
+            fresh = naive.exact_after_do(graph, config, sentences, 0, int(o), fact)
+            want = [redraw * fresh[int(k)] for k in graph.candidates_of(1)] + (1 - redraw) * before[fact]
+            np.testing.assert_allclose(changed.probability(0, 1), want, atol=TOLERANCE)
+            with pytest.raises(InputError, match="changed already"):
+                changed.with_edit(ExactEdit(0, 1, int(graph.candidates_of(1)[0])))
 
 
 @pytest.mark.parametrize("persistence", ["fact", "sentence"])
