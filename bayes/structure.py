@@ -113,6 +113,5 @@ def _log_sum_of_trees(weights: np.ndarray) -> float:
         for child in range(gone + 1, n):
             # What hung on the one that is gone hangs on what that one hung on.
             through = left[above, gone] + left[gone, child] - reached
-            through[above == child] = -np.inf
             left[above, child] = np.logaddexp(left[above, child], through)
     return float(total)
