@@ -34,6 +34,8 @@ MOST_STATES = 2_000_000
 # A state of an edited tree that is this much less likely than the likeliest one is left out.
 NEGLIGIBLE = 1e-16
 UNRESOLVED = -1
+# The row of facts that depend on none.
+NO_ROW = -2
 
 
 class ExactEdit(NamedTuple):
@@ -53,7 +55,7 @@ class ExactEdit(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """A fact as a draw of one row: relation, place of the upstream object (or UNRESOLVED), its own place."""
+    """A draw of one row: relation, place of the upstream object (or NO_ROW), and what was drawn."""
 
     relation: int
     row: int
@@ -197,26 +199,28 @@ class ExactAgent:
             found[place] = found.get(place, 0.0) + more
         return found
 
-    def _draws(self, tree: list[int]) -> list[Draw]:
-        """What the resolved facts of a tree add to rows."""
+    def _draws(self, tree: list[int]) -> list[tuple[Draw, float]]:
+        """What the resolved facts of a tree add to rows; nothing where the row is not known."""
         found = []
         for fact in tree:
             up = int(self.graph.upstream_fact[fact])
-            row = UNRESOLVED if up < 0 else int(self.resolved[up])
+            row = NO_ROW if up < 0 else int(self.resolved[up])
             relation = int(self.graph.relation[fact])
+            if row == UNRESOLVED:
+                continue
             if not self.has_truth(fact):
                 part = slice(self.offsets[fact], self.offsets[fact + 1])
                 for place, count in zip(self.places[part], self.ratios[part], strict=True):
-                    found += [Draw(relation, row, int(place))] * int(count)
+                    found.append((Draw(relation, row, int(place)), float(count)))
             elif self.resolved[fact] != UNRESOLVED:
-                found.append(Draw(relation, row, int(self.resolved[fact])))
+                found.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
         return found
 
     def _states(
         self, trees: list[list[int]], asked: list[int]
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         """Log-weights and changed draws of every state of the given trees; `asked` is taken out too."""
-        without = [(draw, -1.0) for tree in (*trees, asked) for draw in self._draws(tree)]
+        without = [(draw, -n) for tree in (*trees, asked) for draw, n in self._draws(tree)]
         spoken = [[f for f in tree if self._counts(f)] for tree in trees]
         sizes = [
             len(self.graph.candidates_of(int(self.graph.relation[f])))
@@ -246,7 +250,7 @@ class ExactAgent:
         most = max((w for w, _ in found), default=0.0)
         for weight, added in found:
             if weight > most + math.log(NEGLIGIBLE):
-                yield from self._extend(log_weight + weight, [*draws, *((d, 1.0) for d in added)], rest)
+                yield from self._extend(log_weight + weight, [*draws, *added], rest)
 
 
 class _Tree:
@@ -312,27 +316,27 @@ class _Tree:
         fresh = (1 - there) * elsewhere + there * same
         return redraw * fresh + (1 - redraw) * before[asked]
 
-    def states(self) -> Iterator[tuple[float, list[Draw]]]:
+    def states(self) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         """Log-probability of every state of the facts that were spoken of, with the draws it makes."""
         counted = [f for f in self.facts if self.agent._counts(f)]
         drawn = [f for f in counted if self.agent.has_truth(f)]
         sizes = [len(self._candidates(f)) for f in drawn]
         for places in itertools.product(*map(range, sizes)):
             state = dict(zip(drawn, places, strict=True))
-            log_p, draws = 0.0, []
+            log_p = 0.0
+            draws: list[tuple[Draw, float]] = []
             for fact in counted:
                 up = int(self.graph.upstream_fact[fact])
-                row = UNRESOLVED if up < 0 else state[up]
+                row = NO_ROW if up < 0 else state[up]
                 relation = int(self.graph.relation[fact])
                 if fact in state:
                     p = self._row(fact, row)[state[fact]]
                     log_p += math.log(p) + self._log_likelihood(fact)[state[fact]]
-                    draws.append(Draw(relation, row, state[fact]))
+                    draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
                     log_p += float(self._log_said(fact)[row])
-                    for place, count in self.agent._own(fact).items():
-                        # A statement of a fractional edit is a fraction of a draw.
-                        draws += [Draw(relation, row, place)] * int(count)
+                    said = self.agent._own(fact).items()
+                    draws += [(Draw(relation, row, place), count) for place, count in said]
                 if log_p == -math.inf:
                     break
             if log_p > -math.inf:
@@ -381,7 +385,7 @@ class _Tree:
         relation = int(self.graph.relation[root])
         counts = self.agent.roots.get(relation, np.zeros(size)).copy()
         for draw, by in self.changes.get(relation, []):
-            if draw.row == UNRESOLVED:
+            if draw.row == NO_ROW:
                 counts[draw.place] += by
         return (mass / size + counts) / (mass + counts.sum())
 
@@ -390,7 +394,7 @@ class _Tree:
         relation = int(self.graph.relation[fact])
         totals = np.asarray(self.agent.rows[relation].sum(axis=1)).ravel().astype(float)
         for draw, by in self.changes.get(relation, []):
-            if draw.row != UNRESOLVED:
+            if draw.row != NO_ROW:
                 totals[draw.row] += by
         return totals
 
@@ -399,7 +403,7 @@ class _Tree:
         relation, mass = int(self.graph.relation[fact]), self.agent.config.row_mass
         summed = self.agent.rows[relation] @ inside
         for draw, by in self.changes.get(relation, []):
-            if draw.row != UNRESOLVED:
+            if draw.row != NO_ROW:
                 summed[draw.row] += by * inside[draw.place]
         return (mass * inside.mean() + summed) / (mass + self._totals(fact))
 
@@ -410,13 +414,13 @@ class _Tree:
         scaled = part / (mass + self._totals(fact))
         mixed = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
         for draw, by in self.changes.get(relation, []):
-            if draw.row != UNRESOLVED:
+            if draw.row != NO_ROW:
                 mixed[draw.place] += by * scaled[draw.row]
         return mixed
 
     def _row(self, fact: int, row: int) -> np.ndarray:
         """p(k | row)."""
-        if row == UNRESOLVED:
+        if row == NO_ROW:
             return self._prior(fact)
         part = np.zeros(len(self._totals(fact)))
         part[row] = 1.0
@@ -427,7 +431,7 @@ class _Tree:
         relation = int(self.graph.relation[fact])
         column = self.agent.rows[relation][:, [place]].toarray().ravel().astype(float)
         for draw, by in self.changes.get(relation, []):
-            if draw.row != UNRESOLVED and draw.place == place:
+            if draw.row != NO_ROW and draw.place == place:
                 column[draw.row] += by
         return column
 
@@ -449,7 +453,7 @@ class _Tree:
         relation = int(self.graph.relation[fact])
         p = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
         for draw, by in self.changes.get(relation, []):
-            if draw.row != UNRESOLVED:
+            if draw.row != NO_ROW:
                 p[draw.place] += by * scaled[draw.row]
         for place, count in said.items():
             p[place] += count * scaled.sum()
