@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import AskSettings
-from testbed.runs import Run
+from testbed.runs import Run, recorded
 
 if TYPE_CHECKING:
     from testbed.world import World
@@ -29,7 +29,7 @@ def ask(options: AskSettings) -> None:
     run = Run(options.runs, options.run)
     world = load_world(run)
     if options.structure:
-        _show_structure(world)
+        _show_structure(run, world)
         return
     prepare_jax()
     question = world.tokenizer.language.parse_prompt(options.question)
@@ -60,15 +60,14 @@ def ask(options: AskSettings) -> None:
         table(title, [name for name, _ in columns], rows, numbers=False)
 
 
-def _show_structure(world: "World") -> None:
+def _show_structure(run: Run, world: "World") -> None:
     """p(relation depends on ... | facts), the likeliest dependence of each relation first."""
     import numpy as np
 
     from bayes.structure import structure_posterior
-    from corpus.config import ExactConfig
 
-    prior, names = ExactConfig(), world.graph.relations
-    found = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
+    prior, names = recorded(run, "corpus")[0]["exact"], world.graph.relations
+    found = structure_posterior(world.graph, prior["root_mass"], prior["row_mass"])
     rows = []
     for r, name in enumerate(names):
         best = int(np.argmax(found.depends[:, r]))
