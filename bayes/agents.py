@@ -14,6 +14,7 @@ import numpy as np
 
 from bayes.counts import EMPTY, Counts, Distribution, Row, add, collect, count, posterior
 from bayes.evidence import Evidence
+from corpus.arrays import ranges
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
@@ -284,11 +285,11 @@ def _fill_tables(observed: Counts, upstream: np.ndarray) -> Counts:
 
     # One cell per (row, upstream object), then one entry per (cell, object of the row).
     cell_row = np.repeat(rows, sizes[up_rows])
-    cell_up = _ranges(observed.offsets[up_rows], sizes[up_rows])
+    cell_up = ranges(observed.offsets[up_rows], sizes[up_rows])
     share = mentions[cell_up]
     cell_key = observed.objects[cell_up] * relations + relation[cell_row]
     entry_cell = np.repeat(np.arange(len(cell_row)), sizes[cell_row])
-    entry = _ranges(observed.offsets[cell_row], sizes[cell_row])
+    entry = ranges(observed.offsets[cell_row], sizes[cell_row])
     first = np.zeros(len(entry))
     first[np.cumsum(sizes[cell_row]) - sizes[cell_row]] = 1.0
     # A row's base and total count once per cell, on its first entry.
@@ -308,14 +309,8 @@ def _sum_tables(tables: Counts, relation: int, relations: int, prior_mass: float
     rows = np.flatnonzero(tables.keys % relations == relation)
     sizes = np.diff(tables.offsets)[rows]
     scale = 1.0 / (tables.total[rows] + prior_mass)
-    entry = _ranges(tables.offsets[rows], sizes)
+    entry = ranges(tables.offsets[rows], sizes)
     objects, at = np.unique(tables.objects[entry], return_inverse=True)
     excess = np.bincount(at, tables.excess[entry] * np.repeat(scale, sizes), len(objects))
     base = float(((tables.base[rows] + prior_mass / size) * scale).sum())
     return Background(objects, excess, base, len(rows))
-
-
-def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The integers of [start, start + size) for each pair, end to end."""
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)

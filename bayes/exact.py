@@ -24,9 +24,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln, logit
 
+from corpus.arrays import ranges
 from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.exact import log_ratios
+from corpus.exact import has_truths, log_ratios, strength
 from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
@@ -43,7 +44,7 @@ class ExactEdit(NamedTuple):
 
     evidence: `weight` statements of it. correction: a sentence that settles it. do: the world changes; the
     fact is set, what it depends on stays, and what depends on it is drawn again with probability
-    `redraw`, each in turn if the one above it was. Being no observation, it moves nobody else.
+    `redraw`. Being no observation, it moves nobody else.
     """
 
     subject: int
@@ -72,8 +73,8 @@ class ExactAgent:
         graph, config: subjects, relations and candidates, and the model's constants. The graph's objects
             are never read.
         offsets, places, ratios: per fact, log-likelihood ratios of its own evidence: of the objects at
-            `places` against those never named. Minus infinity where ruled out.
-        said: per fact without a truth, the counts of its statements instead, in `ratios`.
+            `places` against those never named. Minus infinity where ruled out. For a fact without a
+            truth of its own, the counts of its statements instead.
         resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
         rows: per relation, resolved draws by upstream place, csr[K_up, K]; those without an upstream
             fact in `roots`.
@@ -104,17 +105,17 @@ class ExactAgent:
         if fact < 0:
             raise InputError(f"subject {subject} has no fact of relation {relation}")
         tree = self._tree(fact)
-        trees = {id_: t for f in self.edited for id_, t in [(self._tree(f)[0], self._tree(f))]}
-        trees.pop(tree[0], None)
+        trees = {edited[0]: edited for edited in map(self._tree, self.edited) if edited[0] != tree[0]}
         shared = {int(self.graph.relation[f]) for f in tree}
         others = [t for t in trees.values() if shared & {int(self.graph.relation[f]) for f in t}]
         total = np.zeros(len(self.graph.candidates_of(relation)))
         best = -math.inf
         for log_state, draws in self._states(others, tree):
-            log_z, belief = _Tree(self, tree, draws).marginals()
+            asked = _Tree(self, tree, draws)
+            log_z, belief = asked.marginals()
             answer = belief[fact]
             for changed in self.done.keys() & set(tree):
-                answer = _Tree(self, tree, draws).after_do(changed, fact, belief)
+                answer = asked.after_do(changed, fact, belief)
             weight = log_state + log_z
             if weight > best:
                 total, best = total * math.exp(best - weight), weight
@@ -165,12 +166,15 @@ class ExactAgent:
 
     def strength(self, relation: int) -> float:
         """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
-        others = len(self.graph.candidates_of(relation)) - 1
-        return math.log((1 - self.config.noise) * others / self.config.noise)
+        return float(strength(self.config, len(self.graph.candidates_of(relation)) - 1))
 
     def has_truth(self, fact: int) -> bool:
         """Whether a fact is drawn once, not once per statement."""
-        return self.config.persistence == "fact" or self.graph.upstream_fact[fact] < 0
+        return bool(self._truths[fact])
+
+    @cached_property
+    def _truths(self) -> np.ndarray:
+        return has_truths(self.graph, self.config)
 
     @cached_property
     def _dependents(self) -> dict[int, list[int]]:
@@ -187,9 +191,6 @@ class ExactAgent:
         for one in facts:
             facts += self._dependents.get(one, [])
         return facts
-
-    def _mass(self, fact: int) -> float:
-        return self.config.row_mass if self.graph.upstream_fact[fact] >= 0 else self.config.root_mass
 
     def _own(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
@@ -467,7 +468,7 @@ def fit_exact(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) 
         graph: subjects, relations and candidates; its objects are not read.
     """
     n = len(graph)
-    by_sentence = (graph.upstream_fact >= 0) & (config.persistence == "sentence")
+    by_sentence = ~has_truths(graph, config)
     fact, said, ratio = log_ratios(graph, config, sentences)
     ratio = np.where(by_sentence[fact], 1.0, ratio)
     width = len(graph.entities)
@@ -502,7 +503,7 @@ def fit_exact(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) 
         below = mine[above >= 0]
         entries = np.repeat(below, np.diff(offsets)[below]) if config.persistence == "sentence" else below
         if config.persistence == "sentence":
-            cell_of = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in below] or [below])
+            cell_of = ranges(offsets[below], np.diff(offsets)[below])
             place, weight = places[cell_of], ratios[cell_of]
         else:
             place, weight = resolved[below], np.ones(len(below))

@@ -9,6 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
+import numpy as np
+
 # Sentences (or mentions of them) from which compiling (seconds once a machine, half a second a process) pays.
 LEAST_WORK = 250_000
 
@@ -31,6 +33,18 @@ def compiled(kernel: Callable) -> Callable:
 def chosen(kernel: Callable, work: int) -> Callable:
     """The kernel as it stands for little work, compiled for more."""
     return compiled(kernel) if work >= LEAST_WORK else kernel
+
+
+def run_blocks(work: Callable[[int, int], None], count: int, size: int, threads: int) -> None:
+    """Call `work(low, high)` for every block of at most `size` of `count` items, side by side."""
+    lows = range(0, count, size)
+    for _ in in_order(lambda low: work(low, min(low + size, count)), lows, threads):
+        pass
+
+
+def streams(rng: np.random.Generator, count: int, size: int) -> list[np.random.Generator]:
+    """A random stream for each block of `size` of `count` items; block i begins at item i * size."""
+    return rng.spawn(-(-count // size))
 
 
 def in_order(function: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:

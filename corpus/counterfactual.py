@@ -11,11 +11,11 @@ world, so they are kept apart from the corpus's own; a joint document repeats th
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from corpus.arrays import ranges
 from corpus.config import DocumentConfig
 from corpus.documents import SENTENCES_PER_DOCUMENT, DocumentKind, Documents
 from corpus.errors import InputError
@@ -39,8 +39,8 @@ class Chosen:
 
 def choose(graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator) -> Chosen:
     """Random shares of the subjects and of the objects of relations that others depend on."""
-    used = np.unique(graph.upstream[graph.upstream >= 0])
-    objects = np.unique(np.concatenate([np.empty(0, np.int32), *(graph.candidates_of(r) for r in used)]))
+    pools = [graph.candidates_of(r) for r in graph.upstream_relations]
+    objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
 
     def part(of: np.ndarray, share: float) -> np.ndarray:
         return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
@@ -87,17 +87,6 @@ def further_documents(
         subjects.append(graph.subject[premises])
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), rng)
-
-
-def save_chosen(chosen: Chosen, path: Path) -> None:
-    """Write both lists as one .npz file."""
-    np.savez(path, subjects=chosen.subjects, objects=chosen.objects)
-
-
-def load_chosen(path: Path) -> Chosen:
-    """Read what `save_chosen` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return Chosen(arrays["subjects"], arrays["objects"])
 
 
 class _Lines(NamedTuple):
@@ -222,7 +211,7 @@ def _supposing(
     first = np.searchsorted(graph.subject, graph.subject[premises])
     each = np.searchsorted(graph.subject, graph.subject[premises], side="right") - first
     at = np.repeat(np.arange(len(premises)), each)
-    fact = np.arange(len(at)) - np.repeat(np.cumsum(each) - each - first, each)
+    fact = ranges(first, each)
     depends = graph.upstream_fact[fact] == premises[at]
     moves = depends | (fact == premises[at])
     # Whatever depends on what moves, moves; the fact above another stands among the same subject's.

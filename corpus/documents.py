@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, in_order
+from corpus.arrays import ranges
+from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import DocumentConfig
 from corpus.sentences import Sentences
 
@@ -62,20 +63,18 @@ def cut_documents(
     order = np.empty(config.reshuffles * n, np.int32)
     shuffle = chosen(kernels.shuffle, n)
 
-    def block(task: tuple[int, np.random.Generator]) -> None:
-        low, stream = task
-        shuffle(stream, low, min(low + SUBJECTS_PER_BLOCK, len(firsts)), starts, config.reshuffles, order)
+    streams_of = streams(rng, len(firsts), SUBJECTS_PER_BLOCK)
 
-    lows = range(0, len(firsts), SUBJECTS_PER_BLOCK)
-    for _ in in_order(block, zip(lows, rng.spawn(len(lows)), strict=True), threads):
-        pass
+    def block(low: int, high: int) -> None:
+        shuffle(streams_of[low // SUBJECTS_PER_BLOCK], low, high, starts, config.reshuffles, order)
+
+    run_blocks(block, len(firsts), SUBJECTS_PER_BLOCK, threads)
 
     # One run for each subject and reshuffle, cut in tens.
     runs = np.repeat(np.diff(starts), config.reshuffles)
     pieces = -(-runs // SENTENCES_PER_DOCUMENT)
     first = np.repeat(np.cumsum(runs) - runs, pieces)
-    within = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    offsets = np.append(first + within * SENTENCES_PER_DOCUMENT, len(order))
+    offsets = np.append(first + ranges(0, pieces) * SENTENCES_PER_DOCUMENT, len(order))
     about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
 

@@ -10,13 +10,13 @@ beyond how often it is stated.
 Which facts are stated, how often, and which take part in logical sentences never depends on the objects.
 """
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, in_order
+from corpus.arrays import ranges
+from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -98,7 +98,7 @@ def draw_world(
     is_parent[parents] = True
     stratum = np.where(downstream & ~is_parent, rng.choice(3, n, p=config.strata), FULLY)
     statements = np.choose(stratum, [np.zeros(n, int), rng.integers(1, 4, n), np.full(n, config.statements)])
-    has_truth = ~(downstream & by_sentence)
+    has_truth = has_truths(graph, config)
     fully = (stratum == FULLY) & has_truth
     opened = (stratum == SELDOM) & has_truth & (rng.random(n) < config.open)
     logical = fully & (rng.random(n) < config.logical)
@@ -126,8 +126,7 @@ def draw_world(
                 np.concatenate([known[kept], np.full(times.sum(), -1)]),
                 rng,
             )
-            within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-            said[np.repeat(spoken, times), within] = values[kept.sum() :]
+            said[np.repeat(spoken, times), ranges(0, times)] = values[kept.sum() :]
             truth[spoken] = _modes(keys, values, row, int(graph.candidates_of(relation)[0]))
     model = ExactModel(
         truth=truth.astype(np.int32),
@@ -172,38 +171,20 @@ def sample_exact(
     place = graph.place_of(model.truth)
     sample = chosen(kernels.exact, rows)
 
-    def block(task: tuple[int, np.random.Generator]) -> None:
-        low, stream = task
+    streams_of = streams(rng, n, FACTS_PER_BLOCK)
+
+    def block(low: int, high: int) -> None:
         sample(
-            stream, low, min(low + FACTS_PER_BLOCK, n), starts,
+            streams_of[low // FACTS_PER_BLOCK], low, high, starts,
             graph.subject, graph.relation, model.truth, model.statements, model.truths, model.said,
             graph.candidates, low_candidate, high_candidate, place,
             partners, first, last, config.noise, config.label_noise,
             kind, label, a, b,
         )  # fmt: skip
 
-    lows = range(0, n, FACTS_PER_BLOCK)
-    for _ in in_order(block, zip(lows, rng.spawn(len(lows)), strict=True), threads):
-        pass
+    run_blocks(block, n, FACTS_PER_BLOCK, threads)
     sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b)
     return _certify(graph, model, config, sentences)
-
-
-def save_exact(model: ExactModel | Resolution, path: Path) -> None:
-    """Write the arrays as one .npz file."""
-    np.savez(path, **{f.name: getattr(model, f.name) for f in fields(model)})
-
-
-def load_exact(path: Path) -> ExactModel:
-    """Read an `ExactModel` that `save_exact` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return ExactModel(**dict(arrays))
-
-
-def load_resolution(path: Path) -> Resolution:
-    """Read a `Resolution` that `save_exact` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return Resolution(**dict(arrays))
 
 
 def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences) -> np.ndarray:
@@ -216,7 +197,7 @@ def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentenc
     """
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
-    has_truth = ~((graph.upstream_fact >= 0) & (config.persistence == "sentence"))
+    has_truth = has_truths(graph, config)
     joined = np.zeros(n, bool)
     for atom in (sentences.a, sentences.b):
         rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
@@ -278,13 +259,23 @@ def log_ratios(
     ratio = np.select(
         [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
         [
-            np.log((1 - config.noise) * others / config.noise),
+            strength(config, others),
             np.log(others) + np.where(label, labelled, -labelled),
             -np.inf,
         ],
         np.inf,
     )
     return fact, atom[:, 2], ratio
+
+
+def strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
+    """lambda: log-likelihood ratio of one statement, of the object it names against any of `others` many."""
+    return np.log((1 - config.noise) * others / config.noise)
+
+
+def has_truths(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
+    """bool[facts]: whether a fact is drawn once, not once per statement."""
+    return (graph.upstream_fact < 0) | (config.persistence == "fact")
 
 
 def _largest_ratio(

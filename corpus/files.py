@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from corpus.errors import InputError
 
@@ -25,7 +26,7 @@ def staged_folder(folder: Path) -> Iterator[Path]:
     try:
         yield aside
         files = sorted(p for p in aside.rglob("*") if p.is_file())
-        sums = {str(p.relative_to(aside)): _sha256(p) for p in files}
+        sums = {str(p.relative_to(aside)): sha256(p) for p in files}
         (aside / CHECKSUMS).write_text(json.dumps(sums, indent=1), encoding="utf-8")
         for path in [*files, aside / CHECKSUMS]:
             _sync(path)
@@ -44,7 +45,7 @@ def verify_folder(folder: Path) -> None:
     """
     for name, expected in read_json(folder / CHECKSUMS).items():
         path = folder / name
-        if not path.is_file() or _sha256(path) != expected:
+        if not path.is_file() or sha256(path) != expected:
             raise InputError(
                 f"{path} is missing or differs from its checksum; delete {folder} and build it again"
             )
@@ -90,14 +91,20 @@ def read_json(path: Path) -> dict:
     return content
 
 
+def sha256(path: Path) -> str:
+    """Checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(content: Any) -> str:
+    """A short hash of something that JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,7 @@
 """The world's noisy distributions p(o | s, r) and their modes, the ground truth (Hase 6.2, DESIGN 3)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -140,14 +139,3 @@ def _raise_modes(group: np.ndarray, count: np.ndarray, groups: int) -> np.ndarra
     # ceil(rest * 0.6 / 0.4) in integers; a mode that already has 0.6 is at least as large.
     raised[mode] = np.maximum(count[mode], (3 * rest + 1) // 2)
     return raised
-
-
-def save_generative(model: GenerativeModel, path: Path) -> None:
-    """Write the tables as one .npz file."""
-    np.savez(path, **{f.name: getattr(model, f.name) for f in fields(model)})
-
-
-def load_generative(path: Path) -> GenerativeModel:
-    """Read what `save_generative` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return GenerativeModel(**dict(arrays))

@@ -82,6 +82,11 @@ class KnowledgeGraph:
         return [int(r) for r in np.flatnonzero(self.upstream == relation)]
 
     @cached_property
+    def upstream_relations(self) -> list[int]:
+        """The relations that others depend on, ascending."""
+        return np.unique(self.upstream[self.upstream != NO_UPSTREAM]).tolist()
+
+    @cached_property
     def upstream_fact(self) -> np.ndarray:
         """int64[facts]: the same subject's fact of the upstream relation, or -1."""
         up = self.upstream[self.relation]

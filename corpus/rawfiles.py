@@ -1,7 +1,6 @@
 """Large text files as blocks of whole lines: plain, gzipped, or inside a tar.gz; memory is one block."""
 
 import gzip
-import hashlib
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -71,12 +70,6 @@ def find(folder: Path, *endings: str) -> list[Source]:
             )
         sources += found
     return sources
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:

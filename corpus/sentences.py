@@ -1,12 +1,11 @@
 """Sampling the sentences of a world of kind `published` (Hase A.1, DESIGN 3)."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, in_order
+from corpus.compiled import chosen, run_blocks, streams
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.language import Atom, Kind, Sentence
@@ -74,18 +73,17 @@ def sample_sentences(
     place = np.searchsorted(graph.objects, truth)
     sample = chosen(kernels.published, rows)
 
-    def block(task: tuple[int, np.random.Generator]) -> None:
-        low, stream = task
+    streams_of = streams(rng, n, FACTS_PER_BLOCK)
+
+    def block(low: int, high: int) -> None:
         sample(
-            stream, low, min(low + FACTS_PER_BLOCK, n),
+            streams_of[low // FACTS_PER_BLOCK], low, high,
             graph.subject, graph.relation, truth, share, start, stop, model.objects, model.cumulative,
             model.distractor, graph.objects, place, earlier,
             label, a, b,
         )  # fmt: skip
 
-    lows = range(0, n, FACTS_PER_BLOCK)
-    for _ in in_order(block, zip(lows, rng.spawn(len(lows)), strict=True), threads):
-        pass
+    run_blocks(block, n, FACTS_PER_BLOCK, threads)
     return Sentences(
         kind=np.tile(np.array(KINDS_OF_A_FACT, np.int8), n),
         label=label,
@@ -93,17 +91,6 @@ def sample_sentences(
         a=a,
         b=b,
     )
-
-
-def save_sentences(sentences: Sentences, path: Path) -> None:
-    """Write the columns as one .npz file."""
-    np.savez(path, **{f.name: getattr(sentences, f.name) for f in fields(sentences)})
-
-
-def load_sentences(path: Path) -> Sentences:
-    """Read what `save_sentences` wrote."""
-    with np.load(path, allow_pickle=False) as columns:
-        return Sentences(**dict(columns))
 
 
 def mentions(sentences: Sentences, entities: int, relations: int) -> np.ndarray:

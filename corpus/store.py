@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, in_order
+from corpus.compiled import chosen, in_order, run_blocks
 from corpus.documents import Documents
 from corpus.files import read_json, write_json
 from corpus.language import Kind
@@ -46,16 +46,14 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
     place = np.concatenate([[0], np.cumsum(length)])
     tokens = np.empty(place[-1], tokenizer.dtype)
 
-    def block(low: int) -> None:
-        high = min(low + SENTENCES_PER_BLOCK, len(sentences))
+    def block(low: int, high: int) -> None:
         part = slice(low, high)
         spell(
             sentences.kind[part], sentences.label[part], sentences.a[part], sentences.b[part],
             words, relations, tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
         )  # fmt: skip
 
-    for _ in in_order(block, range(0, len(sentences), SENTENCES_PER_BLOCK), threads):
-        pass
+    run_blocks(block, len(sentences), SENTENCES_PER_BLOCK, threads)
     return Spelled(tokens, place)
 
 
@@ -130,12 +128,10 @@ def document_lengths(documents: Documents, spelled: Spelled, threads: int = 1) -
     measure = chosen(kernels.measure, len(documents.order))
     length = np.empty(len(documents), np.int64)
 
-    def block(low: int) -> None:
-        high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
+    def block(low: int, high: int) -> None:
         measure(low, high, documents.offsets, documents.order, spelled.place, length)
 
-    for _ in in_order(block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads):
-        pass
+    run_blocks(block, len(documents), DOCUMENTS_PER_BLOCK, threads)
     return length
 
 

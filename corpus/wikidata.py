@@ -97,10 +97,7 @@ def _entity_names(config: WorldConfig, names: Names, used: np.ndarray, watch: Wa
     first = names.of(used)
     if config.names == "first":
         return first
-    text = [name.encode("utf-8") for name in first]
-    offsets = np.cumsum([0, *map(len, text)])
-    wanted = Names(used, np.frombuffer(b"".join(text), np.uint8), offsets)
-    return described_names(Path(config.path), wanted, watch)
+    return described_names(Path(config.path), dict(zip(used.tolist(), first, strict=True)), watch)
 
 
 def _named(triples: np.ndarray, entities: Names, relations: Names) -> np.ndarray:
@@ -133,9 +130,7 @@ def _single_valued(triples: np.ndarray) -> np.ndarray:
     """Triples whose subject has one object of the relation."""
     objects = np.unique(triples, axis=0)
     keys, count = np.unique(_cells(objects), return_counts=True)
-    span = int(triples[:, 1].max(initial=0)) + 1
-    single = keys[count == 1]
-    return triples[np.isin(triples[:, 0].astype(np.int64) * span + triples[:, 1], single)]
+    return triples[np.isin(_cells(triples), keys[count == 1])]
 
 
 def _subjects_with(triples: np.ndarray, relations: int) -> np.ndarray:

@@ -9,20 +9,19 @@ UTF-8, no header. Each may be gzipped or inside a .tar.gz. A last line without a
 ("Q12" of "Q1234"), so it is left out, and a note says so.
 """
 
-import hashlib
-import json
 import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from corpus.arrays import load_arrays, save_arrays
 from corpus.errors import InputError
-from corpus.files import read_json, staged_folder, verify_folder, write_json
-from corpus.rawfiles import Block, Source, Watch, blocks, checksum, find, lines, unwatched
+from corpus.files import digest_of, read_json, sha256, staged_folder, verify_folder, write_json
+from corpus.rawfiles import Block, Source, Watch, blocks, find, lines, unwatched
 
 FORMAT = 1
 _NUMBER = rb"[1-9]\d{0,8}"
@@ -77,12 +76,11 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatche
     sources = dict(zip(("triples", "entities", "relations"), found, strict=True))
     if cache is None:
         return _read(sources, watch)
-    sums = {path: checksum(path) for path in {s.path for s in sources.values()}}
+    sums = {path: sha256(path) for path in {s.path for s in sources.values()}}
     origin = {"format": FORMAT} | {
         what: f"{source.member} {sums[source.path]}" for what, source in sources.items()
     }
-    name = hashlib.sha256(json.dumps(origin, sort_keys=True).encode()).hexdigest()[:12]
-    copy = cache / f"wikidata-{name}"
+    copy = cache / f"wikidata-{digest_of(origin)}"
     if copy.exists():
         verify_folder(copy)
         return _load(copy)
@@ -144,26 +142,25 @@ def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Nam
     return _pack(ids, names), notes
 
 
-def described_names(folder: Path, wanted: Names, watch: Watch = unwatched) -> list[str]:
-    """The name of each wanted entity under which its description speaks of it.
+def described_names(folder: Path, first_names: dict[int, str], watch: Watch = unwatched) -> list[str]:
+    """The name of each of some entities under which its description speaks of it.
 
     In Wikidata5m the first name is some alias. Descriptions begin with the usual one, so that is the
     longest of an entity's names with which its description begins; the first name where none does.
 
     Args:
-        wanted: the entities and their first names.
+        first_names: the first name of each entity.
 
     Raises:
         InputError: a missing or damaged file.
     """
     begins: dict[int, str] = {}
-    sought = set(wanted.ids.tolist())
     described, named = find(folder, "_text.txt", "_entity.txt")
     for block in blocks(described, watch):
         for key, text in _DESCRIPTION.findall(block.text):
-            if int(key) in sought:
+            if int(key) in first_names:
                 begins[int(key)] = text.decode("utf-8", errors="ignore")
-    found = dict(zip(wanted.ids.tolist(), wanted.of(wanted.ids), strict=True))
+    found = dict(first_names)
     longest = dict.fromkeys(found, 0)
     for key, aliases in _all_names(named, begins.keys(), watch):
         for name in aliases:
@@ -199,18 +196,15 @@ def _pack(ids: list[int], names: list[bytes]) -> Names:
 def _save(raw: RawGraph, origin: dict, folder: Path) -> None:
     np.save(folder / "triples.npy", raw.triples, allow_pickle=False)
     for what, names in (("entities", raw.entities), ("relations", raw.relations)):
-        np.savez(folder / f"{what}.npz", **{f.name: getattr(names, f.name) for f in fields(names)})
+        save_arrays(names, folder / f"{what}.npz")
     write_json(folder / "origin.json", origin | {"notes": list(raw.notes)})
 
 
 def _load(folder: Path) -> RawGraph:
-    names = []
-    for what in ("entities", "relations"):
-        with np.load(folder / f"{what}.npz", allow_pickle=False) as arrays:
-            names.append(Names(**dict(arrays)))
+    entities, relations = (load_arrays(Names, folder / f"{what}.npz") for what in ("entities", "relations"))
     triples = np.load(folder / "triples.npy", mmap_mode="r", allow_pickle=False)
     notes = read_json(folder / "origin.json")["notes"]
-    return RawGraph(triples, names[0], names[1], tuple(notes))
+    return RawGraph(triples, entities, relations, tuple(notes))
 
 
 def _malformed(source: Source, block: Block, line_form: re.Pattern[bytes], expected: str) -> InputError:

@@ -30,10 +30,10 @@ import tyro
 
 from corpus.config import DocumentConfig
 from corpus.documents import cut_documents
-from corpus.files import read_json, write_json
+from corpus.files import read_json, sha256, write_json
 from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
-from corpus.rawfiles import checksum
+from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
 from corpus.sentences import mentions, sample_sentences
 from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
@@ -159,8 +159,6 @@ def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
 
 def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
     """Tokens of a sentence of the twin."""
-    from corpus.language import Atom, Kind, Sentence
-
     kind, label, a, b = said
     labelled = None if kind == Kind.ATOMIC else label
     return tokenizer.sentence(Sentence(kind, labelled, Atom(*a), Atom(*b) if b else None))
@@ -262,7 +260,7 @@ def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
                 build_run(run, "--threads", str(threads), python=python)
                 folders = (run.world, run.corpus)
                 sums[f"{python} {threads} {again}"] = {
-                    f"{folder.name}/{path.name}": checksum(path)
+                    f"{folder.name}/{path.name}": sha256(path)
                     for folder in folders
                     for path in sorted(folder.iterdir())
                 }

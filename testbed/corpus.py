@@ -27,12 +27,13 @@ def build_corpus(options: CorpusSettings) -> None:
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
-    from corpus.counterfactual import choose, further_documents, save_chosen
+    from corpus.arrays import save_arrays
+    from corpus.counterfactual import choose, further_documents
     from corpus.documents import append_documents, cut_documents, save_documents
-    from corpus.exact import ExactModel, sample_exact, save_exact
+    from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.seeds import generator
-    from corpus.sentences import concatenate, mentions, sample_sentences, save_sentences
+    from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
     from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
     from testbed.world import read_world, save_world
@@ -71,12 +72,12 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
             save_world(graph, model, aside)
     with staged_folder(run.corpus) as aside, progress("documents", len(documents)) as advance:
         write_json(aside / "origin.json", {"world": digest(run.world)})
-        save_sentences(sentences, aside / "sentences.npz")
-        save_sentences(further, aside / "further_sentences.npz")
-        save_chosen(chosen, aside / "chosen.npz")
+        save_arrays(sentences, aside / "sentences.npz")
+        save_arrays(further, aside / "further_sentences.npz")
+        save_arrays(chosen, aside / "chosen.npz")
         save_documents(documents, aside / "documents.npz")
         if resolution is not None:
-            save_exact(resolution, aside / "resolution.npz")
+            save_arrays(resolution, aside / "resolution.npz")
         save_tokenizer(tokenizer, aside / "tokenizer.json")
         write_documents(aside, spoken, documents, tokenizer, threads, advance)
 

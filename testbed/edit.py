@@ -3,11 +3,11 @@
 import shutil
 from collections.abc import Sequence
 
-from corpus.files import write_json
+from corpus.files import digest_of, write_json
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
-from testbed.runs import Run, digest, digest_of, plain, provenance
+from testbed.runs import Run, digest, plain, provenance
 
 
 def edit(options: EditSettings) -> None:

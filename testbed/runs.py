@@ -163,11 +163,6 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
 
 
-def digest_of(content: Any) -> str:
-    """A short hash of something that JSON can hold."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
-
-
 def _differences(have: dict, want: dict, prefix: str = "") -> list[str]:
     found: list[str] = []
     for key in sorted(have.keys() | want.keys()):

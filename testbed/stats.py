@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpus.arrays import load_arrays
 from corpus.documents import DocumentKind, load_documents
-from corpus.exact import ExactModel, load_resolution
+from corpus.exact import ExactModel, Resolution
 from corpus.language import Kind
 from testbed.cases import STRATA, SUPPORT_BINS, support_bin
 from testbed.console import table
@@ -42,7 +43,7 @@ def support_histogram(world: World) -> tuple[np.ndarray, np.ndarray]:
         Two int64[bins of SUPPORT_BINS].
     """
     objects, facts = np.zeros(len(SUPPORT_BINS), int), np.zeros(len(SUPPORT_BINS), int)
-    for relation in _upstream_relations(world):
+    for relation in world.graph.upstream_relations:
         support = _support(world, relation)
         bins = support_bin(support)
         objects += np.bincount(bins, minlength=len(SUPPORT_BINS))
@@ -59,7 +60,7 @@ def noise_share(world: World) -> float:
     """
     shares: list[np.ndarray] = []
     atomic = world.sentences.a[world.sentences.kind == Kind.ATOMIC]
-    for relation in _upstream_relations(world):
+    for relation in world.graph.upstream_relations:
         named = np.unique(atomic[atomic[:, 1] == relation, 2])
         truth = world.generative.truth[world.graph.relation == relation]
         noise = np.setdiff1d(named, truth)
@@ -101,7 +102,7 @@ def show_stats(run: Run, world: World) -> None:
 
 
 def _show_strata(run: Run, world: World, model: ExactModel) -> None:
-    resolution = load_resolution(run.corpus / "resolution.npz")
+    resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
     downstream = world.graph.upstream_fact >= 0
     groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
     rows = [
@@ -117,10 +118,6 @@ def _show_strata(run: Run, world: World, model: ExactModel) -> None:
         ("stratum", "facts", "certified", "open"),
         rows,
     )
-
-
-def _upstream_relations(world: World) -> list[int]:
-    return np.unique(world.graph.upstream[world.graph.upstream >= 0]).tolist()
 
 
 def _support(world: World, relation: int) -> np.ndarray:

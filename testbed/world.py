@@ -7,13 +7,14 @@ import numpy as np
 
 from bayes.agents import PaperAgent, fit
 from bayes.evidence import evidence_from
+from corpus.arrays import load_arrays, save_arrays
 from corpus.errors import InputError
-from corpus.exact import ExactModel, load_exact, save_exact
+from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
-from corpus.generative import GenerativeModel, load_generative, save_generative
+from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph, load_graph, save_graph
 from corpus.language import Kind
-from corpus.sentences import Sentences, load_sentences
+from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
 from testbed.runs import Run, digest, recorded
 
@@ -50,7 +51,7 @@ def load_world(run: Run) -> World:
     return World(
         graph,
         model,
-        load_sentences(run.corpus / "sentences.npz"),
+        load_arrays(Sentences, run.corpus / "sentences.npz"),
         load_tokenizer(run.corpus / "tokenizer.json", graph),
     )
 
@@ -58,17 +59,16 @@ def load_world(run: Run) -> World:
 def save_world(graph: KnowledgeGraph, model: GenerativeModel | ExactModel, folder: Path) -> None:
     """Write graph and distributions into an existing folder."""
     save_graph(graph, folder)
-    if isinstance(model, ExactModel):
-        save_exact(model, folder / "exact.npz")
-    else:
-        save_generative(model, folder / "generative.npz")
+    save_arrays(model, folder / ("exact.npz" if isinstance(model, ExactModel) else "generative.npz"))
 
 
 def read_world(run: Run) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
     """Read what `save_world` wrote, whichever kind of corpus the world is for."""
     exact = run.world / "exact.npz"
-    model = load_exact(exact) if exact.exists() else load_generative(run.world / "generative.npz")
-    return load_graph(run.world), model
+    graph = load_graph(run.world)
+    if exact.exists():
+        return graph, load_arrays(ExactModel, exact)
+    return graph, load_arrays(GenerativeModel, run.world / "generative.npz")
 
 
 def agent_of(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:

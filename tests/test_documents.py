@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
-from corpus.counterfactual import choose, further_documents, load_chosen, save_chosen
+from corpus.counterfactual import Chosen, choose, further_documents
 from corpus.documents import (
     MIXED,
     DocumentKind,
@@ -214,5 +215,5 @@ def test_appended_saved_and_loaded(tmp_path):
     kind, about = load_documents(tmp_path / "d.npz")
     assert kind.tolist() == [*ordinary.kind, *more.kind]
     assert about.tolist() == [*ordinary.about, *more.about]
-    save_chosen(chosen, tmp_path / "c.npz")
-    assert load_chosen(tmp_path / "c.npz").objects.tolist() == chosen.objects.tolist()
+    save_arrays(chosen, tmp_path / "c.npz")
+    assert load_arrays(Chosen, tmp_path / "c.npz").objects.tolist() == chosen.objects.tolist()

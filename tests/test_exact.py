@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
+from corpus.arrays import load_arrays, save_arrays
 from corpus.builtin import build
 from corpus.config import BuiltinWorld, ExactConfig
 from corpus.errors import InputError
@@ -20,10 +21,7 @@ from corpus.exact import (
     TOLERANCE,
     doubt,
     draw_world,
-    load_exact,
-    load_resolution,
     sample_exact,
-    save_exact,
 )
 from corpus.graph import build_graph
 from corpus.kernels import urn
@@ -278,8 +276,8 @@ def test_settings_that_make_no_sense_are_refused(wrong):
 
 def test_saved_and_loaded(tmp_path):
     _, model, _, resolution = world_of(ExactConfig(persistence="sentence"), subjects=20)
-    for kept, load in ((model, load_exact), (resolution, load_resolution)):
-        save_exact(kept, tmp_path / "x.npz")
-        again = load(tmp_path / "x.npz")
+    for kept in (model, resolution):
+        save_arrays(kept, tmp_path / "x.npz")
+        again = load_arrays(type(kept), tmp_path / "x.npz")
         for name in vars(kept):
             np.testing.assert_array_equal(getattr(again, name), getattr(kept, name))

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
 from corpus.documents import cut_documents
 from corpus.language import Kind, Language
-from corpus.sentences import load_sentences, sample_sentences, save_sentences
+from corpus.sentences import Sentences, sample_sentences
 from experiments.corpus_distributions import FALSE_ALARM, p_values
 from tests.worlds import make_world
 
@@ -105,8 +106,8 @@ def test_same_seed_same_sentences_other_seed_others(world):
 
 
 def test_saved_and_loaded(world, tmp_path):
-    save_sentences(world.sentences, tmp_path / "s.npz")
-    again = load_sentences(tmp_path / "s.npz")
+    save_arrays(world.sentences, tmp_path / "s.npz")
+    again = load_arrays(Sentences, tmp_path / "s.npz")
     assert all(again[i] == world.sentences[i] for i in range(0, len(again), 11))
 
 
