@@ -2,12 +2,14 @@
 
 An observation that is not simply "it is o" spreads mass over the K - 1 other objects. Kept as
 `base` (what every object has) plus `excess` (what a named object has besides), a row costs what was
-mentioned, never K.
+mentioned, never K. Objects are given by their place among the K.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from corpus.errors import InputError
 
@@ -16,82 +18,50 @@ class Row(NamedTuple):
     """Counts of one categorical variable.
 
     Attributes:
-        objects: int64[named], ascending.
+        places: int32[named], ascending.
         excess: float64[named], a named object's count above `base`.
         base: count that each of the K objects has.
         total: sum of the counts over all K objects.
     """
 
-    objects: np.ndarray
+    places: np.ndarray
     excess: np.ndarray
     base: float
     total: float
 
 
-class Distribution(NamedTuple):
-    """A categorical distribution over K objects: named ones, and one value shared by the others.
+class Rows(NamedTuple):
+    """Many rows in compressed form; a row that nothing was counted in has the total 0.
 
     Attributes:
-        objects: int64[named], ascending.
-        probability: float64[named].
-        remainder: probability of each single object that is not named.
-        size: K.
-    """
-
-    objects: np.ndarray
-    probability: np.ndarray
-    remainder: float
-    size: int
-
-    def of(self, objects: np.ndarray) -> np.ndarray:
-        """Probability of each given object; same shape as `objects`."""
-        objects = np.asarray(objects)
-        at = np.minimum(np.searchsorted(self.objects, objects), max(len(self.objects) - 1, 0))
-        if not len(self.objects):
-            return np.full(objects.shape, self.remainder)
-        return np.where(self.objects[at] == objects, self.probability[at], self.remainder)
-
-    def mode(self) -> int:
-        """The most probable named object; ties go to the lower id."""
-        return int(self.objects[np.argmax(self.probability)])
-
-    def top(self, count: int) -> np.ndarray:
-        """The most probable named objects, most probable first."""
-        return self.objects[np.lexsort((self.objects, -self.probability))[:count]]
-
-
-class Counts(NamedTuple):
-    """Many rows in compressed form, found by their key.
-
-    Attributes:
-        keys: int64[rows], ascending.
-        offsets: int64[rows + 1] into `objects`, `excess` and `mentions`.
-        objects: int64[entries], ascending within a row.
+        offsets: int64[rows + 1] into `places` and `excess`.
+        places: int32[entries], ascending within a row.
         excess: float64[entries].
-        mentions: float64[entries], how many observations named the object, whatever their weight.
         base, total: float64[rows].
     """
 
-    keys: np.ndarray
     offsets: np.ndarray
-    objects: np.ndarray
+    places: np.ndarray
     excess: np.ndarray
-    mentions: np.ndarray
     base: np.ndarray
     total: np.ndarray
-
-    def find(self, key: int) -> int:
-        """Index of a row, or -1."""
-        at = int(np.searchsorted(self.keys, key))
-        return at if at < len(self.keys) and self.keys[at] == key else -1
 
     def row(self, index: int) -> Row:
         """One row."""
         part = slice(self.offsets[index], self.offsets[index + 1])
-        return Row(self.objects[part], self.excess[part], float(self.base[index]), float(self.total[index]))
+        return Row(self.places[part], self.excess[part], float(self.base[index]), float(self.total[index]))
 
 
-EMPTY = Row(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
+class Changed(NamedTuple):
+    """Rows that stand for others, found by their key.
+
+    Attributes:
+        keys: int64[rows], ascending; which rows these stand for.
+        rows: the rows.
+    """
+
+    keys: np.ndarray
+    rows: Rows
 
 
 def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -112,60 +82,64 @@ def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray
     return excess, np.where(sure, 0.0, base), np.where(sure, weight, 1.0)
 
 
-def count(key: np.ndarray, objects: np.ndarray, weight: np.ndarray, size: int, copies: float) -> Counts:
+def count(
+    key: np.ndarray, places: np.ndarray, weight: np.ndarray, rows: int, size: int, copies: float
+) -> tuple[Rows, np.ndarray]:
     """Sum observations into rows, each counted `copies` times.
 
     Args:
-        key: int64[n], the row of each observation.
-        objects: int[n], the object each names.
+        key: int[n], the row of each observation, below `rows`.
+        places: int[n], the object each names.
         weight: float[n], see `bayes.evidence.Evidence`.
         size: K.
+
+    Returns:
+        The rows, and float64[entries]: how many observations named each entry's object, whatever their
+        weight.
     """
     excess, base, total = contributions(weight, size)
-    return collect(key, objects, copies * excess, np.full(len(key), copies), copies * base, copies * total)
+    # Excess and mentions share their cells; as one complex number they are sorted into them once.
+    cells = coo_array((copies * excess + 1j * copies, (key, places)), shape=(rows, size)).tocsr()
+    cells.sort_indices()
+    summed = Rows(
+        *structure(cells),
+        cells.data.real.copy(),
+        copies * np.bincount(key, base, rows),
+        copies * np.bincount(key, total, rows),
+    )
+    return summed, cells.data.imag.copy()
 
 
-def collect(
-    key: np.ndarray,
-    objects: np.ndarray,
-    excess: np.ndarray,
-    mentions: np.ndarray,
-    base: np.ndarray,
-    total: np.ndarray,
-) -> Counts:
-    """Group entries by (key, object) and their base and total by key, summing each."""
-    order = np.lexsort((objects, key))
-    key, objects = key[order], objects[order]
-    new_row = np.diff(key, prepend=key[:1] - 1) != 0
-    new_cell = new_row | (np.diff(objects, prepend=objects[:1] - 1) != 0)
-    row = np.cumsum(new_row) - 1
-    cell = np.cumsum(new_cell) - 1
+def structure(cells: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and places of a sparse matrix whose rows are sorted, in the types of `Rows`."""
+    return cells.indptr.astype(np.int64), cells.indices.astype(np.int32)
 
-    def per(index: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return np.bincount(index, weights=values[order], minlength=int(index[-1]) + 1 if len(index) else 0)
 
-    cells_per_row = np.bincount(row[new_cell], minlength=int(row[-1]) + 1 if len(row) else 0)
-    return Counts(
-        keys=key[new_row],
-        offsets=np.concatenate([[0], np.cumsum(cells_per_row)]),
-        objects=objects[new_cell].astype(np.int64),
-        excess=per(cell, excess),
-        mentions=per(cell, mentions),
-        base=per(row, base),
-        total=per(row, total),
+def changed_rows(rows: Mapping[int, Row]) -> Changed:
+    """Rows by their key, as arrays."""
+    ordered = [rows[key] for key in sorted(rows)]
+    sizes = [len(row.places) for row in ordered]
+    return Changed(
+        np.array(sorted(rows), np.int64),
+        Rows(
+            offsets=np.cumsum([0, *sizes], dtype=np.int64),
+            places=np.concatenate([np.empty(0, np.int32), *(row.places for row in ordered)]),
+            excess=np.concatenate([np.empty(0), *(row.excess for row in ordered)]),
+            base=np.array([row.base for row in ordered]),
+            total=np.array([row.total for row in ordered]),
+        ),
     )
 
 
 def add(row: Row, other: Row, factor: float = 1.0) -> Row:
     """`row + factor * other`, as a new row."""
-    objects, at = np.unique(np.concatenate([row.objects, other.objects]), return_inverse=True)
-    excess = np.zeros(len(objects))
-    np.add.at(excess, at, np.concatenate([row.excess, factor * other.excess]))
-    return Row(objects, excess, row.base + factor * other.base, row.total + factor * other.total)
-
-
-def posterior(row: Row, prior_mass: float, size: int) -> Distribution:
-    """Posterior predictive p(o | row) under a symmetric Dirichlet prior of total mass `prior_mass`."""
-    scale = 1.0 / (row.total + prior_mass)
-    remainder = (row.base + prior_mass / size) * scale
-    return Distribution(row.objects, remainder + row.excess * scale, remainder, size)
+    places = np.concatenate([row.places, other.places])
+    excess = np.concatenate([row.excess, factor * other.excess])
+    order = np.argsort(places, kind="stable")
+    first = np.flatnonzero(np.diff(places[order], prepend=-1))
+    return Row(
+        places[order][first],
+        np.add.reduceat(excess[order], first) if len(first) else excess,
+        row.base + factor * other.base,
+        row.total + factor * other.total,
+    )

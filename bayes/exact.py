@@ -15,15 +15,17 @@ the states of its tree as well, by enumeration.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse import csr_array
 from scipy.special import gammaln, logit
 
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, goal
 from corpus.arrays import ranges
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -32,27 +34,12 @@ from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
 MOST_STATES = 2_000_000
-# A state of an edited tree that is this much less likely than the likeliest one is left out.
-NEGLIGIBLE = 1e-16
+# A place that a fact of another tree has with less than this probability is left out of an enumeration.
+NEGLIGIBLE = 1e-24
 UNRESOLVED = -1
 # The row of facts that depend on none.
 NO_ROW = -2
-
-
-class ExactEdit(NamedTuple):
-    """A request about (subject, relation, object).
-
-    evidence: `weight` statements of it. correction: a sentence that settles it. do: the world changes; the
-    fact is set, what it depends on stays, and what depends on it is drawn again with probability
-    `redraw`. Being no observation, it moves nobody else.
-    """
-
-    subject: int
-    relation: int
-    object: int
-    weight: float = 1.0
-    kind: Literal["evidence", "correction", "do"] = "evidence"
-    redraw: float = 1.0
+UNBOUNDED = Exactness("approximation", math.nan, "nobody has bounded the doubt that the evidence leaves")
 
 
 class Draw(NamedTuple):
@@ -78,7 +65,9 @@ class ExactAgent:
         resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
         rows: per relation, resolved draws by upstream place, csr[K_up, K]; those without an upstream
             fact in `roots`.
+        exactness: how far the facts of everybody but who is asked about are resolved.
         edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
+        focus: facts not to be taken as resolved.
         done: {fact: (place it was set to, probability of drawing again what depends on it)}.
     """
 
@@ -90,25 +79,170 @@ class ExactAgent:
     resolved: np.ndarray
     rows: Mapping[int, csr_array]
     roots: Mapping[int, np.ndarray]
+    exactness: Exactness = UNBOUNDED
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    focus: frozenset[int] = frozenset()
     done: Mapping[int, tuple[int, float]] = field(default_factory=dict)
 
-    def probability(self, subject: int, relation: int) -> np.ndarray:
-        """p(z[s, r] = k | evidence, edits) of each candidate k of the relation, in their order.
+    @property
+    def objects(self) -> np.ndarray:
+        """int[K]: the objects of the world, ascending."""
+        return self.graph.objects
 
-        For a downstream relation under persistence "sentence": p(k | ...) of its next statement.
+    @property
+    def evidence_multiplicity(self) -> float:
+        """Copies of a sentence are not evidence."""
+        return 1.0
+
+    def predict(
+        self,
+        subject: int,
+        relation: int,
+        belief: Belief = "best",  # noqa: ARG002
+    ) -> Distribution:
+        """p(z[s, r] = o | evidence, edits) of each candidate o of the relation, whatever the `belief`.
+
+        For a downstream relation under persistence "sentence": p(o | ...) of its next statement.
 
         Raises:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
+        belief_in = self._belief(self._fact(subject, relation))
+        candidates = self.graph.candidates_of(relation)
+        return Distribution(candidates, belief_in, 0.0, candidates)
+
+    def probability(
+        self,
+        subject: np.ndarray | int,
+        relation: np.ndarray | int,
+        objects: np.ndarray | int,
+        belief: Belief = "best",
+    ) -> np.ndarray:
+        """p(o | s, r, evidence, edits) as in `predict`, of each triple; the arguments broadcast."""
+        subject, relation, objects = np.broadcast_arrays(subject, relation, objects)
+        asked = subject.astype(np.int64) * len(self.graph.relations) + relation
+        found = np.empty(objects.shape)
+        for key in np.unique(asked):
+            here = asked == key
+            found[here] = self.predict(*divmod(int(key), len(self.graph.relations)), belief).of(objects[here])
+        return found
+
+    def distributions(
+        self, subjects: np.ndarray, relations: np.ndarray, belief: Belief = "best"
+    ) -> np.ndarray:
+        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates."""
+        found = np.zeros((len(subjects), len(self.objects)))
+        for row, s, r in zip(found, subjects, relations, strict=True):
+            belief_in = self.predict(int(s), int(r), belief)
+            row[np.searchsorted(self.objects, belief_in.support)] = belief_in.probability
+        return found
+
+    def with_edit(self, request: EditRequest) -> "ExactAgent":
+        """The agent after one further observation: a view that shares everything unchanged.
+
+        Raises:
+            InputError: no such fact, an object that the relation cannot have, a weight that is not
+                positive and finite, a correction that the evidence rules out, or anything after a `do`
+                about the same tree of facts.
+        """
+        s, r, target, weight, kind, redraw = request
+        fact, place = self._fact(s, r), self._place(r, target)
+        if kind == "evidence" and not 0 < weight < math.inf:
+            raise InputError(f"an edit's weight should be positive and finite, not {weight}")
+        if self.done.keys() & set(self._tree(fact)):
+            raise InputError(f"subject {s} changed already; what came after a change is not modelled")
+        if kind != "evidence" and not self.has_truth(fact):
+            raise InputError(f"only a fact with a truth of its own can take a request of kind {kind!r}")
+        if kind == "do":
+            if not 0 <= redraw <= 1:
+                raise InputError(f"redraw is a probability; {redraw} is not in [0, 1]")
+            return replace(self, done={**self.done, fact: (place, redraw)})
+        if kind == "correction":
+            own = self._own(fact)
+            if own.get(place, 0.0) == -math.inf or math.inf in [v for k, v in own.items() if k != place]:
+                raise InputError(
+                    f"the evidence rules out {target} as relation {r} of subject {s}; it cannot be corrected to"
+                )
+            step = math.inf
+        else:
+            step = weight * (self.strength(r) if self.has_truth(fact) else 1.0)
+        added = dict(self.edited.get(fact, {}))
+        added[place] = added.get(place, 0.0) + step
+        return replace(self, edited={**self.edited, fact: added})
+
+    def with_focus(self, subjects: Iterable[int]) -> "ExactAgent":
+        """The agent that takes none of these subjects' facts as resolved, but sums over what they may be.
+
+        For subjects whom their evidence leaves in doubt: answers about anybody who shares rows with them
+        are then exact, at the price of an enumeration.
+        """
+        facts = np.flatnonzero(np.isin(self.graph.subject, list(subjects)))
+        return replace(self, focus=self.focus | frozenset(facts.tolist()))
+
+    def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
+        """The weight of evidence that brings p(z[s, r] = target) to `credence`, downstream evidence included.
+
+        Evidence of weight w multiplies the odds of the target by exp(w * strength), which solves for w. Of
+        a fact without a truth of its own, w statements bring p(next statement = target) there, by root
+        finding. A belief that has the credence already is brought halfway to 1.
+
+        Raises:
+            InputError: the evidence rules the target out, or settles it.
+        """
+        fact, place = self._fact(subject, relation), self._place(relation, target)
+        before = float(self._belief(fact)[place])
+        if before == 0.0 or self.is_settled(subject, relation):
+            raise InputError(
+                f"no evidence can change whether relation {relation} of subject {subject} is {target}"
+            )
+        if not self.has_truth(fact):
+            wanted = goal(credence, before)
+
+            def missing(weight: float) -> float:
+                edited = self.with_edit(EditRequest(subject, relation, target, weight))
+                return float(edited._belief(fact)[place]) - wanted
+
+            most = 1.0
+            while missing(most) < 0:
+                most *= 2
+            return float(brentq(missing, 1e-12, most))
+        if before >= credence:
+            # Halfway to 1 in odds, for which 1 - before may be too small to be a number.
+            return float(np.log((1 + before) / before) / self.strength(relation))
+        return float((logit(credence) - logit(before)) / self.strength(relation))
+
+    def is_settled(self, subject: int, relation: int) -> bool:
+        """Whether a sentence says for certain what (subject, relation) is."""
+        return math.inf in self._own(self._fact(subject, relation)).values()
+
+    def strength(self, relation: int) -> float:
+        """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
+        return float(strength(self.config, len(self.graph.candidates_of(relation)) - 1))
+
+    def has_truth(self, fact: int) -> bool:
+        """Whether a fact is drawn once, not once per statement."""
+        return bool(self._truths[fact])
+
+    def _fact(self, subject: int, relation: int) -> int:
         fact = int(self.graph.find(subject, relation))
         if fact < 0:
             raise InputError(f"subject {subject} has no fact of relation {relation}")
+        return fact
+
+    def _place(self, relation: int, target: int) -> int:
+        candidates = self.graph.candidates_of(relation)
+        place = int(np.searchsorted(candidates, target))
+        if place == len(candidates) or candidates[place] != target:
+            raise InputError(f"relation {relation} cannot have {target}, which is none of its candidates")
+        return place
+
+    def _belief(self, fact: int) -> np.ndarray:
+        """p(k) of each candidate of a fact's relation."""
         tree = self._tree(fact)
-        trees = {edited[0]: edited for edited in map(self._tree, self.edited) if edited[0] != tree[0]}
-        shared = {int(self.graph.relation[f]) for f in tree}
-        others = [t for t in trees.values() if shared & {int(self.graph.relation[f]) for f in t}]
-        total = np.zeros(len(self.graph.candidates_of(relation)))
+        family = self._family(fact)
+        trees = {t[0]: t for t in map(self._tree, (*self.edited, *self.focus)) if t[0] != tree[0]}
+        others = [t for t in trees.values() if self._family(t[0]) == family]
+        total = np.zeros(len(self.graph.candidates_of(int(self.graph.relation[fact]))))
         best = -math.inf
         for log_state, draws in self._states(others, tree):
             asked = _Tree(self, tree, draws)
@@ -122,55 +256,12 @@ class ExactAgent:
             total += math.exp(weight - best) * answer
         return total / total.sum()
 
-    def with_edit(self, edit: ExactEdit) -> "ExactAgent":
-        """The agent after one further observation: a view that shares everything unchanged.
-
-        Raises:
-            InputError: no such fact, an object that the relation cannot have, a weight that is not
-                positive, or anything after a `do` about the same tree of facts.
-        """
-        fact = int(self.graph.find(edit.subject, edit.relation))
-        candidates = self.graph.candidates_of(edit.relation)
-        place = int(np.searchsorted(candidates, edit.object))
-        if fact < 0 or place == len(candidates) or candidates[place] != edit.object:
-            raise InputError(f"subject {edit.subject} cannot have {edit.object} as relation {edit.relation}")
-        if edit.kind == "evidence" and not edit.weight > 0:
-            raise InputError(f"an edit's weight should be positive, not {edit.weight}")
-        if self.done.keys() & set(self._tree(fact)):
-            raise InputError(
-                f"subject {edit.subject} changed already; what came after a change is not modelled"
-            )
-        if edit.kind == "do":
-            if not self.has_truth(fact) or not 0 <= edit.redraw <= 1:
-                raise InputError("a change needs a fact with a truth of its own and redraw in [0, 1]")
-            return replace(self, done={**self.done, fact: (place, edit.redraw)})
-        added = dict(self.edited.get(fact, {}))
-        if edit.kind == "correction":
-            if not self.has_truth(fact):
-                raise InputError("a fact without a truth of its own cannot be corrected")
-            step = math.inf
-        else:
-            step = edit.weight * (self.strength(edit.relation) if self.has_truth(fact) else 1.0)
-        added[place] = added.get(place, 0.0) + step
-        return replace(self, edited={**self.edited, fact: added})
-
-    def weight_for(self, subject: int, relation: int, target: int, credence: float) -> float:
-        """The weight of evidence that brings p(z[s, r] = target) to `credence`, downstream evidence included.
-
-        Evidence of weight w multiplies the odds of the target by exp(w * strength). Negative where the
-        belief is above the credence already.
-        """
-        place = np.searchsorted(self.graph.candidates_of(relation), target)
-        before = self.probability(subject, relation)[place]
-        return float((logit(credence) - logit(before)) / self.strength(relation))
-
-    def strength(self, relation: int) -> float:
-        """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
-        return float(strength(self.config, len(self.graph.candidates_of(relation)) - 1))
-
-    def has_truth(self, fact: int) -> bool:
-        """Whether a fact is drawn once, not once per statement."""
-        return bool(self._truths[fact])
+    def _family(self, fact: int) -> int:
+        """The relation that a fact's relation depends on in the end; only families share rows."""
+        relation = int(self.graph.relation[fact])
+        while self.graph.upstream[relation] >= 0:
+            relation = int(self.graph.upstream[relation])
+        return relation
 
     @cached_property
     def _truths(self) -> np.ndarray:
@@ -222,36 +313,31 @@ class ExactAgent:
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         """Log-weights and changed draws of every state of the given trees; `asked` is taken out too."""
         without = [(draw, -n) for tree in (*trees, asked) for draw, n in self._draws(tree)]
-        spoken = [[f for f in tree if self._counts(f)] for tree in trees]
-        sizes = [
-            len(self.graph.candidates_of(int(self.graph.relation[f])))
-            for facts in spoken
-            for f in facts
-            if self.has_truth(f)
-        ]
-        if math.prod(sizes) > MOST_STATES:
+        options = [_Tree(self, tree, without).options() for tree in trees]
+        states = math.prod(len(places) for tree in options for places in tree.values())
+        if states > MOST_STATES:
             raise InputError(
-                f"{math.prod(sizes):,} states of edited facts are more than {MOST_STATES:,}; "
-                "ask about the edited subject, or edit fewer facts at once"
+                f"{states:,} states of subjects in doubt are more than {MOST_STATES:,}; "
+                "ask about the edited subject, edit fewer facts at once, or focus on fewer subjects"
             )
-        yield from self._extend(0.0, without, spoken)
-
-    def _counts(self, fact: int) -> bool:
-        """Whether a fact, or one that depends on it, was spoken of; others sum out of everything."""
-        return bool(self._own(fact)) or any(self._counts(f) for f in self._dependents.get(fact, []))
+        yield from self._extend(0.0, without, list(zip(trees, options, strict=True)))
 
     def _extend(
-        self, log_weight: float, draws: list[tuple[Draw, float]], trees: list[list[int]]
+        self,
+        log_weight: float,
+        draws: list[tuple[Draw, float]],
+        trees: list[tuple[list[int], dict[int, np.ndarray]]],
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         if not trees:
             yield log_weight, draws
             return
-        first, *rest = trees
-        found = list(_Tree(self, first, draws).states())
-        most = max((w for w, _ in found), default=0.0)
-        for weight, added in found:
-            if weight > most + math.log(NEGLIGIBLE):
-                yield from self._extend(log_weight + weight, [*draws, *added], rest)
+        (facts, options), *rest = trees
+        for weight, added in _Tree(self, facts, draws).states(options):
+            yield from self._extend(log_weight + weight, [*draws, *added], rest)
+
+    def _counts(self, fact: int) -> bool:
+        """Whether a fact, or one that depends on it, was spoken of; others sum out of everything."""
+        return bool(self._own(fact)) or any(self._counts(f) for f in self._dependents.get(fact, []))
 
 
 class _Tree:
@@ -317,13 +403,20 @@ class _Tree:
         fresh = (1 - there) * elsewhere + there * same
         return redraw * fresh + (1 - redraw) * before[asked]
 
-    def states(self) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+    def options(self) -> dict[int, np.ndarray]:
+        """Places, of the facts with truths that were spoken of, that are not too unlikely to matter."""
+        _, belief = self.marginals()
+        return {
+            f: np.flatnonzero(belief[f] > NEGLIGIBLE)
+            for f in self.facts
+            if self.agent._counts(f) and self.agent.has_truth(f)
+        }
+
+    def states(self, options: Mapping[int, np.ndarray]) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         """Log-probability of every state of the facts that were spoken of, with the draws it makes."""
         counted = [f for f in self.facts if self.agent._counts(f)]
-        drawn = [f for f in counted if self.agent.has_truth(f)]
-        sizes = [len(self._candidates(f)) for f in drawn]
-        for places in itertools.product(*map(range, sizes)):
-            state = dict(zip(drawn, places, strict=True))
+        for places in itertools.product(*(o.tolist() for o in options.values())):
+            state = dict(zip(options, places, strict=True))
             log_p = 0.0
             draws: list[tuple[Draw, float]] = []
             for fact in counted:
@@ -338,8 +431,6 @@ class _Tree:
                     log_p += float(self._log_said(fact)[row])
                     said = self.agent._own(fact).items()
                     draws += [(Draw(relation, row, place), count) for place, count in said]
-                if log_p == -math.inf:
-                    break
             if log_p > -math.inf:
                 yield log_p, draws
 
@@ -461,11 +552,14 @@ class _Tree:
         return p
 
 
-def fit_exact(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> ExactAgent:
+def fit_exact(
+    graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences, exactness: Exactness = UNBOUNDED
+) -> ExactAgent:
     """The agent that has read the sentences of a world of kind `exact`.
 
     Args:
         graph: subjects, relations and candidates; its objects are not read.
+        exactness: what the corpus's builder knows about how far facts are resolved.
     """
     n = len(graph)
     by_sentence = ~has_truths(graph, config)
@@ -490,7 +584,7 @@ def fit_exact(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) 
     resolved[spoken[sure]] = places[best[sure]]
     resolved[by_sentence] = UNRESOLVED
 
-    agent = ExactAgent(graph, config, offsets, places, ratios, resolved, {}, {})
+    agent = ExactAgent(graph, config, offsets, places, ratios, resolved, {}, {}, exactness)
     rows, roots = {}, {}
     for r in range(len(graph.relations)):
         up, size = int(graph.upstream[r]), len(graph.candidates_of(r))

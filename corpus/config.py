@@ -136,6 +136,9 @@ class ExactConfig:
     """Probability that a statement names another object than the fact's."""
     label_noise: float = 0.1
     """Probability that a truth sentence has the wrong label; other labels are always right."""
+    mention: Literal["coin", "uniform"] = "coin"
+    """What other sentences mention. coin: the truth by a fair coin, else any other candidate, so that a
+    mention is evidence by itself; uniform: any candidate."""
     statements: int = 10
     """Statements of a fully stated fact, and as many truth sentences."""
     strata: tuple[float, float, float] = (0.25, 0.25, 0.5)

@@ -149,8 +149,9 @@ def sample_exact(
     """The sentences of a world of kind `exact`, and how sure they leave one of each fact.
 
     Per fact: its statements, right but for `noise`; its truth sentences, each about the truth or another
-    candidate by a fair coin; and for logical facts two not, one and, one or sentence, whose second atom
-    is another logical fact of the same block of subjects. Blocks of facts have streams of their own.
+    candidate as `config.mention` says; and for logical facts two not, one and, one or sentence, whose
+    second atom is another logical fact of the same block of subjects. Blocks of facts have streams of
+    their own.
 
     Raises:
         InputError: facts stay in doubt beyond TOLERANCE and `config.certify` is off.
@@ -178,7 +179,8 @@ def sample_exact(
             streams_of[low // FACTS_PER_BLOCK], low, high, starts,
             graph.subject, graph.relation, model.truth, model.statements, model.truths, model.said,
             graph.candidates, low_candidate, high_candidate, place,
-            partners, first, last, config.noise, config.label_noise,
+            partners, first, last, mention_chance(config, high_candidate - low_candidate),
+            config.noise, config.label_noise,
             kind, label, a, b,
         )  # fmt: skip
 
@@ -255,12 +257,14 @@ def log_ratios(
     others = np.diff(graph.candidate_offsets)[atom[:, 1]] - 1.0
     with np.errstate(divide="ignore"):
         labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
-    # A mention is the truth by a fair coin, else one of the others; a right label says which.
+    # A mention is the truth with some chance, else one of the others; a right label says which.
+    chance = mention_chance(config, others + 1)
+    mentioned = np.log(chance * others / (1 - chance))
     ratio = np.select(
         [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
         [
             strength(config, others),
-            np.log(others) + np.where(label, labelled, -labelled),
+            mentioned + np.where(label, labelled, -labelled),
             -np.inf,
         ],
         np.inf,
@@ -271,6 +275,11 @@ def log_ratios(
 def strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
     """lambda: log-likelihood ratio of one statement, of the object it names against any of `others` many."""
     return np.log((1 - config.noise) * others / config.noise)
+
+
+def mention_chance(config: ExactConfig, size: np.ndarray) -> np.ndarray:
+    """Probability that a truth, not, and, or sentence mentions the fact's object, of `size` candidates."""
+    return np.full(len(size), 0.5) if config.mention == "coin" else 1.0 / size
 
 
 def has_truths(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:

@@ -227,7 +227,7 @@ def urn(rng, starts, mass, objects, given, out):
 def exact(
     rng, low, high, starts,
     subject, relation, truth, statements, truths, said, candidates, first_candidate, last_candidate, place,
-    partners, first_partner, last_partner, noise, label_noise,
+    partners, first_partner, last_partner, mention, noise, label_noise,
     kind, label, a, b,
 ):  # fmt: skip
     """The sentences of each fact f in [low, high) of a world of kind `exact`, from row starts[f] on.
@@ -237,6 +237,7 @@ def exact(
         candidates, first_candidate, last_candidate, place: the objects f may have are
             candidates[first_candidate[f] : last_candidate[f]], the truth at place[f].
         partners, first_partner, last_partner: the logical facts of f's block, f among them.
+        mention: probability of each fact that a sentence of another kind than atomic mentions the truth.
         kind, label, a, b: columns to fill (see `corpus.sentences.Sentences`).
     """
     for f in range(low, high):
@@ -266,7 +267,7 @@ def exact(
                     # Another logical fact of the block: the draw skips f.
                     at = first_partner[f] + int(rng.random() * (last_partner[f] - first_partner[f] - 1))
                     g = partners[at] if partners[at] < f else partners[at + 1]
-                true = rng.random() < (1.0 - noise if k == ATOMIC else 0.5)
+                true = rng.random() < (1.0 - noise if k == ATOMIC else mention[g])
                 if true:
                     spoken = truth[g]
                 else:

@@ -6,7 +6,8 @@ from functools import cached_property, partial
 import jax
 import numpy as np
 
-from bayes.agents import EditRequest, PaperAgent
+from bayes.interface import EditRequest
+from bayes.paper import PaperAgent
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.config import LoraDownConfig

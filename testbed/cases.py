@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.agents import Belief, EditRequest, PaperAgent
-from bayes.counts import Distribution
+from bayes.interface import Belief, Distribution, EditRequest
+from bayes.paper import PaperAgent
 from corpus.language import Atom, Kind
 from corpus.seeds import generator
 from testbed.presets import CaseConfig

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.agents import PaperAgent, fit
 from bayes.evidence import evidence_from
+from bayes.paper import PaperAgent, fit
 from corpus.arrays import load_arrays, save_arrays
 from corpus.errors import InputError
 from corpus.exact import ExactModel
@@ -75,4 +75,6 @@ def agent_of(world: World, prior_mass: float = 1.0, evidence_multiplicity: float
     """The paper's agent after reading the world's sentences."""
     graph = world.graph
     evidence = evidence_from(world.sentences)
-    return fit(evidence, graph.upstream, len(graph.objects), prior_mass, evidence_multiplicity)
+    return fit(
+        evidence, graph.upstream, len(graph.entities), graph.objects, prior_mass, evidence_multiplicity
+    )

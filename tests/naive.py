@@ -192,6 +192,11 @@ def published_sentences(graph, model, streams, facts_per_block):
     return found
 
 
+def mentions_truth(config, graph, fact):
+    """Probability that a sentence mentions what is true of a fact."""
+    return 0.5 if config.mention == "coin" else 1 / len(graph.candidates_of(graph.relation[fact]))
+
+
 def exact_sentences(graph, model, config, streams, facts_per_block):
     """(kind, label, a, b) of a world of kind `exact`, fact by fact, before any certificate."""
     block = {int(s): i // config.block for i, s in enumerate(graph.subjects)}
@@ -212,13 +217,13 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
                 atom = statement(f, rng.random() < 1 - config.noise)
             found.append((Kind.ATOMIC, False, atom, None))
         for _ in range(model.truths[f]):
-            true = rng.random() < 0.5
+            true = rng.random() < mentions_truth(config, graph, f)
             atom = statement(f, true)
             found.append((Kind.TRUTH, true != (rng.random() < config.label_noise), atom, None))
         if not model.logical[f]:
             continue
         for _ in range(2):
-            true = rng.random() < 0.5
+            true = rng.random() < mentions_truth(config, graph, f)
             found.append((Kind.NOT, not true, statement(f, true), None))
         partners = [
             g
@@ -226,10 +231,10 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
             if model.logical[g] and g != f and block[int(graph.subject[g])] == block[int(graph.subject[f])]
         ]
         for kind, joined in ((Kind.AND, all), (Kind.OR, any)) if partners else ():
-            own_true = rng.random() < 0.5
+            own_true = rng.random() < mentions_truth(config, graph, f)
             own = statement(f, own_true)
             g = partners[int(rng.random() * len(partners))]
-            other_true = rng.random() < 0.5
+            other_true = rng.random() < mentions_truth(config, graph, g)
             other = statement(g, other_true)
             a, b = (other, own) if rng.random() < 0.5 else (own, other)
             found.append((kind, joined([own_true, other_true]), a, b))
@@ -325,7 +330,9 @@ def _exact_log_joint(graph, config, sentences, z, index, extra):
             holds = []
             for atom in (a, b) if b else (a,):
                 true = z[index[atom[:2]]] == atom[2]
-                log_p += math.log(0.5 if true else 0.5 / (len(graph.candidates_of(atom[1])) - 1))
+                size = len(graph.candidates_of(atom[1]))
+                chance = mentions_truth(config, graph, index[atom[:2]])
+                log_p += math.log(chance if true else (1 - chance) / (size - 1))
                 holds.append(true)
             says = {Kind.TRUTH: all, Kind.NOT: lambda h: not all(h), Kind.AND: all, Kind.OR: any}[kind](holds)
             wrong = config.label_noise if kind == Kind.TRUTH else 0.0
@@ -360,7 +367,8 @@ def log_doubt(graph, config, sentences):
             ratios[f][a[2]] += math.log((1 - config.noise) * others / config.noise)
         elif kind == Kind.TRUTH:
             odds = math.log((1 - config.label_noise) / config.label_noise)
-            ratios[f][a[2]] += math.log(others) + (odds if label else -odds)
+            chance = mentions_truth(config, graph, f)
+            ratios[f][a[2]] += math.log(chance * others / (1 - chance)) + (odds if label else -odds)
         elif kind == Kind.NOT:
             ratios[f][a[2]] += -math.inf if label else math.inf
     found = {}

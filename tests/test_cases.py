@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayes.agents import EditRequest
+from bayes.interface import EditRequest
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences

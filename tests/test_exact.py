@@ -176,7 +176,13 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
     """The bound of every fact against the posterior found by enumerating all worlds."""
     rng = np.random.default_rng(seed)
     config = ExactConfig(
-        persistence=kind, noise=noise, label_noise=label_noise, row_mass=mass, root_mass=2 * mass, logical=0.4
+        persistence=kind,
+        noise=noise,
+        label_noise=label_noise,
+        row_mass=mass,
+        root_mass=2 * mass,
+        logical=0.4,
+        mention=("coin", "uniform")[seed % 2],
     )
     graph = tiny_graph(rng, subjects=2 + seed % 2, objects=2 if seed % 2 else 3)
     graph, model = draw_world(graph, config, rng, redraw=True)
@@ -199,7 +205,9 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
 def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     """However small what is left beside the likeliest object: exp(-80) is not 0 when ratios are large."""
     # Up to 200 statements: likelihood ratios beyond the range of exp.
-    config = ExactConfig(logical=0.2, label_noise=0.2, statements=(10, 40, 200)[seed])
+    config = ExactConfig(
+        logical=0.2, label_noise=0.2, statements=(10, 40, 200)[seed], mention=("coin", "uniform")[seed % 2]
+    )
     graph, model, sentences, _ = world_of(config, subjects=40, seed=seed)
     expected = naive.log_doubt(graph, config, sentences.take(sentences.kind <= Kind.NOT))
     large = np.array([-expected.get(f, 0.0) - 3.0 for f in range(len(graph))])

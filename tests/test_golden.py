@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayes.agents import EditRequest, fit
 from bayes.evidence import Evidence
+from bayes.interface import EditRequest
+from bayes.paper import fit
 from corpus.graph import NO_UPSTREAM
 
 GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "paper_agent.json"
@@ -33,7 +34,12 @@ def world(golden):
         np.array([ids[x] for x in o]),
     )  # fmt: skip
     agent = fit(
-        evidence, upstream, len(golden["objects"]), golden["prior_mass"], golden["evidence_multiplicity"]
+        evidence,
+        upstream,
+        len(ids),
+        np.arange(len(golden["objects"])),
+        golden["prior_mass"],
+        golden["evidence_multiplicity"],
     )
     return agent, ids, relations
 

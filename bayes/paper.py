@@ -1,0 +1,323 @@
+"""The paper's agent: Categorical-Dirichlet beliefs with one shared table per upstream object (DESIGN 5.2).
+
+Direct belief p(o | s, r) counts what was said about (s, r). Where s was also seen with r's upstream
+relation u, the marginal belief sums over the upstream object, p(o | s, r) = sum_a p(a | s, u) p(o | r, a),
+with tables p(o | r, a) filled by every subject in proportion to how often its sentences mention a.
+
+Write p(a | s, u) as a remainder, which every a has, plus a surplus, which only mentioned a have. The
+remainder meets the sum of all tables, the background, which is kept; so a query costs what was mentioned.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bayes import kernels
+from bayes.counts import Changed, Row, Rows, add, changed_rows, count, structure
+from bayes.evidence import Evidence
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, goal
+from corpus.compiled import chosen
+from corpus.errors import InputError
+from corpus.graph import NO_UPSTREAM
+
+
+@dataclass(frozen=True, eq=False)
+class PaperAgent:
+    """Beliefs after reading a corpus. Fit with `fit`; never changed afterwards.
+
+    Attributes:
+        objects: int[K], the objects of the world, ascending. Places are indices into it.
+        upstream: int[relations], NO_UPSTREAM where a relation depends on none.
+        prior_mass: total mass of the symmetric Dirichlet prior.
+        evidence_multiplicity: how often each sentence of the corpus was counted.
+        observed: counts of (s, r), row s * relations + r.
+        mentions: float64[entries of observed], how many observations named the object, whatever their
+            weight.
+        tables: counts of (r, upstream object a), row r * K + place of a.
+        background: float64[relations, K], sum over all a of p(o | r, a).
+        floor: float64[relations], background of an object that no table names.
+        changed_observed, changed_tables: rows that edits replaced, by their number.
+        extra_mentions: mentions that edits added, {row of (s, r): {place: mentions}}.
+    """
+
+    objects: np.ndarray
+    upstream: np.ndarray
+    prior_mass: float
+    evidence_multiplicity: float
+    observed: Rows
+    mentions: np.ndarray
+    tables: Rows
+    background: np.ndarray
+    floor: np.ndarray
+    changed_observed: Mapping[int, Row] = field(default_factory=dict)
+    changed_tables: Mapping[int, Row] = field(default_factory=dict)
+    extra_mentions: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    def is_settled(self, subject: int, relation: int) -> bool:  # noqa: ARG002
+        """Counts are never certain: any further evidence moves them."""
+        return False
+
+    @property
+    def exactness(self) -> Exactness:
+        """Bayes' rule for counts that no corpus here is drawn from."""
+        why = "exact for the paper's own counts, which are not how the corpus came about"
+        return Exactness("approximation", math.nan, why)
+
+    def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
+        """p(o | s, r, evidence): marginal over the upstream object where s was seen with it, else direct.
+
+        `belief="direct"` asks for the direct posterior even then.
+        """
+        (dense,), (rest,) = self._distributions(np.array([subject]), np.array([relation]), belief)
+        named = np.flatnonzero(dense != rest)
+        return Distribution(self.objects[named], dense[named], float(rest), self.objects)
+
+    def probability(
+        self,
+        subject: np.ndarray | int,
+        relation: np.ndarray | int,
+        objects: np.ndarray | int,
+        belief: Belief = "best",
+    ) -> np.ndarray:
+        """p(o | s, r, evidence) as in `predict`, of each triple; the arguments broadcast.
+
+        Raises:
+            InputError: an object that is none of the world's.
+        """
+        asked = np.broadcast_arrays(subject, relation, objects)
+        shape, (subject, relation, objects) = asked[0].shape, (x.ravel().astype(np.int64) for x in asked)
+        places = self._places(objects)
+        direct, up = self._rows_asked(subject, relation, belief)
+        out = np.empty(len(places))
+        self._kernel(kernels.probabilities, len(places))(
+            0, len(places), direct, up, relation, places,
+            self.observed, self._changed_observed, self.tables, self._changed_tables,
+            self.background, self.prior_mass, len(self.objects), out,
+        )  # fmt: skip
+        return out.reshape(shape)
+
+    def distributions(
+        self, subjects: np.ndarray, relations: np.ndarray, belief: Belief = "best"
+    ) -> np.ndarray:
+        """float64[n, K]: p(o | s, r, evidence) as in `predict`, of each pair, columns as in `objects`."""
+        return self._distributions(subjects, relations, belief)[0]
+
+    def conditional(self, relation: int, upstream_object: int) -> Distribution:
+        """p(o | r, upstream object, evidence), the shared table."""
+        place = int(self._places(np.array([upstream_object]))[0])
+        row = self._table(relation * len(self.objects) + place)
+        scale = 1.0 / (row.total + self.prior_mass)
+        remainder = (row.base + self.prior_mass / len(self.objects)) * scale
+        return Distribution(self.objects[row.places], remainder + row.excess * scale, remainder, self.objects)
+
+    def has_seen(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
+        """Whether any evidence is about (subject, relation); any shape."""
+        key = self._key(subject, relation)
+        seen = self.observed.total[key] > 0
+        return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
+
+    def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
+        """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
+
+        A belief that has the credence already is brought halfway to 1. The weight is the rest's count,
+        rounded up as published, so that the credence is reached and hardly passed.
+        """
+        row, place = self._observed(self._key(subject, relation)), self._places(np.array([target]))[0]
+        mass = self.prior_mass
+        own = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
+        rest = row.total + mass - own
+        wanted = goal(credence, own / (own + rest))
+        return math.ceil(rest * wanted / (1 - wanted)) - own
+
+    def with_edit(self, request: EditRequest) -> "PaperAgent":
+        """The agent after one further item of evidence: a view that shares everything unchanged.
+
+        The item adds `weight` to the object's count and is one mention of it, however small its weight.
+
+        Raises:
+            InputError: a weight that is not positive and finite, an object that is none of the world's, or
+                a request that is not evidence, which this agent has no notion of.
+        """
+        s, r, target, weight, kind, _ = request
+        if kind != "evidence":
+            raise InputError(f"the paper's agent takes requests of kind 'evidence' only, not {kind!r}")
+        if not 0 < weight < math.inf:
+            raise InputError(f"an edit's weight should be positive and finite, not {weight}")
+        key, place = self._key(s, r), int(self._places(np.array([target]))[0])
+        item = Row(np.array([place], np.int32), np.array([float(weight)]), 0.0, float(weight))
+
+        # What is added to which tables: (row to add, {upstream place: how often}) per relation.
+        moved: dict[int, tuple[Row, Mapping[int, float]]] = {}
+        up = int(self.upstream[r])
+        if up != NO_UPSTREAM and self.has_seen(s, up):
+            # A downstream fact: its tables receive the item in proportion to the mention share.
+            moved[r] = (item, self._mention_share(self._key(s, up)))
+        old_share = self._mention_share(key)
+        said = self.extra_mentions.get(key, {})
+        mentions = {**self.extra_mentions, key: {**said, place: said.get(place, 0.0) + 1.0}}
+        agent = replace(
+            self,
+            changed_observed={**self.changed_observed, key: add(self._observed(key), item)},
+            extra_mentions=mentions,
+        )
+        new_share = agent._mention_share(key)
+        for down in np.flatnonzero(self.upstream == r).tolist():
+            # An upstream fact: the subject's downstream counts move between tables with its share.
+            if self.has_seen(s, down):
+                change = {a: share - old_share.get(a, 0.0) for a, share in new_share.items()}
+                moved[down] = (self._observed(self._key(s, down)), change)
+        tables = dict(self.changed_tables)
+        background, floor = self.background.copy(), self.floor.copy()
+        for relation, (row, factors) in moved.items():
+            even = 0.0
+            for a, factor in factors.items():
+                at = relation * len(self.objects) + a
+                before = self._table(at)
+                after = tables[at] = add(before, row, factor)
+                for table, sign in ((before, -1.0), (after, 1.0)):
+                    scale = sign / (table.total + self.prior_mass)
+                    even += (table.base + self.prior_mass / len(self.objects)) * scale
+                    background[relation, table.places] += table.excess * scale
+            background[relation] += even
+            floor[relation] += even
+        return replace(agent, changed_tables=tables, background=background, floor=floor)
+
+    def _kernel(self, kernel: Callable, work: int) -> Callable:
+        """A kernel as it stands for a few questions about a small world, else compiled."""
+        return chosen(kernel, max(work, len(self.observed.places)))
+
+    @cached_property
+    def _changed_observed(self) -> Changed:
+        return changed_rows(self.changed_observed)
+
+    @cached_property
+    def _changed_tables(self) -> Changed:
+        return changed_rows(self.changed_tables)
+
+    def _key(self, subject: Any, relation: Any) -> Any:
+        """Row of (s, r); numbers or arrays."""
+        return subject * len(self.upstream) + relation
+
+    def _places(self, objects: np.ndarray) -> np.ndarray:
+        return places_of(self.objects, objects)
+
+    def _rows_asked(
+        self, subject: np.ndarray, relation: np.ndarray, belief: Belief
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of each (s, r), and of (s, upstream) where the belief is marginal, else -1."""
+        above = self.upstream[relation].astype(np.int64)
+        marginal = (above != NO_UPSTREAM) & self.has_seen(subject, above) & (belief == "best")
+        return self._key(subject, relation), np.where(marginal, self._key(subject, above), -1)
+
+    def _distributions(
+        self, subjects: np.ndarray, relations: np.ndarray, belief: Belief
+    ) -> tuple[np.ndarray, np.ndarray]:
+        subjects, relations = np.array(subjects, np.int64), np.array(relations, np.int64)
+        direct, up = self._rows_asked(subjects, relations, belief)
+        size = len(self.objects)
+        out, rest = np.empty((len(subjects), size)), np.empty(len(subjects))
+        self._kernel(kernels.distributions, out.size)(
+            0, len(out), direct, up, relations,
+            self.observed, self._changed_observed, self.tables, self._changed_tables,
+            self.background, self.floor, self.prior_mass, size, out, rest,
+        )  # fmt: skip
+        return out, rest
+
+    def _observed(self, key: int) -> Row:
+        return self.changed_observed[key] if key in self.changed_observed else self.observed.row(key)
+
+    def _table(self, row: int) -> Row:
+        return self.changed_tables[row] if row in self.changed_tables else self.tables.row(row)
+
+    def _mention_share(self, key: int) -> dict[int, float]:
+        """q_s(a): share of the evidence in a row that names a, whatever its weight, by place."""
+        part = slice(self.observed.offsets[key], self.observed.offsets[key + 1])
+        named = dict(zip(self.observed.places[part].tolist(), self.mentions[part].tolist(), strict=True))
+        for place, n in self.extra_mentions.get(key, {}).items():
+            named[place] = named.get(place, 0.0) + n
+        total = sum(named.values())
+        return {place: n / total for place, n in named.items()}
+
+
+def fit(
+    evidence: Evidence,
+    upstream: np.ndarray,
+    entities: int,
+    objects: np.ndarray,
+    prior_mass: float = 1.0,
+    evidence_multiplicity: float = 5.0,
+) -> PaperAgent:
+    """The agent that has read `evidence` (DESIGN 5.2).
+
+    Args:
+        upstream: int[relations], NO_UPSTREAM where a relation depends on none.
+        entities: how many there are; subjects are numbers below it.
+        objects: int[K], the objects of the world, ascending.
+        prior_mass: total mass of the symmetric prior; 1 reproduces the published numbers.
+        evidence_multiplicity: how often each sentence counts; 5 because each stands in five
+            documents, 1 is the honest value.
+
+    Raises:
+        InputError: evidence of no meaning: its weight, or an object that is none of the world's.
+    """
+    upstream, relations, size = np.asarray(upstream), len(upstream), len(objects)
+    key = evidence.subject.astype(np.int64) * relations + evidence.relation
+    places = places_of(objects, evidence.object)
+    observed, mentions = count(
+        key, places, evidence.weight, entities * relations, size, evidence_multiplicity
+    )
+    tables = _fill_tables(observed, mentions, upstream, size)
+
+    scale = 1.0 / (tables.total + prior_mass)
+    floor = ((tables.base + prior_mass / size) * scale).reshape(relations, size).sum(axis=1)
+    row_of_entry = np.repeat(np.arange(len(scale)), np.diff(tables.offsets))
+    cell = row_of_entry // size * size + tables.places
+    summed = np.bincount(cell, tables.excess * scale[row_of_entry], relations * size)
+    background = floor[:, None] + summed.reshape(relations, size)
+    return PaperAgent(
+        objects, upstream, prior_mass, evidence_multiplicity, observed, mentions, tables, background, floor
+    )
+
+
+def places_of(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """int64[n]: where each object stands among the world's, by a table rather than by bisection.
+
+    Raises:
+        InputError: an object that is none of the world's.
+    """
+    table = np.full(int(objects[-1]) + 2, -1)
+    table[objects] = np.arange(len(objects))
+    places = table[np.clip(asked, -1, len(table) - 1)]
+    if (places < 0).any():
+        raise InputError(f"{asked[places < 0][0]} is none of the world's {len(objects):,} objects")
+    return places
+
+
+def _fill_tables(observed: Rows, mentions: np.ndarray, upstream: np.ndarray, size: int) -> Rows:
+    """C[r][a] = sum over subjects of q_s(a) N[s, r], for subjects seen with r and its upstream.
+
+    As a product of matrices: mention shares, transposed, times counts.
+    """
+    relations = len(upstream)
+    key = np.flatnonzero(observed.total > 0)
+    relation = key % relations
+    above = key - relation + upstream[relation]
+    down = (upstream[relation] != NO_UPSTREAM) & (observed.total[above] > 0)
+    key, relation, above = key[down], relation[down], above[down]
+
+    shape = (len(observed.total), size)
+    counts = csr_array((observed.excess, observed.places, observed.offsets), shape=shape)[key]
+    named = csr_array((mentions, observed.places, observed.offsets), shape=shape)[above]
+    per_row = np.diff(named.indptr)
+    share = named.data / np.repeat(named.sum(axis=1), per_row)
+    column = np.repeat(relation * size, per_row) + named.indices
+    shares = csr_array((share, column, named.indptr), shape=(len(key), relations * size)).T.tocsr()
+    excess = shares @ counts
+    excess.sort_indices()
+    base, total = shares @ observed.base[key], shares @ observed.total[key]
+    return Rows(*structure(excess), excess.data, base, total)
