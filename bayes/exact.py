@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 from scipy.sparse import csr_array
 from scipy.special import gammaln, logit
 
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, goal
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind, goal
 from corpus.arrays import ranges
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -161,7 +161,7 @@ class ExactAgent:
             own = self._own(fact)
             if own.get(place, 0.0) == -math.inf or math.inf in [v for k, v in own.items() if k != place]:
                 raise InputError(
-                    f"the evidence rules out {target} as relation {r} of subject {s}; it cannot be corrected to"
+                    f"the evidence rules out {target} as relation {r} of subject {s}; no correction helps"
                 )
             step = math.inf
         else:
@@ -191,7 +191,7 @@ class ExactAgent:
         """
         fact, place = self._fact(subject, relation), self._place(relation, target)
         before = float(self._belief(fact)[place])
-        if before == 0.0 or self.is_settled(subject, relation):
+        if before == 0.0 or not self.accepts(subject, relation, "evidence"):
             raise InputError(
                 f"no evidence can change whether relation {relation} of subject {subject} is {target}"
             )
@@ -211,9 +211,15 @@ class ExactAgent:
             return float(np.log((1 + before) / before) / self.strength(relation))
         return float((logit(credence) - logit(before)) / self.strength(relation))
 
-    def is_settled(self, subject: int, relation: int) -> bool:
-        """Whether a sentence says for certain what (subject, relation) is."""
-        return math.inf in self._own(self._fact(subject, relation)).values()
+    def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
+        """Whether a request of this kind can change anything.
+
+        No evidence moves what a sentence has settled, and only a fact with a truth of its own can be
+        corrected, or change.
+        """
+        fact = self._fact(subject, relation)
+        settled = math.inf in self._own(fact).values()
+        return (kind == "do" or not settled) and (kind == "evidence" or self.has_truth(fact))
 
     def strength(self, relation: int) -> float:
         """lambda: log-likelihood ratio of one statement, of the object it names against any other."""

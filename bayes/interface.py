@@ -97,8 +97,8 @@ class Agent(Protocol):
     def exactness(self) -> Exactness:
         """How far the answers are Bayes' rule for the corpus that was read."""
 
-    def is_settled(self, subject: int, relation: int) -> bool:
-        """Whether the belief about (subject, relation) is certain, so that no further evidence moves it."""
+    def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
+        """Whether a request of this kind about (subject, relation) means anything to the agent."""
 
     def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
         """p(o | s, r, evidence, edits) over all o that are possible."""

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from bayes import kernels
 from bayes.counts import Changed, Row, Rows, add, changed_rows, count, structure
 from bayes.evidence import Evidence
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, goal
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind, goal
 from corpus.compiled import chosen
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
@@ -58,9 +58,9 @@ class PaperAgent:
     changed_tables: Mapping[int, Row] = field(default_factory=dict)
     extra_mentions: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
-    def is_settled(self, subject: int, relation: int) -> bool:  # noqa: ARG002
-        """Counts are never certain: any further evidence moves them."""
-        return False
+    def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:  # noqa: ARG002
+        """Counts are never certain and never change with the world: evidence it is, about anything."""
+        return kind == "evidence"
 
     @property
     def exactness(self) -> Exactness:

@@ -24,6 +24,8 @@ from corpus.language import Kind
 from corpus.sentences import FACTS_PER_BLOCK, Sentences, concatenate
 
 NEVER, SELDOM, FULLY = 0, 1, 2
+# Statements from which a fact counts as fully stated.
+FULLY_STATED = 8
 TOLERANCE = 1e-6
 
 
@@ -52,7 +54,7 @@ class ExactModel:
     @property
     def stratum(self) -> np.ndarray:
         """int8[facts]: NEVER, SELDOM or FULLY stated."""
-        return np.searchsorted((1, 8), self.statements, side="right").astype(np.int8)
+        return np.searchsorted((1, FULLY_STATED), self.statements, side="right").astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)

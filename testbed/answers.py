@@ -6,8 +6,7 @@ from functools import cached_property, partial
 import jax
 import numpy as np
 
-from bayes.interface import EditRequest
-from bayes.paper import PaperAgent
+from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.config import LoraDownConfig
@@ -16,8 +15,9 @@ from lm.editors.lora_down import LoraDown
 from lm.model import Delta
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities, tree_size
+from testbed.agents import AgentName, agent_named
 from testbed.model import TrainedModel
-from testbed.world import World, agent_of
+from testbed.world import World
 
 Fact = tuple[int, int, int]
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]
@@ -47,12 +47,13 @@ def read_edit(world: World, text: str) -> Fact:
 class Witness:
     """Model and agent of one run, ready to be asked."""
 
-    def __init__(self, world: World, trained: TrainedModel) -> None:
-        self.world, self.trained = world, trained
+    def __init__(self, world: World, trained: TrainedModel, agent: AgentName) -> None:
+        self.world, self.trained, self.agent_name = world, trained, agent
 
     @cached_property
-    def _agent(self) -> PaperAgent:
-        return agent_of(self.world)
+    def rational(self) -> Agent:
+        """The agent that is asked."""
+        return agent_named(self.agent_name, self.world)
 
     def model(self, delta: Delta | None) -> Answerer:
         """The model's answers under a delta: p(o | s r) of every object of the world, ending included."""
@@ -86,7 +87,7 @@ class Witness:
         Args:
             credence: the agent's belief in the request after its edit; None asks before the edit.
         """
-        agent = self._agent
+        agent = self.rational
         if request and credence is not None:
             agent = agent.with_edit(EditRequest(*request, agent.weight_for(*request, credence)))
 

@@ -21,6 +21,7 @@ def ask(options: AskSettings) -> None:
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
     """
+    from testbed.agents import standard
     from testbed.answers import Witness, read_edit
     from testbed.model import load_model
     from testbed.runtime import prepare_jax
@@ -34,7 +35,7 @@ def ask(options: AskSettings) -> None:
     prepare_jax()
     question = world.tokenizer.language.parse_prompt(options.question)
     request = read_edit(world, options.edit) if options.edit else None
-    witness = Witness(world, load_model(run, world))
+    witness = Witness(world, load_model(run, world), options.agent)
 
     asked = [question]
     columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
@@ -58,16 +59,19 @@ def ask(options: AskSettings) -> None:
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         table(title, [name for name, _ in columns], rows, numbers=False)
+    say(f"the agent is {standard(options.agent, witness.rational.exactness)}")
 
 
 def _show_structure(run: Run, world: "World") -> None:
-    """p(relation depends on ... | facts), the likeliest dependence of each relation first."""
+    """p(relation depends on ... | facts), the likeliest first, and whether downstream facts persist."""
     import numpy as np
 
+    from bayes.persistence import persistence_posterior
     from bayes.structure import structure_posterior
+    from testbed.world import exact_config
 
-    prior, names = recorded(run, "corpus")[0]["exact"], world.graph.relations
-    found = structure_posterior(world.graph, prior["root_mass"], prior["row_mass"])
+    prior, names = exact_config(recorded(run, "corpus")[0]), world.graph.relations
+    found = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
     rows = []
     for r, name in enumerate(names):
         best = int(np.argmax(found.depends[:, r]))
@@ -75,6 +79,12 @@ def _show_structure(run: Run, world: "World") -> None:
         truth = names[up] if up >= 0 else "nothing"
         rows.append((name, f"{found.depends[best, r]:.3f} {names[best]}", f"{found.alone[r]:.3f}", truth))
     table("which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows)
+    kept = persistence_posterior(world.graph, prior, world.sentences)
+    low, high = (f"{x:+,.1f}" for x in (kept.log_odds_low, kept.log_odds_high))
+    say(
+        f"downstream facts persist (rho = 1) with probability {kept.fact_world[0]:.3f} to "
+        f"{kept.fact_world[1]:.3f}: log odds {low} to {high} nats, by {kept.facts:,} facts stated often"
+    )
 
 
 def main(args: Sequence[str] | None = None) -> int:

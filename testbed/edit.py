@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 
-from corpus.files import digest_of, write_json
+from corpus.files import digest_of, read_json, write_json
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
@@ -16,14 +16,15 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor, a corrupted file.
     """
-    from testbed.cases import Sampler
+    from testbed.agents import agent_named, standard
     from testbed.editors import editor_named, identity
     from testbed.model import load_model, packed_sample
     from testbed.records import read_outcomes
     from testbed.runtime import prepare_jax
+    from testbed.sampling import Sampler
     from testbed.summary import summarise, summary_rows, write_summary
     from testbed.sweep import Sweep
-    from testbed.world import agent_of, load_world
+    from testbed.world import load_world
 
     run = Run(options.runs, options.run)
     editor = editor_named(options)
@@ -42,18 +43,21 @@ def edit(options: EditSettings) -> None:
     if (folder / "cases.parquet").exists():
         say(f"{folder} has these edits already")
     else:
-        agent = agent_of(world, options.prior_mass, options.evidence_multiplicity)
+        agent = agent_named(options.agent, world, options.prior_mass, options.evidence_multiplicity)
         cases = list(Sampler(world, agent, options.cases, options.seed))
         state = editor.prepare(model.config, model.params, packed_sample(run, options.seed))
-        write_json(folder / "config.json", traced | {"made_with": provenance()})
+        described = standard(options.agent, agent.exactness)
+        write_json(folder / "config.json", traced | {"standard": described, "made_with": provenance()})
         sweep = Sweep(world, model, cases, options.batch_edits, folder)
         with progress("edit", len(cases), sweep.done) as advance:
             seconds = sweep.run(editor, state, options.seed, advance)
         say(f"{seconds:.1f} s went into the edits themselves, compilation included")
     shutil.rmtree(folder / "parts", ignore_errors=True)
     summary = summarise(read_outcomes(folder / "cases.parquet"), name, options.seed)
-    write_summary(summary, folder, traced)
+    judged_by = read_json(folder / "config.json")["standard"]
+    write_summary(summary, folder, traced, judged_by)
     table(f"edits {folder.name}", *summary_rows(summary))
+    say(f"the standard is {judged_by}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

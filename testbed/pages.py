@@ -33,6 +33,7 @@ class Section(NamedTuple):
 
     name: str
     cases: int
+    standard: str
     sentence: str
     edit: str
     support: str
@@ -40,7 +41,7 @@ class Section(NamedTuple):
     summary: Summary
 
 
-def editor_section(folder: Path, name: str, seed: int, world: World, report: Path) -> Section:
+def editor_section(folder: Path, name: str, standard: str, seed: int, world: World, report: Path) -> Section:
     """Compute the tables of one edits folder, under a name, and draw its pictures into the report folder."""
     outcomes = read_outcomes(folder / "cases.parquet")
     summary = summarise(outcomes, name, seed)
@@ -60,6 +61,7 @@ def editor_section(folder: Path, name: str, seed: int, world: World, report: Pat
     return Section(
         name,
         len(outcomes.objects),
+        standard,
         _sentence(summary, name),
         f"edit-{name}.png",
         f"support-{name}.png",

@@ -79,6 +79,9 @@ class CaseConfig:
     """Number of edits, each independent of the others."""
     sampler: Literal["stratified", "published"] = "stratified"
     """stratified: equal numbers per support of the new object; published: as Hase et al."""
+    request: Literal["evidence", "correction", "do"] = "evidence"
+    """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
+    Only the exact agent knows the last two."""
     reinforce: float = 0.5
     """Share of requests that repeat the truth; the others contradict it."""
     credence: float = 0.95
@@ -105,10 +108,13 @@ class EditSettings:
     """Name of a built-in editor, or my_module:MyEditor."""
     lora_down: LoraDownConfig = field(default_factory=LoraDownConfig)
     cases: CaseConfig = field(default_factory=CaseConfig)
+    agent: Literal["paper", "exact"] = "paper"
+    """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
+    of kind published)."""
     evidence_multiplicity: float = 5.0
-    """How often the agent counts each sentence; 5 as published, 1 is the honest value."""
+    """How often the paper's agent counts each sentence; 5 as published, 1 is the honest value."""
     prior_mass: float = 1.0
-    """Total mass of the agent's Dirichlet prior."""
+    """Total mass of the paper's agent's Dirichlet prior."""
     batch_edits: int = 24
     """Edits computed side by side; bounds memory."""
     seed: int = 0
@@ -140,6 +146,8 @@ class AskSettings:
     """Subject and relation, such as "Ada Marlow educated at"."""
     structure: bool = False
     """Ask instead which relation depends on which, by the facts alone."""
+    agent: Literal["paper", "exact"] = "paper"
+    """Who answers beside the model."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
     run: str = "demo"

@@ -40,6 +40,7 @@ _SCALARS = [
     ("relation", pa.int32()),
     ("object", pa.int32()),
     ("truth", pa.int32()),
+    ("kind", pa.string()),
     ("reinforces", pa.bool_()),
     ("weight", pa.float64()),
     ("child", pa.bool_()),

@@ -26,14 +26,15 @@ def report(options: ReportSettings) -> None:
     if not folders:
         raise InputError(f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first")
     metrics = read_metrics(run)
-    settings = [read_json(folder / "summary.json")["traced"]["settings"] for folder in folders]
+    summaries = [read_json(folder / "summary.json") for folder in folders]
+    settings = [summary["traced"]["settings"] for summary in summaries]
     editors = [s["editor"].replace(":", ".") for s in settings]
     # Several settings of one editor are told apart by their hash.
     names = [e if editors.count(e) == 1 else f.name for e, f in zip(editors, folders, strict=True)]
     run.report.mkdir(parents=True, exist_ok=True)
     sections = [
-        editor_section(folder, name, s["seed"], world, run.report)
-        for folder, name, s in zip(folders, names, settings, strict=True)
+        editor_section(folder, name, found["standard"], s["seed"], world, run.report)
+        for folder, name, found, s in zip(folders, names, summaries, settings, strict=True)
     ]
     page = write_pages(run, world, metrics, sections)
     rows = [

@@ -52,8 +52,8 @@ def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:
     }
 
 
-def write_summary(summary: Summary, folder: Path, traced: dict) -> None:
-    """summary.json: the estimates, and the hashes of what they were computed from."""
+def write_summary(summary: Summary, folder: Path, traced: dict, standard: str) -> None:
+    """summary.json: the estimates, the hashes of what they were computed from, and who is the standard."""
 
     def plain(e: Estimate) -> dict:
         return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in e._asdict().items()}
@@ -62,7 +62,7 @@ def write_summary(summary: Summary, folder: Path, traced: dict) -> None:
         subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}
         for subset, rows in summary.items()
     }
-    write_json(folder / "summary.json", {"traced": traced, "subsets": tables})
+    write_json(folder / "summary.json", {"traced": traced, "standard": standard, "subsets": tables})
 
 
 def shown(e: Estimate | None) -> str:

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.evidence import evidence_from
-from bayes.paper import PaperAgent, fit
 from corpus.arrays import load_arrays, save_arrays
+from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.exact import ExactModel
+from corpus.exact import ExactModel, Resolution
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph, load_graph, save_graph
@@ -20,12 +19,13 @@ from testbed.runs import Run, digest, recorded
 
 
 class World(NamedTuple):
-    """One world and what is said about it."""
+    """One world and what is said about it; `exact` where its posteriors are exact."""
 
     graph: KnowledgeGraph
     generative: GenerativeModel | ExactModel
     sentences: Sentences
     tokenizer: Tokenizer
+    exact: tuple[ExactConfig, Resolution] | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -40,7 +40,7 @@ def load_world(run: Run) -> World:
     Raises:
         InputError: the corpus was never built, or a file has changed.
     """
-    recorded(run, "corpus")
+    settings, _ = recorded(run, "corpus")
     verify_folder(run.world)
     verify_folder(run.corpus)
     if read_json(run.corpus / "origin.json")["world"] != digest(run.world):
@@ -53,7 +53,15 @@ def load_world(run: Run) -> World:
         model,
         load_arrays(Sentences, run.corpus / "sentences.npz"),
         load_tokenizer(run.corpus / "tokenizer.json", graph),
+        (exact_config(settings), load_arrays(Resolution, run.corpus / "resolution.npz"))
+        if isinstance(model, ExactModel)
+        else None,
     )
+
+
+def exact_config(settings: dict) -> ExactConfig:
+    """The model W in the recorded settings of a corpus."""
+    return ExactConfig(**settings["exact"] | {"strata": tuple(settings["exact"]["strata"])})
 
 
 def save_world(graph: KnowledgeGraph, model: GenerativeModel | ExactModel, folder: Path) -> None:
@@ -69,12 +77,3 @@ def read_world(run: Run) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
     if exact.exists():
         return graph, load_arrays(ExactModel, exact)
     return graph, load_arrays(GenerativeModel, run.world / "generative.npz")
-
-
-def agent_of(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:
-    """The paper's agent after reading the world's sentences."""
-    graph = world.graph
-    evidence = evidence_from(world.sentences)
-    return fit(
-        evidence, graph.upstream, len(graph.entities), graph.objects, prior_mass, evidence_multiplicity
-    )

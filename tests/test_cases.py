@@ -8,9 +8,11 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
-from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS, Sampler
+from testbed.agents import paper_agent
+from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS
 from testbed.presets import CaseConfig
-from testbed.world import World, agent_of
+from testbed.sampling import Sampler
+from testbed.world import World
 from tests.worlds import make_world
 
 
@@ -21,7 +23,7 @@ def big_world():
 
 @pytest.fixture(scope="module")
 def agent(big_world):
-    return agent_of(big_world)
+    return paper_agent(big_world)
 
 
 @pytest.fixture(scope="module", params=["stratified", "published"])
@@ -125,7 +127,7 @@ def test_a_relation_with_a_single_object_is_still_contradicted():
     world = World(graph, model, sample_sentences(graph, model, rng), entity_tokenizer(graph))
     for sampler in ("published", "stratified"):
         config = CaseConfig(count=60, sampler=sampler, reinforce=0.0)
-        for case in Sampler(world, agent_of(world), config, 0):
+        for case in Sampler(world, paper_agent(world), config, 0):
             assert case.object in graph.objects
             assert case.object != case.truth
             # With two relations there is none left for s1r2 when the edit is on the dependent one.

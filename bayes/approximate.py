@@ -1,0 +1,73 @@
+"""The exact agent on corpora of kind `published`: an approximation, and it says so.
+
+Published sentences are not written as the model W says (DESIGN 5.3). The closest of W's worlds is the
+sentence-world, since each downstream statement is a fresh draw from its row; noise is what the corpus
+shows; and of the labelled sentences only truth sentences about root facts are read, as labels of objects
+that were stated already: the others would settle every fact.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from bayes.exact import ExactAgent, fit_exact
+from bayes.interface import Exactness
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.language import Kind
+from corpus.sentences import Sentences
+
+LEAST_NOISE = 1e-3
+WHY = "a published corpus is not written as the exact agent's model says"
+
+
+def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent:
+    """The exact agent after reading a published corpus, with noise as estimated from it.
+
+    Raises:
+        InputError: a relation of which a single object is ever named, or a relation that depends on a
+            dependent one.
+    """
+    if (graph.upstream_fact[graph.upstream_fact[graph.upstream_fact >= 0]] >= 0).any():
+        raise InputError("the exact agent reads published corpora about pairs only: no chains of dependence")
+    fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    root = graph.upstream_fact[fact] < 0
+    atomic, truth = sentences.kind == Kind.ATOMIC, (sentences.kind == Kind.TRUTH) & root
+    most_said = _most_said(fact[atomic], sentences.a[atomic, 2], len(graph))
+    names_it = sentences.a[:, 2] == most_said[fact]
+    noise = 1 - names_it[atomic & root].mean() if (atomic & root).any() else LEAST_NOISE
+    label_noise = (sentences.label != names_it)[truth].mean() if truth.any() else LEAST_NOISE
+
+    read = sentences.take(atomic | truth)
+    relation, said = read.a[:, 1], read.a[:, 2]
+    candidates = [
+        np.union1d(graph.candidates_of(r), said[relation == r]).astype(np.int32)
+        for r in range(len(graph.relations))
+    ]
+    for r, objects in enumerate(candidates):
+        if len(objects) < 2:
+            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
+    graph = replace(
+        graph,
+        candidates=np.concatenate(candidates),
+        candidate_offsets=np.cumsum([0, *map(len, candidates)]),
+    )
+    config = ExactConfig(
+        persistence="sentence",
+        noise=float(np.clip(noise, LEAST_NOISE, 1 - LEAST_NOISE)),
+        label_noise=float(np.clip(label_noise, LEAST_NOISE, 1 - LEAST_NOISE)),
+        mention="uniform",
+    )
+    return fit_exact(graph, config, read, Exactness("approximation", math.nan, WHY))
+
+
+def _most_said(fact: np.ndarray, said: np.ndarray, facts: int) -> np.ndarray:
+    """int64[facts]: the object most often stated of each fact (the lower of equals), -1 for none."""
+    cells, count = np.unique(np.column_stack([fact, said]), axis=0, return_counts=True)
+    order = np.lexsort((cells[:, 1], -count, cells[:, 0]))
+    first = order[np.unique(cells[order, 0], return_index=True)[1]]
+    found = np.full(facts, -1)
+    found[cells[first, 0]] = cells[first, 1]
+    return found
