@@ -17,7 +17,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,12 +33,28 @@ from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
 MOST_STATES = 2_000_000
-# A place that a fact of another tree has with less than this probability is left out of an enumeration.
-NEGLIGIBLE = 1e-24
+# A state of another tree that is this much less likely than the likeliest one is left out, and so is a
+# place that is yet less likely before other trees are looked at.
+NEGLIGIBLE = 1e-16
+NEGLIGIBLE_PLACE = 1e-24
 UNRESOLVED = -1
 # The row of facts that depend on none.
 NO_ROW = -2
 UNBOUNDED = Exactness("approximation", math.nan, "nobody has bounded the doubt that the evidence leaves")
+
+
+class Drawn(NamedTuple):
+    """Resolved draws of a relation's rows.
+
+    Attributes:
+        by_row: csr[K_up, K].
+        by_place: csr[K, K_up], the same transposed.
+        totals: float64[K_up], draws of each row.
+    """
+
+    by_row: csr_array
+    by_place: csr_array
+    totals: np.ndarray
 
 
 class Draw(NamedTuple):
@@ -63,8 +78,8 @@ class ExactAgent:
             `places` against those never named. Minus infinity where ruled out. For a fact without a
             truth of its own, the counts of its statements instead.
         resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
-        rows: per relation, resolved draws by upstream place, csr[K_up, K]; those without an upstream
-            fact in `roots`.
+        rows: per relation, resolved draws of facts with an upstream fact.
+        roots: per relation, float64[K], resolved draws of facts without one.
         exactness: how far the facts of everybody but who is asked about are resolved.
         edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
         focus: facts not to be taken as resolved.
@@ -77,7 +92,7 @@ class ExactAgent:
     places: np.ndarray
     ratios: np.ndarray
     resolved: np.ndarray
-    rows: Mapping[int, csr_array]
+    rows: Mapping[int, Drawn]
     roots: Mapping[int, np.ndarray]
     exactness: Exactness = UNBOUNDED
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
@@ -227,7 +242,7 @@ class ExactAgent:
 
     def has_truth(self, fact: int) -> bool:
         """Whether a fact is drawn once, not once per statement."""
-        return bool(self._truths[fact])
+        return bool(self.graph.upstream_fact[fact] < 0 or self.config.persistence == "fact")
 
     def _fact(self, subject: int, relation: int) -> int:
         fact = int(self.graph.find(subject, relation))
@@ -269,24 +284,13 @@ class ExactAgent:
             relation = int(self.graph.upstream[relation])
         return relation
 
-    @cached_property
-    def _truths(self) -> np.ndarray:
-        return has_truths(self.graph, self.config)
-
-    @cached_property
-    def _dependents(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for fact in np.flatnonzero(self.graph.upstream_fact >= 0).tolist():
-            found.setdefault(int(self.graph.upstream_fact[fact]), []).append(fact)
-        return found
-
     def _tree(self, fact: int) -> list[int]:
         """All facts joined with this one by dependence, each after the one it depends on."""
         while self.graph.upstream_fact[fact] >= 0:
             fact = int(self.graph.upstream_fact[fact])
         facts = [fact]
         for one in facts:
-            facts += self._dependents.get(one, [])
+            facts += self.graph.dependents.get(one, [])
         return facts
 
     def _own(self, fact: int) -> dict[int, float]:
@@ -338,12 +342,15 @@ class ExactAgent:
             yield log_weight, draws
             return
         (facts, options), *rest = trees
-        for weight, added in _Tree(self, facts, draws).states(options):
-            yield from self._extend(log_weight + weight, [*draws, *added], rest)
+        states = list(_Tree(self, facts, draws).states(options))
+        most = max((weight for weight, _ in states), default=0.0)
+        for weight, added in states:
+            if weight > most + math.log(NEGLIGIBLE):
+                yield from self._extend(log_weight + weight, [*draws, *added], rest)
 
     def _counts(self, fact: int) -> bool:
         """Whether a fact, or one that depends on it, was spoken of; others sum out of everything."""
-        return bool(self._own(fact)) or any(self._counts(f) for f in self._dependents.get(fact, []))
+        return bool(self._own(fact)) or any(self._counts(f) for f in self.graph.dependents.get(fact, []))
 
 
 class _Tree:
@@ -368,9 +375,8 @@ class _Tree:
         belief = {root: prior * inside[root] / (prior @ inside[root])}
         for fact in self.facts[1:]:
             above = belief[int(self.graph.upstream_fact[fact])]
-            part = np.divide(above, messages[fact], out=np.zeros_like(above), where=messages[fact] > 0)
             if self.agent.has_truth(fact):
-                belief[fact] = inside[fact] * self._mix(fact, part)
+                belief[fact] = inside[fact] * self._mix(fact, above / messages[fact])
             else:
                 belief[fact] = self._next_statement(fact, above)
         return log_z, belief
@@ -413,7 +419,7 @@ class _Tree:
         """Places, of the facts with truths that were spoken of, that are not too unlikely to matter."""
         _, belief = self.marginals()
         return {
-            f: np.flatnonzero(belief[f] > NEGLIGIBLE)
+            f: np.flatnonzero(belief[f] > NEGLIGIBLE_PLACE)
             for f in self.facts
             if self.agent._counts(f) and self.agent.has_truth(f)
         }
@@ -456,12 +462,10 @@ class _Tree:
                 continue
             if self.agent.has_truth(fact):
                 messages[fact] = self._message(fact, inside[fact])
-            else:
-                log_message = self._log_said(fact)
-                log_z += log_message.max()
-                messages[fact] = np.exp(log_message - log_message.max())
-            with np.errstate(divide="ignore"):
                 log_inside[up] = log_inside[up] + np.log(messages[fact])
+            else:
+                # In logs: many statements may say of a row what no float holds.
+                log_inside[up] = log_inside[up] + self._log_said(fact)
         return log_z, inside, messages
 
     def _candidates(self, fact: int) -> np.ndarray:
@@ -490,7 +494,7 @@ class _Tree:
     def _totals(self, fact: int) -> np.ndarray:
         """Draws in each row that a downstream fact may belong to."""
         relation = int(self.graph.relation[fact])
-        totals = np.asarray(self.agent.rows[relation].sum(axis=1)).ravel().astype(float)
+        totals = self.agent.rows[relation].totals.copy()
         for draw, by in self.changes.get(relation, []):
             if draw.row != NO_ROW:
                 totals[draw.row] += by
@@ -499,7 +503,7 @@ class _Tree:
     def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
         """sum_k p(k | row a) inside[k] for every row a."""
         relation, mass = int(self.graph.relation[fact]), self.agent.config.row_mass
-        summed = self.agent.rows[relation] @ inside
+        summed = self.agent.rows[relation].by_row @ inside
         for draw, by in self.changes.get(relation, []):
             if draw.row != NO_ROW:
                 summed[draw.row] += by * inside[draw.place]
@@ -510,7 +514,7 @@ class _Tree:
         relation, mass = int(self.graph.relation[fact]), self.agent.config.row_mass
         size = len(self._candidates(fact))
         scaled = part / (mass + self._totals(fact))
-        mixed = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
+        mixed = mass / size * scaled.sum() + self.agent.rows[relation].by_place @ scaled
         for draw, by in self.changes.get(relation, []):
             if draw.row != NO_ROW:
                 mixed[draw.place] += by * scaled[draw.row]
@@ -527,7 +531,7 @@ class _Tree:
     def _column(self, fact: int, place: int) -> np.ndarray:
         """Draws of one object in each row."""
         relation = int(self.graph.relation[fact])
-        column = self.agent.rows[relation][:, [place]].toarray().ravel().astype(float)
+        column = self.agent.rows[relation].by_place[[place]].toarray().ravel()
         for draw, by in self.changes.get(relation, []):
             if draw.row != NO_ROW and draw.place == place:
                 column[draw.row] += by
@@ -549,7 +553,7 @@ class _Tree:
         said = self.agent._own(fact)
         scaled = above / (mass + self._totals(fact) + sum(said.values()))
         relation = int(self.graph.relation[fact])
-        p = mass / size * scaled.sum() + self.agent.rows[relation].T @ scaled
+        p = mass / size * scaled.sum() + self.agent.rows[relation].by_place @ scaled
         for draw, by in self.changes.get(relation, []):
             if draw.row != NO_ROW:
                 p[draw.place] += by * scaled[draw.row]
@@ -610,5 +614,6 @@ def fit_exact(
         row = resolved[graph.upstream_fact[entries]]
         known = (row != UNRESOLVED) & (place != UNRESOLVED)
         shape = (len(graph.candidates_of(up)), size)
-        rows[r] = csr_array((weight[known], (row[known], place[known])), shape=shape)
+        draws = csr_array((weight[known], (row[known], place[known])), shape=shape)
+        rows[r] = Drawn(draws, draws.T.tocsr(), draws.sum(axis=1))
     return replace(agent, rows=rows, roots=roots)

@@ -92,6 +92,14 @@ class KnowledgeGraph:
         up = self.upstream[self.relation]
         return np.where(up == NO_UPSTREAM, -1, self.find(self.subject, up))
 
+    @cached_property
+    def dependents(self) -> dict[int, list[int]]:
+        """The facts that depend on each fact on which any depend."""
+        found: dict[int, list[int]] = {}
+        for fact in np.flatnonzero(self.upstream_fact >= 0).tolist():
+            found.setdefault(int(self.upstream_fact[fact]), []).append(fact)
+        return found
+
 
 def unique_names(labels: Sequence[str], ids: Sequence[str]) -> list[str]:
     """Names that can stand in a sentence and name one entity each (DESIGN 2).
