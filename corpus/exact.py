@@ -13,6 +13,7 @@ Which facts are stated, how often, and which take part in logical sentences neve
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
 from corpus import kernels
 from corpus.arrays import ranges
@@ -296,15 +297,33 @@ def _largest_ratio(
     relations, n = len(graph.relations), len(graph)
     downstream = graph.upstream_fact >= 0
     by_sentence = config.persistence == "sentence"
-    draws = np.where(downstream & by_sentence, model.statements + 1, (model.statements > 0).astype(int))
+    draws = np.where(downstream & by_sentence, model.statements, (model.statements > 0).astype(int))
     most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
     mass = np.where(downstream, config.row_mass, config.root_mass)
     own = np.log1p(most * size / mass)
-    # A dependent is at most certain under one row, and at least as likely as a first draw under another.
-    child = np.where(model.statements > 0, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
-    child = child * (draws if by_sentence else 1)
+    if by_sentence:
+        child = _largest_ratio_of_statements(model, config, size, most)
+    else:
+        # A dependent is at most certain under one row, and at least as likely as a first draw under another.
+        child = np.where(model.statements > 0, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
     below = np.bincount(graph.upstream_fact[downstream], weights=child[downstream], minlength=n)
     return own + below
+
+
+def _largest_ratio_of_statements(
+    model: ExactModel, config: ExactConfig, size: np.ndarray, most: np.ndarray
+) -> np.ndarray:
+    """float64[facts]: log of how much likelier one row can make what was stated of a fact than another.
+
+    At most the row of just these shares, and at least one in which all `most` draws were of other objects.
+    """
+    fact, at = np.nonzero((np.arange(model.said.shape[1]) < model.statements[:, None]) & (model.said >= 0))
+    cells, count = np.unique(np.column_stack([fact, model.said[fact, at]]), axis=0, return_counts=True)
+    owner, n = cells[:, 0], model.statements
+    alpha = config.row_mass / size[owner]
+    inside = count * np.log(count / n[owner]) - gammaln(alpha + count) + gammaln(alpha)
+    base = config.row_mass + most
+    return np.bincount(owner, inside, len(n)) + gammaln(base + n) - gammaln(base)
 
 
 def _certify(

@@ -10,18 +10,12 @@ seconds and 3 GiB; a million facts under 6 GiB; cost linear in size; 20.6 millio
 and paired in under 3 minutes and 4 GiB; the same bytes for every number of threads.
 """
 
-import os
-import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import tarfile
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +24,7 @@ import tyro
 
 from corpus.config import DocumentConfig
 from corpus.documents import cut_documents
-from corpus.files import read_json, sha256, write_json
+from corpus.files import sha256
 from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
 from corpus.language import Atom, Kind, Sentence
@@ -39,10 +33,10 @@ from corpus.sentences import mentions, sample_sentences
 from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
-from experiments.record import RECORDS
+from experiments.measure import keep, run_measured, shown, spread, spreads, timed
 from testbed.console import say, table
 from testbed.presets import CORPUS
-from testbed.runs import Run, provenance
+from testbed.runs import Run
 from tests import naive
 
 Stage = Literal["kernels", "command", "scale", "bytes", "reader"]
@@ -69,21 +63,6 @@ class SpeedSettings:
     def scratch(self) -> Path:
         """The scratch folder."""
         return self.folder / ".corpus-speed"
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    """Median, smallest and largest."""
-    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
-
-
-def timed(work: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each of `repeats` runs after one that is not counted."""
-    seconds = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return seconds[1:]
 
 
 def paper_world() -> tuple[KnowledgeGraph, GenerativeModel, Tokenizer]:
@@ -164,38 +143,10 @@ def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
     return tokenizer.sentence(Sentence(kind, labelled, Atom(*a), Atom(*b) if b else None))
 
 
-def run_measured(*command: str) -> dict[str, float]:
-    """Wall-clock seconds and peak memory in GiB of a command.
-
-    Raises:
-        RuntimeError: the command failed.
-    """
-    with tempfile.TemporaryFile() as errors:
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        _, process.returncode, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        if process.returncode:
-            errors.seek(0)
-            raise RuntimeError(f"{' '.join(command)}: {errors.read().decode()}")
-    return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
-
-
 def build_run(run: Run, *options: str, python: str = sys.executable) -> dict[str, float]:
     """`testbed.corpus paper` into a run, measured."""
     place = ("--runs", str(run.root), "--run", run.name)
     return run_measured(python, "-m", "testbed.corpus", "paper", *place, *options)
-
-
-def spreads(found: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The spread of each measurement over several runs."""
-    return {key: spread([one[key] for one in found]) for key in found[0]}
-
-
-def shown(figures: dict[str, float], digits: int) -> str:
-    """A median with its range."""
-    least, most = figures["least"], figures["most"]
-    return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
 
 
 def measure_command(settings: SpeedSettings) -> dict[str, Any]:
@@ -318,28 +269,12 @@ def main() -> int:
     """Run the stages and write what they found."""
     settings = tyro.cli(SpeedSettings, description=__doc__)
     settings.scratch.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {}
-    target = RECORDS / f"{date.today():%Y-%m-%d}-corpus-speed" / "record.json"
-    if target.exists():
-        # Stages of the same day that are not run again are kept.
-        found = read_json(target)["stages"]
     try:
         for stage in settings.stages:
-            found[stage] = MEASURES[stage](settings) | {"made_with": provenance()}
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_json(
-                target,
-                {
-                    "command": "python -m experiments.corpus_speed",
-                    "date": f"{date.today():%Y-%m-%d}",
-                    "device": f"{os.cpu_count()} cores, {platform.machine()}",
-                    "repeats": settings.repeats,
-                    "stages": found,
-                },
-            )
+            path = keep("corpus-speed", stage, MEASURES[stage](settings), settings.repeats)
     finally:
         shutil.rmtree(settings.scratch, ignore_errors=True)
-    say(f"written to {target}")
+    say(f"written to {path}")
     return 0
 
 

@@ -18,7 +18,7 @@ from testbed.summary import Summary
 from testbed.world import World
 
 MODEL, AGENT, QUIET = "#2b6cb0", "#dd8a1b", "#9aa5b1"
-_STYLE: dict = {
+STYLE: dict = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -33,7 +33,7 @@ SEVERAL = 5
 
 def draw_training(metrics: Sequence[dict], path: Path) -> None:
     """Loss in nats and generative accuracy against training steps."""
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(6.4, 3.2))
         steps = [m["step"] for m in metrics]
         axis.plot(steps, [m["accuracy"] for m in metrics], color=MODEL, marker="o", markersize=3)
@@ -71,7 +71,7 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
     rows = [(REQUEST, f"the edited fact:\n{relations[r]}"), (CHILD, f"what depends on it:\n{below}")]
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
         for row, (cell, label) in zip(axes, rows, strict=True):
             shown = _tallest(outcomes, case, cell)
@@ -97,7 +97,7 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
 
 def draw_support(summary: Summary, editor: str, path: Path) -> None:
     """Share of edits whose consequence the model follows, by how many subjects share the new object."""
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(6.4, 3.2))
         for offset, reader, colour in ((-0.1, editor, MODEL), (0.1, "Bayesian reader", AGENT)):
             found = [summary[f"support {b}"][reader]["answer s1r2, must change"] for b in SUPPORT_BINS]

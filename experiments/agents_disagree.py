@@ -1,0 +1,214 @@
+"""When should a consequence follow an edit? Two agents that read the same corpus disagree.
+
+Command:
+    python -m experiments.agents_disagree
+
+Takes about five minutes on 2 cores and writes experiments/records/<date>-agents-disagree: record.json, the
+table and the figure. Three kinds of world, three seeds each: the exact agent's fact-world and
+sentence-world, and a published corpus, where the exact agent is an approximation. In each, requests that
+contradict an upstream fact are drawn evenly over the support of the new object. Every agent is told each
+request with the weight that brings its own belief in it to .95, and is asked for the downstream fact before
+and after. Expected: the paper's agent changes its answer nearly regardless of how often the downstream
+fact was stated; the exact agent does so in the sentence-world, but in the fact-world keeps what was stated
+often; and a change of the world (`do`) moves it where evidence does not.
+"""
+
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import tyro
+
+from bayes.interface import Agent, EditRequest
+from corpus.config import BuiltinWorld
+from corpus.files import staged_file
+from corpus.seeds import generator
+from experiments.measure import keep
+from testbed.agents import exact_agent, paper_agent
+from testbed.cases import STRATA, SUPPORT_BINS, Case, support_bin
+from testbed.console import progress, say, table
+from testbed.corpus import build_corpus
+from testbed.metrics import Metric
+from testbed.pictures import STYLE
+from testbed.presets import CORPUS, CaseConfig, CorpusSettings
+from testbed.runs import Run
+from testbed.sampling import Sampler
+from testbed.statistics import Estimate, estimate
+from testbed.summary import shown
+from testbed.world import load_world
+
+WorldKind = Literal["fact-world", "sentence-world", "published"]
+WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
+COLOURS = {"paper": "#dd8a1b", "paper, honest counts": "#f3c98b", "exact": "#2b6cb0", "exact, do": "#9aa5b1"}
+
+
+@dataclass(frozen=True)
+class DisagreeSettings:
+    """Worlds, cases, and where scratch files go."""
+
+    subjects: int = 2000
+    """Subjects of each world."""
+    cases: int = 400
+    """Requests in each world."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Worlds of each kind."""
+    runs: Path = Path("runs")
+    """Folder of the runs, which are kept and used again."""
+
+    def corpus(self, world: WorldKind, seed: int) -> CorpusSettings:
+        """How a world is built."""
+        base = CORPUS["tiny"]
+        dials = BuiltinWorld(upstream_objects=self.subjects // 10, downstream_objects=self.subjects // 33)
+        return replace(
+            base,
+            run=f"disagree-{world}-{self.subjects}-{seed}",
+            runs=self.runs,
+            world=replace(base.world, subjects=self.subjects, builtin=dials),
+            kind="published" if world == "published" else "exact",
+            # Statements enough that upstream facts of either world are resolved without being settled.
+            exact=replace(
+                base.exact, persistence="sentence" if world == "sentence-world" else "fact", statements=16
+            ),
+            seed=seed,
+        )
+
+
+class Answers(NamedTuple):
+    """An agent's answers to the downstream question, and who was asked.
+
+    Attributes:
+        changed: bool[cases], whether the answer after the request differs from that before.
+        answer: int64[cases], after the request.
+    """
+
+    changed: np.ndarray
+    answer: np.ndarray
+
+
+def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["evidence", "do"]) -> Answers:
+    """Each case's downstream answer before and after its request, at this agent's own weight."""
+    found = []
+    for case, relation in zip(cases, child, strict=True):
+        s, r, o = case.subject, case.relation, case.object
+        weight = agent.weight_for(s, r, o) if kind == "evidence" else 1.0
+        edited = agent.with_edit(EditRequest(s, r, o, weight, kind))
+        found.append([who.predict(s, relation).mode() for who in (agent, edited)])
+    before, after = np.array(found).T
+    return Answers(before != after, after)
+
+
+def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[str, np.ndarray]:
+    """Columns of one world's cases: what each agent did, stratum, support bin, subject."""
+    options = settings.corpus(world, seed)
+    build_corpus(options)
+    loaded = load_world(Run(options.runs, options.run))
+    exact = exact_agent(loaded)
+    config = CaseConfig(count=settings.cases, reinforce=0.0)
+    cases = [case for case in Sampler(loaded, exact, config, seed) if case.child]
+    child = [loaded.graph.downstream(case.relation)[0] for case in cases]
+    agents: dict[str, tuple[Agent, Literal["evidence", "do"]]] = {
+        "paper": (paper_agent(loaded), "evidence"),
+        "paper, honest counts": (paper_agent(loaded, evidence_multiplicity=1.0), "evidence"),
+        "exact": (exact, "evidence"),
+    }
+    if world != "published":
+        agents["exact, do"] = (exact, "do")
+    by_agent = {name: answers(agent, cases, child, kind) for name, (agent, kind) in agents.items()}
+    return {
+        "subject": np.array([case.subject for case in cases]) + seed * 10**7,
+        "stratum": np.array([STRATA.index(case.stratum) for case in cases]),
+        "support": support_bin(np.array([case.support_new for case in cases])),
+        "agree": by_agent["paper"].answer == by_agent["exact"].answer,
+        **{name: found.changed for name, found in by_agent.items()},
+    }
+
+
+def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
+    """Share of cases with a property, with its interval over subjects."""
+    metric = Metric(columns[name].astype(float), np.ones(len(among)))
+    return estimate(metric, columns["subject"], among, generator(0, "bootstrap"))
+
+
+def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Masks of all cases, of each stratum, and by support of the least stated stratum, that have cases."""
+    masks = {"all": np.ones(len(columns["subject"]), bool)}
+    masks |= {name: columns["stratum"] == i for i, name in enumerate(STRATA)}
+    least = columns["stratum"].min()
+    masks |= {
+        f"{STRATA[least]}, n_u {name}": (columns["stratum"] == least) & (columns["support"] == i)
+        for i, name in enumerate(SUPPORT_BINS)
+    }
+    return {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
+    """A panel a world: share of changed answers by stratum and by support, a colour an agent."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
+        for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
+            labels = [name for name in parts if name != "all"]
+            names = [name for name in COLOURS if name in parts["all"]]
+            for i, name in enumerate(names):
+                values = [parts[label][name] for label in labels]
+                x = np.arange(len(labels)) + 0.8 * (i + 0.5) / len(names) - 0.4
+                heights = np.array([e.value for e in values])
+                ends = np.array([[e.value - e.low, e.high - e.value] for e in values]).T
+                axis.bar(
+                    x, heights, 0.8 / len(names), yerr=np.maximum(ends, 0), color=COLOURS[name], label=name,
+                    error_kw={"linewidth": 0.7},
+                )  # fmt: skip
+            axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+            axis.set(title=world, ylim=(0, 1.05))
+        first = np.atleast_1d(axes)[0]
+        first.set_ylabel("downstream answer changes")
+        first.legend(frameon=False, fontsize=8)
+        with staged_file(path) as aside:
+            figure.savefig(aside, format="png")
+        plt.close(figure)
+
+
+def main() -> int:
+    """Build the worlds, ask the agents, print the table and keep it."""
+    settings = tyro.cli(DisagreeSettings, description=__doc__)
+    found: dict[str, dict[str, dict[str, Estimate]]] = {}
+    with progress("worlds", len(WORLDS) * len(settings.seeds)) as advance:
+        for world in WORLDS:
+            columns: dict[str, np.ndarray] = {}
+            for one in map(partial(one_world, settings, world), settings.seeds):
+                columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
+                advance(1)
+            names = [name for name in columns if name not in ("subject", "stratum", "support")]
+            found[world] = {
+                part: {name: share(columns, name, mask) for name in names}
+                for part, mask in parts_of(columns).items()
+            }
+    figures: dict[str, Any] = {
+        world: {part: {name: e._asdict() for name, e in row.items()} for part, row in parts.items()}
+        for world, parts in found.items()
+    }
+    path = keep("agents-disagree", "all", figures, len(settings.seeds))
+    draw(found, path.with_name("agents-disagree.png"))
+    header = ("world", "cases of", "number", *COLOURS, "same answer after")
+    rows = [
+        (world, part, f"{row['exact'].cases:,}", *(shown(row.get(name)) for name in (*COLOURS, "agree")))
+        for world, parts in found.items()
+        for part, row in parts.items()
+    ]
+    table("downstream answer changes after an upstream edit", header, rows)
+    lines = [header, ["---"] * 2 + ["---:"] * (len(header) - 2), *rows]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    with staged_file(path.with_name("table.md")) as aside:
+        aside.write_text(text, encoding="utf-8")
+    say(f"written to {path.parent}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""How fast the agents are at the paper's scale, and what they cost in memory.
+
+Command:
+    python -m experiments.agents_speed
+
+Takes about six minutes on 2 cores and writes experiments/records/<date>-agents-speed/record.json; figures
+are medians of five runs with the smallest and the largest. `--stages fit` runs a part. Expected, on 2
+cores, at 100,000 facts and 2.6 million items of evidence: the paper's agent fitted in under a second and
+1 GiB; more than 2 million marginal posteriors a second; 5,000 edit cases with all their probes, before and
+after, from full distributions, in under 10 seconds. The naive twin (dense arrays, sentence by sentence)
+does the same on a small world, where both can be timed.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import tyro
+
+from bayes.evidence import evidence_from
+from bayes.interface import RequestKind
+from experiments.measure import keep, run_measured, shown, spread, spreads, timed
+from testbed.agents import exact_agent, paper_agent
+from testbed.cases import Case
+from testbed.console import say, table
+from testbed.corpus import build_corpus
+from testbed.presets import CORPUS, CaseConfig
+from testbed.runs import Run
+from testbed.sampling import Sampler
+from testbed.world import World, load_world
+from tests import naive
+
+Stage = Literal["fit", "queries", "cases", "exact"]
+STAGES: tuple[Stage, ...] = ("fit", "queries", "cases", "exact")
+QUERIES = 2_000_000
+SMALL_SUBJECTS = 60
+FIT = (
+    "import sys; from pathlib import Path; from testbed.runs import Run; "
+    "from testbed.world import load_world; from testbed.agents import paper_agent; "
+    "paper_agent(load_world(Run(Path(sys.argv[1]), sys.argv[2])))"
+)
+
+
+@dataclass(frozen=True)
+class SpeedSettings:
+    """What is measured, and where its files go."""
+
+    stages: tuple[Stage, ...] = STAGES
+    """Parts to run."""
+    repeats: int = 5
+    """Runs of each measurement."""
+    cases: int = 5000
+    """Edit cases of the paper's agent; the exact agent draws a tenth of them."""
+    folder: Path = Path("runs")
+    """Where a scratch folder is made, and removed at the end."""
+
+    @property
+    def scratch(self) -> Path:
+        """The scratch folder."""
+        return self.folder / ".agents-speed"
+
+
+def world_of(settings: SpeedSettings, kind: Literal["published", "exact"], small: bool = False) -> World:
+    """A world of the paper preset, or a small one, built once."""
+    run = f"{kind}-{'small' if small else 'paper'}"
+    options = replace(CORPUS["paper"], run=run, runs=settings.scratch, kind=kind)
+    if small:
+        options = replace(CORPUS["tiny"], run=run, runs=settings.scratch, kind=kind)
+        options = replace(options, world=replace(options.world, subjects=SMALL_SUBJECTS))
+    build_corpus(options)
+    return load_world(Run(settings.scratch, run))
+
+
+def twin_of(world: World) -> naive.DenseAgent:
+    """The naive twin of the paper's agent after reading a world."""
+    place = {int(o): i for i, o in enumerate(world.graph.objects)}
+    items = [(w, s, r, place[o]) for w, s, r, o in naive.evidence(world.sentences)]
+    return naive.DenseAgent(items, world.graph.upstream, len(place), 1.0, 5.0)
+
+
+def report(title: str, unit: str, figures: dict[str, dict[str, float]], digits: int) -> None:
+    """Show medians with their ranges."""
+    table(title, ("", unit), [(name, shown(found, digits)) for name, found in figures.items()])
+
+
+def measure_fit(settings: SpeedSettings) -> dict[str, Any]:
+    """Seconds to fit, from sentences in memory, and memory of a process that loads a world and fits."""
+    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    items = len(evidence_from(world.sentences).weight)
+    seconds = {
+        "evidence and fit": spread(timed(lambda: paper_agent(world), settings.repeats)),
+        "the same, small world": spread(timed(lambda: paper_agent(small), settings.repeats)),
+        "naive twin, small world": spread(timed(lambda: twin_of(small), settings.repeats)),
+    }
+    program = (sys.executable, "-c", FIT, str(settings.scratch), "published-paper")
+    process = spreads([run_measured(*program) for _ in range(settings.repeats)])
+    report(f"fit on {items:,} items of evidence", "seconds", seconds, 3)
+    report("a process that loads the world and fits", "seconds, GiB", process, 2)
+    return {"items": items, "facts": len(world.graph), **seconds, "process": process}
+
+
+def measure_queries(settings: SpeedSettings) -> dict[str, Any]:
+    """Marginal posteriors p(o | s, r) of downstream facts a second, one object or all."""
+    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    agent, small_agent, twin = paper_agent(world), paper_agent(small), twin_of(small)
+    rng = np.random.default_rng(0)
+
+    def asked(world: World, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        facts = rng.choice(np.flatnonzero(world.graph.upstream_fact >= 0), count)
+        return world.graph.subject[facts], world.graph.relation[facts], rng.choice(world.graph.objects, count)
+
+    many, few = asked(world, QUERIES), asked(small, 200)
+    subjects, relations = many[0][:1000], many[1][:1000]
+    # As many questions as make the compiled kernel worth its while, also about the small world.
+    s, r, o = (np.tile(column, 5000) for column in few)
+
+    def rates(work: Callable[[], object], count: int) -> dict[str, float]:
+        return spread([count / s for s in timed(work, settings.repeats)])
+
+    def twins() -> None:
+        for s, r in zip(*few[:2], strict=True):
+            twin.best(int(s), int(r))
+
+    found = {
+        "p(o | s, r)": rates(lambda: agent.probability(*many), QUERIES),
+        "p(. | s, r), all objects": rates(lambda: agent.distributions(subjects, relations), len(subjects)),
+        "p(o | s, r), small world": rates(lambda: small_agent.probability(s, r, o), len(s)),
+        "p(. | s, r), small world": rates(lambda: small_agent.distributions(s, r), len(s)),
+        "naive twin, p(. | s, r), small world": rates(twins, len(few[0])),
+    }
+    report("marginal posteriors", "a second", found, 0)
+    return {"objects": len(world.graph.objects), **found}
+
+
+def draw(world: World, agent: Any, config: CaseConfig) -> list[Case]:
+    """All cases of a sampler."""
+    return list(Sampler(world, agent, config, 0))
+
+
+def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
+    """Seconds for edit cases: requests, and every probe before and after, from full distributions."""
+    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    agent, small_agent = paper_agent(world), paper_agent(small)
+    some = CaseConfig(count=20)
+    cases = draw(small, small_agent, some)
+
+    def twins() -> None:
+        place = {int(o): i for i, o in enumerate(small.graph.objects)}
+        before = twin_of(small)
+        for case in cases:
+            after = twin_of(small)
+            after.observe(case.weight, case.subject, case.relation, place[case.object])
+            for cell in filter(None, case.cells):
+                for twin in (before, after):
+                    twin.best(cell.subject, cell.relation)
+
+    config = CaseConfig(count=settings.cases)
+    found = {
+        f"{config.count:,} cases, stratified": spread(
+            timed(lambda: draw(world, agent, config), settings.repeats)
+        ),
+        f"{config.count:,} cases, published": spread(
+            timed(lambda: draw(world, agent, replace(config, sampler="published")), settings.repeats)
+        ),
+        f"{some.count} cases, small world": spread(
+            timed(lambda: draw(small, small_agent, some), settings.repeats)
+        ),
+        f"naive twin, {some.count} cases, small world": spread(timed(twins, settings.repeats)),
+    }
+    report("edit cases by the paper's agent", "seconds", found, 2)
+    return found
+
+
+def measure_exact(settings: SpeedSettings) -> dict[str, Any]:
+    """The exact agent: seconds to fit, and milliseconds a case by kind of request."""
+    world = world_of(settings, "exact")
+    agent = exact_agent(world)
+    fit = spread(timed(lambda: exact_agent(world), settings.repeats))
+    found = {}
+    for request in get_args(RequestKind):
+        config = CaseConfig(count=settings.cases // 10, request=request)
+        seconds = timed(partial(draw, world, agent, config), settings.repeats)
+        found[request] = spread([1000 * s / config.count for s in seconds])
+    report("the exact agent", "seconds", {"fit": fit}, 2)
+    report("its edit cases", "milliseconds each", found, 1)
+    return {"fit": fit, "milliseconds a case": found}
+
+
+MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
+    "fit": measure_fit,
+    "queries": measure_queries,
+    "cases": measure_cases,
+    "exact": measure_exact,
+}
+
+
+def main() -> int:
+    """Run the stages and write what they found."""
+    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings.scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        for stage in settings.stages:
+            path = keep("agents-speed", stage, MEASURES[stage](settings), settings.repeats)
+            say(f"{stage}: written to {path}")
+    finally:
+        shutil.rmtree(settings.scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

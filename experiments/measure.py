@@ -1,0 +1,77 @@
+"""What benchmarks share: repeated timing, the memory of a command, and records kept stage by stage."""
+
+import os
+import platform
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from corpus.files import read_json, write_json
+from experiments.record import RECORDS
+from testbed.runs import provenance
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Median, smallest and largest."""
+    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+
+
+def timed(work: Callable[[], object], repeats: int) -> list[float]:
+    """Seconds of each of `repeats` runs after one that is not counted."""
+    seconds = []
+    for _ in range(repeats + 1):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return seconds[1:]
+
+
+def run_measured(*command: str) -> dict[str, float]:
+    """Wall-clock seconds and peak memory in GiB of a command.
+
+    Raises:
+        RuntimeError: the command failed.
+    """
+    with tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, process.returncode, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{' '.join(command)}: {errors.read().decode()}")
+    return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
+
+
+def spreads(found: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The spread of each measurement over several runs."""
+    return {key: spread([one[key] for one in found]) for key in found[0]}
+
+
+def shown(figures: dict[str, float], digits: int) -> str:
+    """A median with its range."""
+    least, most = figures["least"], figures["most"]
+    return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
+
+
+def keep(title: str, stage: str, figures: dict[str, Any], repeats: int) -> Path:
+    """Write a stage's figures into records/<today>-<title>/record.json, beside those of other stages."""
+    path = RECORDS / f"{date.today():%Y-%m-%d}-{title}" / "record.json"
+    stages = read_json(path)["stages"] if path.exists() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(
+        path,
+        {
+            "command": f"python -m experiments.{title.replace('-', '_')}",
+            "date": f"{date.today():%Y-%m-%d}",
+            "device": f"{os.cpu_count()} cores, {platform.machine()}",
+            "repeats": repeats,
+            "stages": stages | {stage: figures | {"made_with": provenance()}},
+        },
+    )
+    return path
