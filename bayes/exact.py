@@ -165,9 +165,13 @@ class ExactAgent:
         if kind == "evidence" and not 0 < weight < math.inf:
             raise InputError(f"an edit's weight should be positive and finite, not {weight}")
         if self.done.keys() & set(self._tree(fact)):
-            raise InputError(f"subject {s} changed already; what came after a change is not modelled")
+            raise InputError(
+                f"{self.graph.entities[s]} changed already; what came after a change is not modelled"
+            )
         if kind != "evidence" and not self.has_truth(fact):
-            raise InputError(f"only a fact with a truth of its own can take a request of kind {kind!r}")
+            raise InputError(
+                f"{self.named(s, r)!r} is drawn with every statement, so it takes no request of kind {kind!r}"
+            )
         if kind == "do":
             if not 0 <= redraw <= 1:
                 raise InputError(f"redraw is a probability; {redraw} is not in [0, 1]")
@@ -176,7 +180,7 @@ class ExactAgent:
             own = self._own(fact)
             if own.get(place, 0.0) == -math.inf or math.inf in [v for k, v in own.items() if k != place]:
                 raise InputError(
-                    f"the evidence rules out {target} as relation {r} of subject {s}; no correction helps"
+                    f"the evidence rules out {self.named(s, r, target)!r}, so no correction can say it"
                 )
             step = math.inf
         else:
@@ -208,7 +212,8 @@ class ExactAgent:
         before = float(self._belief(fact)[place])
         if before == 0.0 or not self.accepts(subject, relation, "evidence"):
             raise InputError(
-                f"no evidence can change whether relation {relation} of subject {subject} is {target}"
+                f"no evidence can change the belief in {self.named(subject, relation, target)!r}, which a "
+                "sentence settled; a request of kind 'do' changes the world instead"
             )
         if not self.has_truth(fact):
             wanted = goal(credence, before)
@@ -247,15 +252,25 @@ class ExactAgent:
     def _fact(self, subject: int, relation: int) -> int:
         fact = int(self.graph.find(subject, relation))
         if fact < 0:
-            raise InputError(f"subject {subject} has no fact of relation {relation}")
+            raise InputError(f"there is no fact {self.named(subject, relation)!r} in this world")
         return fact
 
     def _place(self, relation: int, target: int) -> int:
         candidates = self.graph.candidates_of(relation)
         place = int(np.searchsorted(candidates, target))
         if place == len(candidates) or candidates[place] != target:
-            raise InputError(f"relation {relation} cannot have {target}, which is none of its candidates")
+            name = self.graph.entities[target]
+            raise InputError(
+                f"{name!r} cannot be the object of {self.graph.relations[relation]!r} in this world"
+            )
         return place
+
+    def named(self, *ids: int) -> str:
+        """Subject, relation and perhaps object as their names, or as numbers where there are none."""
+        columns = (self.graph.entities, self.graph.relations, self.graph.entities)
+        return " ".join(
+            names[i] if i < len(names) else str(i) for i, names in zip(ids, columns, strict=False)
+        )
 
     def _belief(self, fact: int) -> np.ndarray:
         """p(k) of each candidate of a fact's relation."""

@@ -73,7 +73,7 @@ def _conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     p = 1.0
     for i, (s, r, o) in enumerate(atoms):
         if not agent.has_truth(int(agent.graph.find(s, r))):
-            raise InputError(f"relation {r} of subject {s} is drawn with every statement and cannot hold")
+            raise InputError(f"{agent.named(s, r)!r} is drawn with every statement and cannot hold")
         p *= float(agent.probability(s, r, o))
         if p == 0.0:
             return 0.0

@@ -1,12 +1,13 @@
 """Answers of model and agent to single questions, before and after one edit."""
 
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 
 import jax
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent, EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.config import LoraDownConfig
@@ -81,15 +82,19 @@ class Witness:
 
         return answer
 
-    def agent(self, request: Fact | None, credence: float | None = None) -> Answerer:
+    def agent(
+        self, request: Fact | None, credence: float | None = None, kind: RequestKind = "evidence"
+    ) -> Answerer:
         """The agent's answers; the requested fact itself by direct belief, as in test cases.
 
         Args:
-            credence: the agent's belief in the request after its edit; None asks before the edit.
+            credence: the agent's belief in the request after evidence of it; None asks before the edit.
+            kind: what the edit is to the agent.
         """
         agent = self.rational
         if request and credence is not None:
-            agent = agent.with_edit(EditRequest(*request, agent.weight_for(*request, credence)))
+            weight = agent.weight_for(*request, credence) if kind == "evidence" else math.inf
+            agent = agent.with_edit(EditRequest(*request, weight, kind))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")

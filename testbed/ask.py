@@ -40,12 +40,13 @@ def ask(options: AskSettings) -> None:
     asked = [question]
     columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
     if request:
-        dependent = [(request[0], d) for d in world.graph.downstream(request[1])]
+        dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
+        dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
         asked += [q for q in [request[:2], *dependent] if q != question]
         delta = witness.edited(request, options.lora_down, options.seed)
         columns += [
             ("edited model", witness.model(delta)),
-            ("edited agent", witness.agent(request, options.credence)),
+            ("edited agent", witness.agent(request, options.credence, options.request)),
         ]
         say(f"edit: {options.edit}")
     names, relations = world.graph.entities, world.graph.relations

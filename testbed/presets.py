@@ -150,6 +150,8 @@ class AskSettings:
     """Who answers beside the model."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    request: Literal["evidence", "correction", "do"] = "evidence"
+    """What the edit is to the agent; only the exact agent knows the last two."""
     run: str = "demo"
     """Name of the run."""
     runs: Path = Path("runs")

@@ -130,12 +130,12 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
 @pytest.mark.parametrize(
     ("kind", "files"),
     [
-        (["--kind", "exact"], {"resolution.npz"}),
+        (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
         (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
         (["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"], set()),
     ],
 )
-def test_every_kind_of_corpus_goes_all_the_way(kind, files, tmp_path, capsys, monkeypatch):
+def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
     shown = capsys.readouterr().out
@@ -146,8 +146,16 @@ def test_every_kind_of_corpus_goes_all_the_way(kind, files, tmp_path, capsys, mo
     common = {"chosen.npz", "documents.npz", "sentences.npz", "further_sentences.npz", "tokens.bin"}
     assert files | common <= written
     assert train.main([*at(tmp_path), *RECIPE]) == 0
+    capsys.readouterr()
     assert edit.main([*at(tmp_path), *EDITS]) == 0
+    assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
+    for request in ("evidence", "correction", "do"):
+        exact = ["--agent", "exact", "--cases.request", request, "--cases.count", "5"]
+        assert edit.main([*at(tmp_path), *EDITS, *exact]) == 0
+        exactness = "exact up to" if "exact" in kind else "approximation"
+        assert f"the standard is the exact agent ({exactness}" in capsys.readouterr().out
     assert report.main(at(tmp_path)) == 0
+    assert "The standard is the exact agent" in (tmp_path / "x" / "report" / "index.html").read_text()
 
 
 def test_threads_and_stats_change_nothing(built, capsys):
@@ -199,6 +207,12 @@ def test_ask(finished, capsys, monkeypatch):
     assert "edited agent" in out
     assert "Ada Marlow occupation" in out
     assert "0.95 Quintal College" in out
+    assert "the agent is the paper's agent (approximation" in out
+    exact = ["--agent", "exact", "--request", "do"]
+    assert ask.main([*question, *exact, *at(finished)]) == 0
+    out = capsys.readouterr().out
+    assert "1.00 Quintal College" in out
+    assert "the agent is the exact agent (approximation: a published corpus" in out
 
 
 def test_ask_for_the_structure(built, capsys, monkeypatch):
@@ -207,6 +221,7 @@ def test_ask_for_the_structure(built, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "which relation depends on which" in out
     assert len([line for line in out.splitlines() if line.strip().startswith("occupation")]) == 1
+    assert "downstream facts persist (rho = 1) with probability" in out
 
 
 def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
@@ -400,6 +415,11 @@ def test_damaged_files_are_noticed(finished, tmp_path, capsys):
     (runs / "x" / "config.json").write_text("{", encoding="utf-8")
     assert train.main([*at(runs), *RECIPE]) == 2
     assert "not readable as JSON" in complaint(capsys)
+
+
+def test_requests_that_the_agent_has_no_notion_of(finished, capsys):
+    assert edit.main([*at(finished), *EDITS, "--cases.request", "do"]) == 2
+    assert "no fact takes a request of kind 'do' by this agent" in complaint(capsys)
 
 
 @pytest.mark.parametrize(
