@@ -1,10 +1,10 @@
 """The obvious twins: slow, dense, one line per idea. Tests compare the real code with these."""
 
-import itertools
 import math
 from collections import Counter, defaultdict
 
 import numpy as np
+from scipy.special import gammaln
 
 from corpus.language import Kind
 
@@ -283,74 +283,140 @@ def urn(rng, masses, objects, tables):
     return found
 
 
-def exact_posterior(graph, config, sentences, extra=()):
-    """{fact: {object: probability}} under the model W of DESIGN 5.3, by enumerating every world.
+def exact_states(graph, config, sentences, extra=()):
+    """Every world that the sentences allow under the model W of DESIGN 5.3, and how probable it is.
 
-    `extra` lists further evidence as (fact, object, log-likelihood ratio), or (fact, object, count of
-    statements) for a fact without a truth of its own.
+    `extra` lists further evidence as (fact, object, log-likelihood ratio), infinite where it settles the
+    fact, or (fact, object, count of statements) for a fact without a truth of its own: downstream facts
+    under persistence "sentence", whose statements are draws of their rows.
 
-    Facts without a truth of their own (persistence "sentence", downstream) are integrated out.
+    Returns:
+        {fact: int[worlds], its object} of every fact with a truth of its own, and float[worlds].
     """
-    facts = range(len(graph))
-    by_sentence = config.persistence == "sentence"
-    own = [f for f in facts if not (by_sentence and graph.upstream_fact[f] >= 0)]
-    index = {(int(graph.subject[f]), int(graph.relation[f])): f for f in facts}
-    options = [graph.candidates_of(graph.relation[f]).tolist() for f in own]
-    weights = []
-    for values in itertools.product(*options):
-        z = dict(zip(own, values, strict=True))
-        weights.append((z, _exact_log_joint(graph, config, sentences, z, index, extra)))
-    most = max(w for _, w in weights)
-    total = sum(math.exp(w - most) for _, w in weights)
-    marginal = {f: defaultdict(float) for f in own}
-    for z, w in weights:
-        for f in own:
-            marginal[f][z[f]] += math.exp(w - most) / total
-    return marginal
+    said = Counter(sentences[i] for i in range(len(sentences)))
+    options = {f: _possible(graph, config, said, extra, f) for f in _own_facts(graph, config)}
+    states = np.stack([m.ravel() for m in np.meshgrid(*options.values(), indexing="ij")])
+    z = dict(zip(options, states, strict=True))
+    log_p = np.zeros(states.shape[1])
+    for sentence, times in said.items():
+        log_p += times * _log_likelihood(graph, config, sentence, z)
+    for f, o, ratio in extra:
+        if f in z and ratio < math.inf:
+            log_p += ratio * (z[f] == o)
+    for relation in range(len(graph.relations)):
+        counts, mass = _draws(graph, config, sentences, extra, z, relation)
+        alpha = mass / counts.shape[-1]
+        log_p += (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=(1, 2))
+        log_p += (gammaln(mass) - gammaln(mass + counts.sum(axis=2, keepdims=True))).sum(axis=(1, 2))
+    p = np.exp(log_p - log_p.max())
+    return z, p / p.sum()
 
 
-def _exact_log_joint(graph, config, sentences, z, index, extra):
-    rows, log_p = defaultdict(Counter), 0.0
+def exact_posterior(graph, config, sentences, extra=()):
+    """{fact: {object: probability}} of every fact with a truth of its own, by enumerating every world."""
+    z, p = exact_states(graph, config, sentences, extra)
+    return {
+        f: {o: float(p[z[f] == o].sum()) for o in graph.candidates_of(graph.relation[f]).tolist()} for f in z
+    }
 
-    def row(f):
-        up = int(graph.upstream_fact[f])
-        return (int(graph.relation[f]), z[up] if up >= 0 else None)
 
-    for f, value in z.items():
-        rows[row(f)][value] += 1
-    for i in range(len(sentences)):
-        kind, label, a, b = sentences[i]
-        f = index[a[:2]]
-        others = len(graph.candidates_of(a[1])) - 1
-        if kind == Kind.ATOMIC and f not in z:
-            rows[row(f)][a[2]] += 1
-        elif kind == Kind.ATOMIC:
-            log_p += math.log(1 - config.noise if z[f] == a[2] else config.noise / others)
-        else:
-            holds = []
-            for atom in (a, b) if b else (a,):
-                true = z[index[atom[:2]]] == atom[2]
-                size = len(graph.candidates_of(atom[1]))
-                chance = mentions_truth(config, graph, index[atom[:2]])
-                log_p += math.log(chance if true else (1 - chance) / (size - 1))
-                holds.append(true)
-            says = {Kind.TRUTH: all, Kind.NOT: lambda h: not all(h), Kind.AND: all, Kind.OR: any}[kind](holds)
-            wrong = config.label_noise if kind == Kind.TRUTH else 0.0
-            p = 1 - wrong if label == says else wrong
-            if p == 0:
-                return -math.inf
-            log_p += math.log(p)
-    for f, o, more in extra:
+def exact_statements(graph, config, sentences, extra=()):
+    """{fact: {object: probability}} of the next statement of every fact without a truth of its own."""
+    z, p = exact_states(graph, config, sentences, extra)
+    found = {}
+    for f in sorted(set(range(len(graph))) - set(z)):
+        rows = _next_draw(graph, config, sentences, extra, z, graph.relation[f])
+        found[f] = _mixture(graph, p, rows, f, z[int(graph.upstream_fact[f])])
+    return found
+
+
+def exact_after_do(graph, config, sentences, changed, value, asked, extra=()):
+    """{object: probability} of a fact drawn again from the row of a changed fact's new value.
+
+    Every fact of the world, spoken of or not, is a draw of its row.
+    """
+    z, p = exact_states(graph, config, sentences, extra)
+    rows = _next_draw(graph, config, sentences, extra, z, graph.relation[asked])
+    return _mixture(graph, p, rows, asked, np.full(len(p), value))
+
+
+def _own_facts(graph, config):
+    """Facts with a truth of their own."""
+    return [f for f in range(len(graph)) if config.persistence == "fact" or graph.upstream_fact[f] < 0]
+
+
+def _possible(graph, config, said, extra, fact):
+    """Objects of a fact that no sentence about it alone rules out with certainty."""
+    left = set(graph.candidates_of(graph.relation[fact]).tolist())
+    for kind, label, (s, r, o), _ in said:
+        certain = kind == Kind.NOT or (kind == Kind.TRUTH and config.label_noise == 0)
+        if certain and graph.find(s, r) == fact:
+            holds = label == (kind == Kind.TRUTH)
+            left = left & {o} if holds else left - {o}
+    for f, o, ratio in extra:
+        if f == fact and ratio == math.inf:
+            left = left & {o}
+    return sorted(left)
+
+
+def _log_likelihood(graph, config, sentence, z):
+    """float[worlds]: log-probability of a sentence about facts with truths of their own, else 0."""
+    kind, label, *atoms = sentence
+    log_p, holds = 0.0, []
+    for s, r, o in filter(None, atoms):
+        f, others = int(graph.find(s, r)), len(graph.candidates_of(r)) - 1
         if f not in z:
-            rows[row(f)][o] += more
-        elif z[f] == o or more == math.inf:
-            log_p += more if z[f] == o and more < math.inf else 0.0 if z[f] == o else -math.inf
-    for (relation, up), counts in rows.items():
-        mass = config.root_mass if up is None else config.row_mass
-        alpha = mass / len(graph.candidates_of(relation))
-        log_p += math.lgamma(mass) - math.lgamma(mass + counts.total())
-        log_p += sum(math.lgamma(alpha + n) - math.lgamma(alpha) for n in counts.values())
-    return log_p
+            return 0.0
+        right = 1 - config.noise if kind == Kind.ATOMIC else mentions_truth(config, graph, f)
+        log_p = log_p + np.log(np.where(z[f] == o, right, (1 - right) / others))
+        holds.append(z[f] == o)
+    if kind == Kind.ATOMIC:
+        return log_p
+    a, b = holds[0], holds[-1]
+    says = {Kind.TRUTH: a, Kind.NOT: ~a, Kind.AND: a & b, Kind.OR: a | b}[kind]
+    wrong = config.label_noise if kind == Kind.TRUTH else 0.0
+    with np.errstate(divide="ignore"):
+        return log_p + np.log(np.where(says == label, 1 - wrong, wrong))
+
+
+def _draws(graph, config, sentences, extra, z, relation):
+    """float[worlds, rows, K], what was drawn from each row of a relation; and float[rows, 1], its mass.
+
+    A row per upstream object, then one for facts without an upstream fact.
+    """
+    objects, up = graph.candidates_of(relation), graph.upstream[relation]
+    rows = np.append(graph.candidates_of(up) if up >= 0 else [], -1)
+    mass = np.where(rows < 0, config.root_mass, config.row_mass)[:, None]
+    counts = np.zeros((len(next(iter(z.values()))), len(rows), len(objects)))
+    for f in np.flatnonzero(graph.relation == relation).tolist():
+        above = int(graph.upstream_fact[f])
+        row = z[above][:, None] == rows if above >= 0 else rows[None] == -1
+        drawn = z[f][:, None] == objects if f in z else _stated(graph, sentences, extra, f)[None]
+        counts += row[:, :, None] * drawn[:, None, :]
+    return counts, mass
+
+
+def _stated(graph, sentences, extra, fact):
+    """float[K]: how often each object of a fact was stated."""
+    objects = graph.candidates_of(graph.relation[fact])
+    atoms = sentences.a[sentences.kind == Kind.ATOMIC]
+    mine = atoms[graph.find(atoms[:, 0], atoms[:, 1]) == fact, 2]
+    more = sum((count * (objects == o) for f, o, count in extra if f == fact), start=np.zeros(len(objects)))
+    return (mine[:, None] == objects).sum(axis=0) + more
+
+
+def _next_draw(graph, config, sentences, extra, z, relation):
+    """float[worlds, rows, K]: probability of the next draw from each row of a relation."""
+    counts, mass = _draws(graph, config, sentences, extra, z, relation)
+    return (mass / counts.shape[-1] + counts) / (mass + counts.sum(axis=2, keepdims=True))
+
+
+def _mixture(graph, p, rows, fact, above):
+    """{object: probability} of a draw of `fact`, its upstream object in each world being `above`."""
+    relation = graph.relation[fact]
+    row = np.searchsorted(graph.candidates_of(graph.upstream[relation]), above)
+    drawn = p @ rows[np.arange(len(p)), row]
+    return dict(zip(graph.candidates_of(relation).tolist(), drawn.tolist(), strict=True))
 
 
 def log_doubt(graph, config, sentences):
@@ -378,40 +444,3 @@ def log_doubt(graph, config, sentences):
         most = max(rest, default=-math.inf)
         found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
     return found
-
-
-def exact_after_do(graph, config, sentences, changed, value, asked):
-    """{object: probability} of a fact drawn again from the row of a changed fact's new value.
-
-    Every fact of the world, spoken of or not, is a draw of its row.
-    """
-    facts = [f for f in range(len(graph)) if config.persistence == "fact" or graph.upstream_fact[f] < 0]
-    index = {(int(graph.subject[f]), int(graph.relation[f])): f for f in range(len(graph))}
-    options = [graph.candidates_of(graph.relation[f]).tolist() for f in facts]
-    relation = int(graph.relation[asked])
-    candidates = graph.candidates_of(relation).tolist()
-    found, best = dict.fromkeys(candidates, 0.0), -math.inf
-    for values in itertools.product(*options):
-        z = dict(zip(facts, values, strict=True))
-        w = _exact_log_joint(graph, config, sentences, z, index, ())
-        if w == -math.inf:
-            continue
-        drawn = Counter(
-            z[f]
-            for f in facts
-            if graph.relation[f] == relation and z.get(int(graph.upstream_fact[f])) == value
-        )
-        if config.persistence == "sentence":
-            for i in range(len(sentences)):
-                kind, _, a, _ = sentences[i]
-                f = index[a[:2]]
-                if kind == Kind.ATOMIC and a[1] == relation and z.get(int(graph.upstream_fact[f])) == value:
-                    drawn[a[2]] += 1
-        if w > best:
-            found = {o: p * math.exp(best - w) for o, p in found.items()}
-            best = w
-        for o in candidates:
-            share = (config.row_mass / len(candidates) + drawn[o]) / (config.row_mass + drawn.total())
-            found[o] += math.exp(w - best) * share
-    total = sum(found.values())
-    return {o: p / total for o, p in found.items()}

@@ -1,0 +1,160 @@
+"""Logical queries equal sums over the joint, and are coherent: nobody can make a Dutch book against them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from bayes.exact import fit_exact
+from bayes.interface import EditRequest
+from bayes.logic import conditional, conjunction, disjunction, right
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.language import Atom, Kind, Sentence
+from tests import naive
+from tests.test_exact_agent import tiny_world, worlds
+
+TOLERANCE = 1e-10
+
+
+def drawn_atoms(graph, agent, rng, count, subjects=(0, 1)):
+    """Random statements about facts with a truth of their own."""
+    facts = [f for f in range(len(graph)) if graph.subject[f] in subjects and agent.has_truth(f)]
+    found = []
+    for f in rng.choice(facts, count):
+        objects = graph.candidates_of(graph.relation[f])
+        found.append(Atom(int(graph.subject[f]), int(graph.relation[f]), int(rng.choice(objects))))
+    return found
+
+
+class Joint:
+    """The joint distribution of all facts, by enumeration."""
+
+    def __init__(self, graph, config, sentences):
+        self.graph = graph
+        self.objects, self.p = naive.exact_states(graph, config, sentences)
+
+    def holds(self, atom):
+        """Whether a statement holds in each state."""
+        return self.objects[int(self.graph.find(*atom[:2]))] == atom.object
+
+    def probability(self, mask):
+        return self.p[mask].sum()
+
+
+def setting(world, count):
+    seed, config, upstream = world
+    graph, _, sentences = tiny_world(seed, config, [0, 1], upstream)
+    agent = fit_exact(graph, config, sentences).with_focus([0, 1])
+    atoms = drawn_atoms(graph, agent, np.random.default_rng(seed), count)
+    return agent, Joint(graph, config, sentences), atoms
+
+
+@hypothesis_settings(max_examples=150)
+@given(worlds)
+def test_conjunctions_disjunctions_and_conditionals_equal_sums_over_the_joint(world):
+    agent, joint, atoms = setting(world, 3)
+    all_hold = np.logical_and.reduce([joint.holds(a) for a in atoms])
+    one_holds = np.logical_or.reduce([joint.holds(a) for a in atoms])
+    both = joint.probability(joint.holds(atoms[1]) & joint.holds(atoms[2]))
+    assert conjunction(agent, atoms) == pytest.approx(joint.probability(all_hold), abs=TOLERANCE)
+    assert disjunction(agent, atoms) == pytest.approx(joint.probability(one_holds), abs=TOLERANCE)
+    if both > 1e-6:
+        chain = conditional(agent, atoms[0], atoms[1:])
+        assert chain == pytest.approx(joint.probability(all_hold) / both, abs=1e-8)
+
+
+@hypothesis_settings(max_examples=100)
+@given(worlds)
+def test_two_objects_of_one_fact_exclude_each_other(world):
+    agent, _, (atom, *_) = setting(world, 1)
+    for other in agent.graph.candidates_of(atom.relation):
+        if other != atom.object:
+            both = [atom, atom._replace(object=int(other))]
+            assert conjunction(agent, both) == 0.0
+            sum_of_both = sum(conjunction(agent, [a]) for a in both)
+            assert disjunction(agent, both) == pytest.approx(sum_of_both, abs=TOLERANCE)
+
+
+def bundle(a, b):
+    """Logically related sentences about two statements."""
+    return [
+        Sentence(Kind.ATOMIC, None, a),
+        Sentence(Kind.TRUTH, True, a),
+        Sentence(Kind.TRUTH, False, a),
+        Sentence(Kind.NOT, True, a),
+        Sentence(Kind.NOT, False, b),
+        Sentence(Kind.AND, True, a, b),
+        Sentence(Kind.AND, True, b, a),
+        Sentence(Kind.AND, False, a, b),
+        Sentence(Kind.OR, True, a, b),
+        Sentence(Kind.OR, False, b, a),
+    ]
+
+
+def is_right(sentence, a_holds, b_holds, a):
+    """Whether a sentence is right where its statements do or do not hold."""
+    first = a_holds if sentence.a == a else b_holds
+    second = b_holds if sentence.b != a else a_holds
+    says = {
+        Kind.ATOMIC: first, Kind.TRUTH: first, Kind.NOT: not first,
+        Kind.AND: first and second, Kind.OR: first or second,
+    }[sentence.kind]  # fmt: skip
+    return says == (sentence.label is not False)
+
+
+def sure_loss(prices, payoffs):
+    """The most that stakes of at most 1 on each sentence win in every state (a linear program)."""
+    states, bets = payoffs.shape
+    # Maximise t with payoffs of the stakes, less their prices, at least t in every state.
+    gains = payoffs - prices
+    found = linprog(
+        c=np.append(np.zeros(bets), -1.0),
+        A_ub=np.column_stack([-gains, np.ones(states)]),
+        b_ub=np.zeros(states),
+        bounds=[*[(-1, 1)] * bets, (None, None)],
+    )
+    return -found.fun
+
+
+@hypothesis_settings(max_examples=150)
+@given(worlds, st.booleans())
+def test_no_dutch_book(world, edited):
+    agent, _, (a, b, request) = setting(world, 3)
+    if edited and agent.accepts(request.subject, request.relation, "evidence"):
+        agent = agent.with_edit(EditRequest(*request, 1.5))
+    sentences = bundle(a, b)
+    prices = np.array(right(agent, sentences))
+    possible = [(x, y) for x in (True, False) for y in (True, False)]
+    if a[:2] == b[:2]:
+        # Two statements about one fact are the same one, or exclude each other.
+        possible = [(x, y) for x, y in possible if (x == y if a == b else not (x and y))]
+    payoffs = np.array([[float(is_right(s, x, y, a)) for s in sentences] for x, y in possible])
+    assert sure_loss(prices, payoffs) < 1e-8
+
+
+def test_a_dutch_book_is_found_where_there_is_one():
+    a, b = Atom(0, 0, 1), Atom(1, 0, 1)
+    sentences = bundle(a, b)
+    payoffs = np.array(
+        [[float(is_right(s, x, y, a)) for s in sentences] for x in (True, False) for y in (True, False)]
+    )
+    # Independent halves are coherent; a conjunction likelier than its part is not.
+    prices = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.75, 0.75, 0.25])
+    assert sure_loss(prices, payoffs) < 1e-8
+    prices[5] = 0.7
+    assert sure_loss(prices, payoffs) > 0.1
+
+
+def test_what_states_nothing_is_refused():
+    agent, _, (a, _) = setting((0, ExactConfig(noise=0.3, logical=0.0), (-1, 0, -1)), 2)
+    with pytest.raises(InputError, match="states nothing"):
+        right(agent, [Sentence(Kind.IMAGINE, None, a)])
+    other = agent.graph.candidates_of(a.relation)
+    impossible = [a, a._replace(object=int(other[other != a.object][0]))]
+    with pytest.raises(InputError, match="probability 0"):
+        conditional(agent, a, impossible)
+    with pytest.raises(InputError, match="more than"):
+        disjunction(agent, [a] * 13)
