@@ -6,7 +6,6 @@ shows; and of the labelled sentences only truth sentences about root facts are r
 that were stated already: the others would settle every fact.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +59,7 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
         label_noise=float(np.clip(label_noise, LEAST_NOISE, 1 - LEAST_NOISE)),
         mention="uniform",
     )
-    return fit_exact(graph, config, read, Exactness("approximation", math.nan, WHY))
+    return fit_exact(graph, config, read, Exactness("approximation", None, WHY))
 
 
 def _most_said(fact: np.ndarray, said: np.ndarray, facts: int) -> np.ndarray:

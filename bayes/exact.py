@@ -40,7 +40,7 @@ NEGLIGIBLE_PLACE = 1e-24
 UNRESOLVED = -1
 # The row of facts that depend on none.
 NO_ROW = -2
-UNBOUNDED = Exactness("approximation", math.nan, "nobody has bounded the doubt that the evidence leaves")
+UNBOUNDED = Exactness("approximation", None, "nobody has bounded the doubt that the evidence leaves")
 
 
 class Drawn(NamedTuple):

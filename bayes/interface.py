@@ -34,13 +34,13 @@ class Exactness(NamedTuple):
 
     Attributes:
         kind: "exact", up to `bound`; or "approximation", by an unknown amount.
-        bound: at most this is the probability that an answer takes somebody's fact for another one; nan
+        bound: at most this is the probability that an answer takes somebody's fact for another one; None
             for an approximation.
         why: one clause for people.
     """
 
     kind: Literal["exact", "approximation"]
-    bound: float
+    bound: float | None
     why: str
 
 

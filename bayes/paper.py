@@ -66,7 +66,7 @@ class PaperAgent:
     def exactness(self) -> Exactness:
         """Bayes' rule for counts that no corpus here is drawn from."""
         why = "exact for the paper's own counts, which are not how the corpus came about"
-        return Exactness("approximation", math.nan, why)
+        return Exactness("approximation", None, why)
 
     def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
         """p(o | s, r, evidence): marginal over the upstream object where s was seen with it, else direct.

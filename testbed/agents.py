@@ -28,7 +28,7 @@ def agent_named(
 
 def standard(name: AgentName, exactness: Exactness) -> str:
     """For people: which agent edits are judged by, and how exact it is."""
-    bound = f" up to {exactness.bound:.0e}" if exactness.kind == "exact" else ""
+    bound = f" up to {exactness.bound:.0e}" if exactness.bound is not None else ""
     who = {"paper": "the paper's agent", "exact": "the exact agent"}[name]
     return f"{who} ({exactness.kind}{bound}: {exactness.why})"
 
@@ -54,5 +54,5 @@ def exact_agent(world: World) -> ExactAgent:
     exactness = Exactness("exact", float(resolution.bound.max()), "everybody else's facts are resolved")
     if open_facts:
         why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
-        exactness = Exactness("approximation", float("nan"), why)
+        exactness = Exactness("approximation", None, why)
     return fit_exact(world.graph, config, world.sentences, exactness)

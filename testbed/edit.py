@@ -47,7 +47,11 @@ def edit(options: EditSettings) -> None:
         cases = list(Sampler(world, agent, options.cases, options.seed))
         state = editor.prepare(model.config, model.params, packed_sample(run, options.seed))
         described = standard(options.agent, agent.exactness)
-        write_json(folder / "config.json", traced | {"standard": described, "made_with": provenance()})
+        write_json(
+            folder / "config.json",
+            traced
+            | {"standard": described, "exactness": agent.exactness._asdict(), "made_with": provenance()},
+        )
         sweep = Sweep(world, model, cases, options.batch_edits, folder)
         with progress("edit", len(cases), sweep.done) as advance:
             seconds = sweep.run(editor, state, options.seed, advance)

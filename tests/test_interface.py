@@ -143,5 +143,5 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
 def test_every_agent_says_how_exact_it_is(agent):
     kind, bound, why = agent.exactness
     assert kind == "approximation"
-    assert math.isnan(bound)
+    assert bound is None
     assert why
