@@ -17,6 +17,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +34,9 @@ from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
 MOST_STATES = 2_000_000
-# A state of another tree that is this much less likely than the likeliest one is left out, and so is a
-# place that is yet less likely before other trees are looked at.
-NEGLIGIBLE = 1e-16
-NEGLIGIBLE_PLACE = 1e-24
+# A state of other trees whose weight, in logs, is this far below that of one state is left out. Even two
+# million of them together change no answer by more than 1e-13.
+NEGLIGIBLE = -45.0
 UNRESOLVED = -1
 # The row of facts that depend on none.
 NO_ROW = -2
@@ -282,10 +282,10 @@ class ExactAgent:
         best = -math.inf
         for log_state, draws in self._states(others, tree):
             asked = _Tree(self, tree, draws)
-            log_z, belief = asked.marginals()
-            answer = belief[fact]
+            log_z, log_belief = asked.marginals()
+            answer = np.exp(log_belief[fact])
             for changed in self.done.keys() & set(tree):
-                answer = asked.after_do(changed, fact, belief)
+                answer = asked.after_do(changed, fact, {f: np.exp(p) for f, p in log_belief.items()})
             weight = log_state + log_z
             if weight > best:
                 total, best = total * math.exp(best - weight), weight
@@ -336,32 +336,55 @@ class ExactAgent:
     def _states(
         self, trees: list[list[int]], asked: list[int]
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
-        """Log-weights and changed draws of every state of the given trees; `asked` is taken out too."""
+        """Log-weights and changed draws of every state of the given trees; `asked` is taken out too.
+
+        What a state weighs is known only when all trees have been seen, since one tree may make likely what
+        another alone does not. A tree never weighs more than its ceiling, though, so that a state of the
+        others is left out only where even this could not lift it.
+        """
         without = [(draw, -n) for tree in (*trees, asked) for draw, n in self._draws(tree)]
-        options = [_Tree(self, tree, without).options() for tree in trees]
+        if not trees:
+            yield 0.0, without
+            return
+        least = self._weight_of_a_likely_state(trees, asked, without) + NEGLIGIBLE
+        ceilings = [_Tree(self, tree, without).ceiling() for tree in (*trees, asked)]
+        options = [
+            _Tree(self, tree, without).options(least - sum(ceilings) + ceiling)
+            for tree, ceiling in zip(trees, ceilings, strict=False)
+        ]
         states = math.prod(len(places) for tree in options for places in tree.values())
         if states > MOST_STATES:
             raise InputError(
                 f"{states:,} states of subjects in doubt are more than {MOST_STATES:,}; "
                 "ask about the edited subject, edit fewer facts at once, or focus on fewer subjects"
             )
-        yield from self._extend(0.0, without, list(zip(trees, options, strict=True)))
+        # What the weight of the trees seen must reach at least, given the ceilings of those that follow.
+        floors = least - np.cumsum(ceilings[:0:-1])[::-1]
+        yield from self._extend(0.0, without, list(zip(trees, options, floors, strict=True)))
 
     def _extend(
         self,
         log_weight: float,
         draws: list[tuple[Draw, float]],
-        trees: list[tuple[list[int], dict[int, np.ndarray]]],
+        trees: list[tuple[list[int], dict[int, np.ndarray], float]],
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         if not trees:
             yield log_weight, draws
             return
-        (facts, options), *rest = trees
-        states = list(_Tree(self, facts, draws).states(options))
-        most = max((weight for weight, _ in states), default=0.0)
-        for weight, added in states:
-            if weight > most + math.log(NEGLIGIBLE):
+        (facts, options, floor), *rest = trees
+        for weight, added in _Tree(self, facts, draws).states(options):
+            if log_weight + weight >= floor:
                 yield from self._extend(log_weight + weight, [*draws, *added], rest)
+
+    def _weight_of_a_likely_state(
+        self, trees: list[list[int]], asked: list[int], draws: list[tuple[Draw, float]]
+    ) -> float:
+        """Log-weight of one state: of each tree in turn the likely one, given those before it."""
+        log_weight = 0.0
+        for facts in trees:
+            weight, added = _Tree(self, facts, draws).likely_state()
+            log_weight, draws = log_weight + weight, [*draws, *added]
+        return log_weight + _Tree(self, asked, draws).marginals()[0]
 
     def _counts(self, fact: int) -> bool:
         """Whether a fact, or one that depends on it, was spoken of; others sum out of everything."""
@@ -383,18 +406,22 @@ class _Tree:
             self.changes.setdefault(draw.relation, []).append((draw, by))
 
     def marginals(self) -> tuple[float, dict[int, np.ndarray]]:
-        """Log-probability of all that was said of the tree, and p(k) of the candidates of each fact."""
-        log_z, inside, messages = self._up()
-        root = self.facts[0]
-        prior = self._prior(root)
-        belief = {root: prior * inside[root] / (prior @ inside[root])}
-        for fact in self.facts[1:]:
-            above = belief[int(self.graph.upstream_fact[fact])]
-            if self.agent.has_truth(fact):
-                belief[fact] = inside[fact] * self._mix(fact, above / messages[fact])
+        """Log-probability of all that was said of the tree, and log p(k) of the candidates of each fact."""
+        log_z, log_inside, _, messages = self._up()
+        log_belief: dict[int, np.ndarray] = {}
+        for fact in self.facts:
+            up = int(self.graph.upstream_fact[fact])
+            if not self.agent.has_truth(fact):
+                log_belief[fact] = np.log(self._next_statement(fact, np.exp(log_belief[up])))
+                continue
+            if up < 0:
+                outside = self._prior(fact)
             else:
-                belief[fact] = self._next_statement(fact, above)
-        return log_z, belief
+                outside = self._mix(fact, np.exp(log_belief[up]) / messages[fact])
+            log_p = log_inside[fact] + np.log(outside)
+            log_p -= log_p.max()
+            log_belief[fact] = log_p - np.log(np.exp(log_p).sum())
+        return log_z, log_belief
 
     def after_do(self, changed: int, asked: int, before: dict[int, np.ndarray]) -> np.ndarray:
         """p(k) of one fact after another was set, given beliefs before that.
@@ -420,7 +447,7 @@ class _Tree:
         mass = self.agent.config.row_mass
         total, elsewhere, there = self._totals(asked)[place], self._row(asked, place), before[up][place]
         if self.agent.has_truth(asked):
-            _, inside, _ = self._up()
+            _, _, inside, _ = self._up()
             own = elsewhere * inside[asked] / (elsewhere @ inside[asked])
         else:
             own = np.zeros(len(elsewhere))
@@ -430,18 +457,28 @@ class _Tree:
         fresh = (1 - there) * elsewhere + there * same
         return redraw * fresh + (1 - redraw) * before[asked]
 
-    def options(self) -> dict[int, np.ndarray]:
-        """Places, of the facts with truths that were spoken of, that are not too unlikely to matter."""
-        _, belief = self.marginals()
-        return {
-            f: np.flatnonzero(belief[f] > NEGLIGIBLE_PLACE)
-            for f in self.facts
-            if self.agent._counts(f) and self.agent.has_truth(f)
-        }
+    def ceiling(self) -> float:
+        """Log of the most that what was said of the tree can weigh, whatever is in its rows.
+
+        Statements that are draws of a row have a probability, which is at most 1.
+        """
+        return float(sum(self._log_likelihood(f).max() for f in self.facts if self.agent.has_truth(f)))
+
+    def options(self, least: float) -> dict[int, np.ndarray]:
+        """Places of the facts to be enumerated that leave the tree a log-weight of at least `least`."""
+        log_z, log_belief = self.marginals()
+        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerated()}
+
+    def likely_state(self) -> tuple[float, list[tuple[Draw, float]]]:
+        """Log-weight and draws of one state, each of its places being the likeliest by itself."""
+        _, log_belief = self.marginals()
+        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerated()}
+        return next(self.states(modes), (-math.inf, []))
 
     def states(self, options: Mapping[int, np.ndarray]) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
-        """Log-probability of every state of the facts that were spoken of, with the draws it makes."""
+        """Log-probability of every possible state of the enumerated facts, with the draws it makes."""
         counted = [f for f in self.facts if self.agent._counts(f)]
+        row_of, said_of, likely = cache(self._row), cache(self._log_said), cache(self._log_likelihood)
         for places in itertools.product(*(o.tolist() for o in options.values())):
             state = dict(zip(options, places, strict=True))
             log_p = 0.0
@@ -451,17 +488,23 @@ class _Tree:
                 row = NO_ROW if up < 0 else state[up]
                 relation = int(self.graph.relation[fact])
                 if fact in state:
-                    p = self._row(fact, row)[state[fact]]
-                    log_p += math.log(p) + self._log_likelihood(fact)[state[fact]]
+                    log_p += math.log(row_of(fact, row)[state[fact]]) + likely(fact)[state[fact]]
                     draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
-                    log_p += float(self._log_said(fact)[row])
+                    log_p += float(said_of(fact)[row])
                     said = self.agent._own(fact).items()
                     draws += [(Draw(relation, row, place), count) for place, count in said]
             if log_p > -math.inf:
                 yield log_p, draws
 
-    def _up(self) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray]]:
+    def _enumerated(self) -> list[int]:
+        """Facts whose places make up a state: those with truths of which anything was said, or below them."""
+        return [f for f in self.facts if self.agent._counts(f) and self.agent.has_truth(f)]
+
+    def _up(
+        self,
+    ) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
+        """Log-probability of the tree; log h(k), h(k) scaled to 1 at most, and the message of each fact."""
         log_z = 0.0
         inside: dict[int, np.ndarray] = {}
         messages: dict[int, np.ndarray] = {}
@@ -481,7 +524,7 @@ class _Tree:
             else:
                 # In logs: many statements may say of a row what no float holds.
                 log_inside[up] = log_inside[up] + self._log_said(fact)
-        return log_z, inside, messages
+        return log_z, log_inside, inside, messages
 
     def _candidates(self, fact: int) -> np.ndarray:
         return self.graph.candidates_of(int(self.graph.relation[fact]))
