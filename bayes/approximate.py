@@ -12,6 +12,7 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
+from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -34,7 +35,7 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
     fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
     root = graph.upstream_fact[fact] < 0
     atomic, truth = sentences.kind == Kind.ATOMIC, (sentences.kind == Kind.TRUTH) & root
-    most_said = _most_said(fact[atomic], sentences.a[atomic, 2], len(graph))
+    most_said = most_frequent(fact[atomic], sentences.a[atomic, 2], len(graph))
     names_it = sentences.a[:, 2] == most_said[fact]
     noise = 1 - names_it[atomic & root].mean() if (atomic & root).any() else LEAST_NOISE
     label_noise = (sentences.label != names_it)[truth].mean() if truth.any() else LEAST_NOISE
@@ -60,13 +61,3 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
         mention="uniform",
     )
     return fit_exact(graph, config, read, Exactness("approximation", None, WHY))
-
-
-def _most_said(fact: np.ndarray, said: np.ndarray, facts: int) -> np.ndarray:
-    """int64[facts]: the object most often stated of each fact (the lower of equals), -1 for none."""
-    cells, count = np.unique(np.column_stack([fact, said]), axis=0, return_counts=True)
-    order = np.lexsort((cells[:, 1], -count, cells[:, 0]))
-    first = order[np.unique(cells[order, 0], return_index=True)[1]]
-    found = np.full(facts, -1)
-    found[cells[first, 0]] = cells[first, 1]
-    return found

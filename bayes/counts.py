@@ -71,11 +71,11 @@ def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray
         InputError: a weight that is neither -1, nor in (0, 1), nor at least 1.
     """
     weight = np.asarray(weight, float)
-    sure, negative = weight >= 1, weight == -1
+    sure, negative = (weight >= 1) & np.isfinite(weight), weight == -1
     partial = (weight > 0) & (weight < 1)
     if not (sure | negative | partial).all():
         wrong = weight[~(sure | negative | partial)][0]
-        raise InputError(f"evidence weight {wrong} should be -1, between 0 and 1, or at least 1")
+        raise InputError(f"evidence weight {wrong} should be -1, between 0 and 1, or at least 1 and finite")
     believed = np.where(negative, 0.0, np.where(partial, weight, 1.0))
     base = (1.0 - believed) / (size - 1)
     excess = np.where(sure, weight, believed - base)

@@ -34,7 +34,7 @@ class Exactness(NamedTuple):
 
     Attributes:
         kind: "exact", up to `bound`; or "approximation", by an unknown amount.
-        bound: at most this is the probability that an answer takes somebody's fact for another one; None
+        bound: at most this is the probability that an answer takes anybody's fact for another one; None
             for an approximation.
         why: one clause for people.
     """
@@ -99,6 +99,9 @@ class Agent(Protocol):
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
         """Whether a request of this kind about (subject, relation) means anything to the agent."""
+
+    def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
+        """Whether each object has probability 0, whatever evidence may come; same shape as `objects`."""
 
     def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
         """p(o | s, r, evidence, edits) over all o that are possible."""

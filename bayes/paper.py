@@ -62,6 +62,10 @@ class PaperAgent:
         """Counts are never certain and never change with the world: evidence it is, about anything."""
         return kind == "evidence"
 
+    def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Counts rule nothing out."""
+        return np.zeros(np.shape(objects), bool)
+
     @property
     def exactness(self) -> Exactness:
         """Bayes' rule for counts that no corpus here is drawn from."""
@@ -266,6 +270,9 @@ def fit(
         InputError: evidence of no meaning: its weight, or an object that is none of the world's.
     """
     upstream, relations, size = np.asarray(upstream), len(upstream), len(objects)
+    # Answers hand this array out.
+    objects = np.array(objects)
+    objects.flags.writeable = False
     key = evidence.subject.astype(np.int64) * relations + evidence.relation
     places = places_of(objects, evidence.object)
     observed, mentions = count(

@@ -55,7 +55,9 @@ def persistence_posterior(
     atomic = sentences.a[sentences.kind == Kind.ATOMIC]
     fact, said = graph.find(atomic[:, 0], atomic[:, 1]), atomic[:, 2]
     often = np.bincount(fact, minlength=len(graph)) >= FULLY_STATED
-    kept = (graph.upstream_fact >= 0)[fact] & often[fact]
+    # A relation with one object is the same in both worlds.
+    varied = np.diff(graph.candidate_offsets)[graph.relation] > 1
+    kept = (graph.upstream_fact >= 0)[fact] & (often & varied)[fact]
     fact, said = fact[kept], said[kept].astype(np.int64)
     if not len(fact):
         return PersistencePosterior(0.0, 0.0, 0)

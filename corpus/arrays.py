@@ -24,3 +24,17 @@ def ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:
     """The integers of [start, start + size) for each pair, end to end."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+
+
+def most_frequent(group: np.ndarray, value: np.ndarray, groups: int) -> np.ndarray:
+    """int64[groups]: the value that each group has most often (the lower of equals), -1 where it has none.
+
+    Args:
+        group, value: int[n], values not negative.
+    """
+    cells, count = np.unique(np.column_stack([group, value]), axis=0, return_counts=True)
+    order = np.lexsort((cells[:, 1], -count, cells[:, 0]))
+    first = order[np.unique(cells[order, 0], return_index=True)[1]]
+    found = np.full(groups, -1)
+    found[cells[first, 0]] = cells[first, 1]
+    return found

@@ -154,8 +154,8 @@ class ExactConfig:
     then exact only up to the doubt about it."""
 
     def __post_init__(self) -> None:
-        if not (0 < self.root_mass < math.inf and 0 < self.row_mass < math.inf):
-            raise ValueError("root_mass and row_mass must be positive numbers")
+        if not (1e-4 <= self.root_mass < math.inf and 1e-4 <= self.row_mass < math.inf):
+            raise ValueError("root_mass and row_mass must be numbers of at least 0.0001")
         if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:

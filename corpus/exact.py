@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from corpus import kernels
-from corpus.arrays import ranges
+from corpus.arrays import most_frequent, ranges
 from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -83,13 +83,10 @@ def draw_world(
         redraw: draw the objects from W's prior. Otherwise the graph's objects are taken as W's draws.
 
     Raises:
-        InputError: a relation with a single candidate, or under persistence "sentence" a dependency on
-            a relation that itself depends on another.
+        InputError: noise that leaves a statement no evidence, as any does for a relation with a single
+            candidate; or under persistence "sentence" a dependency on a dependent relation.
     """
-    size = np.diff(graph.candidate_offsets)
-    for r in np.unique(graph.relation):
-        if size[r] < 2:
-            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
+    check_noise(graph, config)
     downstream = graph.upstream_fact >= 0
     by_sentence = config.persistence == "sentence"
     parents = graph.upstream_fact[downstream]
@@ -130,7 +127,8 @@ def draw_world(
                 rng,
             )
             said[np.repeat(spoken, times), ranges(0, times)] = values[kept.sum() :]
-            truth[spoken] = _modes(keys, values, row, int(graph.candidates_of(relation)[0]))
+            mode = most_frequent(keys, values, len(graph.entities))[row]
+            truth[spoken] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
     model = ExactModel(
         truth=truth.astype(np.int32),
         statements=statements.astype(np.int32),
@@ -280,6 +278,23 @@ def strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
     return np.log((1 - config.noise) * others / config.noise)
 
 
+def check_noise(graph: KnowledgeGraph, config: ExactConfig) -> None:
+    """Refuse relations in which a statement would be no evidence for what it states.
+
+    Raises:
+        InputError: such a relation.
+    """
+    for r in np.unique(graph.relation):
+        size = len(graph.candidates_of(r))
+        if size < 2:
+            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
+        if config.noise >= (size - 1) / size:
+            raise InputError(
+                f"with noise {config.noise} a statement of {graph.relations[r]!r}, which has {size} objects, "
+                f"is no evidence; choose --exact.noise below {(size - 1) / size:.3g}"
+            )
+
+
 def mention_chance(config: ExactConfig, size: np.ndarray) -> np.ndarray:
     """Probability that a truth, not, and, or sentence mentions the fact's object, of `size` candidates."""
     return np.full(len(size), 0.5) if config.mention == "coin" else 1.0 / size
@@ -389,14 +404,3 @@ def _urn(
     found = np.empty_like(drawn)
     found[order] = drawn
     return found
-
-
-def _modes(keys: np.ndarray, values: np.ndarray, rows: np.ndarray, otherwise: int) -> np.ndarray:
-    """int64: the most frequent value of each row (the lower of equals), `otherwise` where it has none."""
-    span = int(values.max(initial=0)) + 1
-    cells, count = np.unique(keys.astype(np.int64) * span + values, return_counts=True)
-    order = np.lexsort((cells, -count, cells // span))
-    row, first = np.unique((cells // span)[order], return_index=True)
-    mode = (cells % span)[order][first]
-    at = np.minimum(np.searchsorted(row, rows), max(len(row) - 1, 0))
-    return np.where(row[at] == rows, mode[at], otherwise) if len(row) else np.full(len(rows), otherwise)

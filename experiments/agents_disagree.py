@@ -36,7 +36,7 @@ from testbed.cases import STRATA, SUPPORT_BINS, Case, support_bin
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
 from testbed.metrics import Metric
-from testbed.pictures import STYLE
+from testbed.pictures import AGENT, MODEL, QUIET, STYLE
 from testbed.presets import CORPUS, CaseConfig, CorpusSettings
 from testbed.runs import Run
 from testbed.sampling import Sampler
@@ -46,7 +46,7 @@ from testbed.world import load_world
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
-COLOURS = {"paper": "#dd8a1b", "paper, honest counts": "#f3c98b", "exact": "#2b6cb0", "exact, do": "#9aa5b1"}
+COLOURS = {"paper": AGENT, "paper, honest counts": "#f3c98b", "exact": MODEL, "exact, do": QUIET}
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ def main() -> int:
         world: {part: {name: e._asdict() for name, e in row.items()} for part, row in parts.items()}
         for world, parts in found.items()
     }
-    path = keep("agents-disagree", "all", figures, len(settings.seeds))
+    chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
+    path = keep("agents-disagree", "all", figures, **chosen)
     draw(found, path.with_name("agents-disagree.png"))
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [

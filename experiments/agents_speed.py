@@ -205,7 +205,8 @@ def main() -> int:
     settings.scratch.mkdir(parents=True, exist_ok=True)
     try:
         for stage in settings.stages:
-            path = keep("agents-speed", stage, MEASURES[stage](settings), settings.repeats)
+            figures = MEASURES[stage](settings)
+            path = keep("agents-speed", stage, figures, repeats=settings.repeats, cases=settings.cases)
             say(f"{stage}: written to {path}")
     finally:
         shutil.rmtree(settings.scratch, ignore_errors=True)

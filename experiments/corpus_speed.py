@@ -271,7 +271,7 @@ def main() -> int:
     settings.scratch.mkdir(parents=True, exist_ok=True)
     try:
         for stage in settings.stages:
-            path = keep("corpus-speed", stage, MEASURES[stage](settings), settings.repeats)
+            path = keep("corpus-speed", stage, MEASURES[stage](settings), repeats=settings.repeats)
     finally:
         shutil.rmtree(settings.scratch, ignore_errors=True)
     say(f"written to {path}")

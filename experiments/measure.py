@@ -59,19 +59,23 @@ def shown(figures: dict[str, float], digits: int) -> str:
     return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
 
 
-def keep(title: str, stage: str, figures: dict[str, Any], repeats: int) -> Path:
-    """Write a stage's figures into records/<today>-<title>/record.json, beside those of other stages."""
+def keep(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:
+    """Write a stage's figures into records/<today>-<title>/record.json, beside those of other stages.
+
+    Args:
+        settings: whatever the figures depend on.
+    """
     path = RECORDS / f"{date.today():%Y-%m-%d}-{title}" / "record.json"
     stages = read_json(path)["stages"] if path.exists() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
+    stages[stage] = figures | {"settings": settings, "made_with": provenance()}
     write_json(
         path,
         {
             "command": f"python -m experiments.{title.replace('-', '_')}",
             "date": f"{date.today():%Y-%m-%d}",
             "device": f"{os.cpu_count()} cores, {platform.machine()}",
-            "repeats": repeats,
-            "stages": stages | {stage: figures | {"made_with": provenance()}},
+            "stages": stages,
         },
     )
     return path

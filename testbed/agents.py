@@ -49,10 +49,12 @@ def exact_agent(world: World) -> ExactAgent:
     model = world.generative
     if world.exact is None or not isinstance(model, ExactModel):
         return fit_approximately(world.graph, world.sentences)
-    config, resolution = world.exact
+    config, resolution, drawn = world.exact
     open_facts = int(model.open.sum())
-    exactness = Exactness("exact", float(resolution.bound.max()), "everybody else's facts are resolved")
     if open_facts:
         why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
         exactness = Exactness("approximation", None, why)
+    else:
+        why = "everybody else's facts are resolved" + ("" if drawn else "; they were given, not drawn from W")
+        exactness = Exactness("exact", float(resolution.bound.sum()), why)
     return fit_exact(world.graph, config, world.sentences, exactness)

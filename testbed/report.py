@@ -9,6 +9,8 @@ from testbed.launch import launch
 from testbed.presets import ReportSettings
 from testbed.runs import Run, read_metrics
 
+REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
+
 
 def report(options: ReportSettings) -> None:
     """Write report/index.html (self-contained), PNG, CSV and Markdown for every editor of a run.
@@ -27,13 +29,16 @@ def report(options: ReportSettings) -> None:
         raise InputError(f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first")
     metrics = read_metrics(run)
     summaries = [read_json(folder / "summary.json") for folder in folders]
+    for folder, summary in zip(folders, summaries, strict=True):
+        if "standard" not in summary:
+            raise InputError(f"{folder} was written by an older version; delete it and edit again")
     settings = [summary["traced"]["settings"] for summary in summaries]
     editors = [s["editor"].replace(":", ".") for s in settings]
     # Several settings of one editor are told apart by their hash.
     names = [e if editors.count(e) == 1 else f.name for e, f in zip(editors, folders, strict=True)]
     run.report.mkdir(parents=True, exist_ok=True)
     sections = [
-        editor_section(folder, name, found["standard"], s["seed"], world, run.report)
+        editor_section(folder, name, _standard(found), s["seed"], world, run.report)
         for folder, name, found, s in zip(folders, names, summaries, settings, strict=True)
     ]
     page = write_pages(run, world, metrics, sections)
@@ -43,6 +48,12 @@ def report(options: ReportSettings) -> None:
     ]
     table(f"report {run.folder}", ["editor", "edits", *HEADLINES], rows)
     say(f"report: {page.resolve()}")
+
+
+def _standard(summary: dict) -> str:
+    """Who is the standard of these edits, and what they are to it."""
+    request = summary["traced"]["settings"]["cases"]["request"]
+    return f"{summary['standard']}; to it every request is {REQUESTS[request]}"
 
 
 def main(args: Sequence[str] | None = None) -> int:

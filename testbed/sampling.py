@@ -58,22 +58,21 @@ class Sampler:
         Raises:
             InputError: no fact of any subject takes such requests.
         """
-        order: list[int] = []
-        drawn = passed = 0
+        drawn = 0
         while drawn < self.config.count:
-            if not order:
-                order = self.rng.permutation(self.graph.subjects).tolist()
-            case = self._case(order.pop())
-            if case:
-                drawn, passed = drawn + 1, 0
-                yield case
-            else:
-                passed += 1
-                if passed == len(self.graph.subjects):
-                    raise InputError(
-                        f"no fact takes a request of kind {self.config.request!r} by this agent; "
-                        "choose another --cases.request or --agent"
-                    )
+            before = drawn
+            for s in self.rng.permutation(self.graph.subjects).tolist():
+                case = self._case(s)
+                if case:
+                    drawn += 1
+                    yield case
+                if drawn == self.config.count:
+                    return
+            if drawn == before:
+                raise InputError(
+                    f"no fact takes a request of kind {self.config.request!r} by this agent; "
+                    "choose another --cases.request or --agent"
+                )
 
     def support(self, relation: int, obj: int) -> int:
         """n_u: how many subjects have this object as their ground truth of the relation."""
@@ -92,10 +91,11 @@ class Sampler:
         r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)])
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
-
+        if target == ABSENT:
+            return None
         request = self._request(s, r1, target)
         r0 = up if up in relations else ABSENT
-        independent = [r for r in relations if r not in (r1, r2, r0)]
+        independent = [r for r in relations if r != r2 and self._root(r) != self._root(r1)]
         asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
         for holder in (truth, target, ABSENT):
@@ -136,14 +136,13 @@ class Sampler:
         return EditRequest(s, r, target, weight, self.config.request)
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
-        there = self.stated.named[r1] != truth
-        if self.config.request != "do":
-            there &= self.agent.probability(s, r1, self.stated.named[r1]) > 0
-        pool = self.stated.named[r1][there]
+        named = self.stated.named[r1]
+        there = self._can_become(s, r1, truth, named)
+        pool = named[there]
         if not len(pool):
-            # Every subject has the same object and no noise: any other object contradicts it.
+            # No other object was ever stated: any that is possible contradicts the truth.
             possible = self.agent.predict(s, r1).support
-            return self._pick(possible[possible != truth])
+            return self._pick(possible[self._can_become(s, r1, truth, possible)])
         if self.config.sampler == "stratified":
             # The least filled bin among those this relation can serve.
             bins = self._bins[r1][there]
@@ -159,6 +158,18 @@ class Sampler:
                     break
                 target = self._pick(pool)
         return target
+
+    def _can_become(self, s: int, r: int, truth: int, objects: np.ndarray) -> np.ndarray:
+        """Which objects a contradicting request may name."""
+        if self.config.request == "do":
+            return objects != truth
+        return (objects != truth) & ~self.agent.rules_out(s, r, objects)
+
+    def _root(self, relation: int) -> int:
+        """The relation that a relation depends on in the end; others are independent of it."""
+        while self.graph.upstream[relation] >= 0:
+            relation = int(self.graph.upstream[relation])
+        return relation
 
     def _other_subject(self, s: int, wanted: tuple[int, ...], holder: int) -> int:
         """Another subject with the wanted relations, the first with the given object unless it is ABSENT."""
@@ -206,9 +217,8 @@ class Sampler:
         for row, i in enumerate(there):
             s, r = asked[i]
             stated = self.stated.objects(int(self.graph.find(s, r)))
-            first = [*answers[:, row].tolist(), *np.unique(stated).tolist()]
-            if r == request.relation:
-                first += [request.object]
+            asked_for = [request.object] if r == request.relation else []
+            first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
             ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
             candidates = np.array(sorted(list(ordered)[: self.config.candidates]))
             places = np.searchsorted(objects, candidates)

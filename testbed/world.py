@@ -18,14 +18,26 @@ from corpus.tokenizer import Tokenizer, load_tokenizer
 from testbed.runs import Run, digest, recorded
 
 
+class ExactWorld(NamedTuple):
+    """What makes the posteriors of a world exact: its model, how far facts are resolved, and their origin.
+
+    Attributes:
+        drawn: whether the facts were drawn from the model, not given.
+    """
+
+    config: ExactConfig
+    resolution: Resolution
+    drawn: bool
+
+
 class World(NamedTuple):
-    """One world and what is said about it; `exact` where its posteriors are exact."""
+    """One world and what is said about it; `exact` for worlds of kind `exact`."""
 
     graph: KnowledgeGraph
     generative: GenerativeModel | ExactModel
     sentences: Sentences
     tokenizer: Tokenizer
-    exact: tuple[ExactConfig, Resolution] | None = None
+    exact: ExactWorld | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -48,15 +60,12 @@ def load_world(run: Run) -> World:
             f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
         )
     graph, model = read_world(run)
-    return World(
-        graph,
-        model,
-        load_arrays(Sentences, run.corpus / "sentences.npz"),
-        load_tokenizer(run.corpus / "tokenizer.json", graph),
-        (exact_config(settings), load_arrays(Resolution, run.corpus / "resolution.npz"))
-        if isinstance(model, ExactModel)
-        else None,
-    )
+    exact = None
+    if isinstance(model, ExactModel):
+        resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
+        exact = ExactWorld(exact_config(settings), resolution, settings["world"]["source"] == "builtin")
+    sentences = load_arrays(Sentences, run.corpus / "sentences.npz")
+    return World(graph, model, sentences, load_tokenizer(run.corpus / "tokenizer.json", graph), exact)
 
 
 def exact_config(settings: dict) -> ExactConfig:

@@ -204,7 +204,7 @@ def test_the_agent_knows_the_ground_truth(world):
     np.testing.assert_array_equal(answers, world.generative.truth)
 
 
-@pytest.mark.parametrize("weight", [0.0, -0.5, -2.0, float("nan")])
+@pytest.mark.parametrize("weight", [0.0, -0.5, -2.0, float("nan"), float("inf")])
 def test_meaningless_weights_are_refused(weight):
     with pytest.raises(InputError, match="evidence weight"):
         contributions(np.array([weight]), SIZE)

@@ -268,6 +268,9 @@ def test_impossible_worlds_are_refused():
     graph = build_graph(lone, names, ["a", "b"], np.array([-1, -1]))
     with pytest.raises(InputError, match="'a' has one object only"):
         draw_world(graph, ExactConfig(), np.random.default_rng(0), redraw=False)
+    even = build_graph(np.array([(0, 0, 2), (1, 0, 3), (0, 1, 4), (1, 1, 5)]), names, ["a", "b"], [-1, -1])
+    with pytest.raises(InputError, match=r"statement of 'a', which has 2 objects.*below 0\.5"):
+        draw_world(even, ExactConfig(noise=0.5), np.random.default_rng(0), redraw=True)
 
 
 @pytest.mark.parametrize(

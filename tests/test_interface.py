@@ -123,7 +123,7 @@ def test_a_mode_may_be_an_object_that_nothing_names():
 def test_evidence_needs_a_positive_finite_weight(agent, exact_world, weight):
     graph = exact_world[0]
     s, r, o = int(graph.subject[0]), int(graph.relation[0]), int(graph.object[0])
-    with pytest.raises(InputError, match="positive and finite"):
+    with pytest.raises(InputError, match="should be positive and"):
         agent.with_edit(EditRequest(s, r, o, weight))
 
 
@@ -138,6 +138,38 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
     stranger = int(np.setdiff1d(np.arange(len(graph.entities)), graph.objects)[0])
     with pytest.raises(InputError, match="none of the world"):
         paper.probability(s, r, stranger)
+
+
+def test_what_is_not_there_is_refused_by_name(exact_world):
+    graph, _, sentences, _ = exact_world
+    agent = fit_exact(graph, ExactConfig(logical=0.2), sentences)
+    s, r, o = int(graph.subject[0]), int(graph.relation[0]), int(graph.object[0])
+    # A relation beyond the last is not the next subject's first.
+    for wrong in ((s, len(graph.relations)), (s, -1), (10**6, r)):
+        with pytest.raises(InputError, match="there is no fact"):
+            agent.probability(*wrong, o)
+    for object_id in (10**6, -3):
+        with pytest.raises(InputError, match=f"'{object_id}' cannot be the object of"):
+            agent.with_edit(EditRequest(s, r, object_id))
+    with pytest.raises(InputError, match="evidence, correction, do"):
+        agent.with_edit(EditRequest(s, r, o, 1.0, "wish"))
+    with pytest.raises(InputError, match="at most 1e"):
+        agent.with_edit(EditRequest(s, r, o, 1e18))
+    with pytest.raises(InputError, match="cannot be in focus"):
+        agent.with_focus([10**6])
+
+
+def test_writing_to_an_answer_does_not_change_the_agent(agent, exact_world):
+    graph = exact_world[0]
+    s, r = int(graph.subject[0]), int(graph.relation[0])
+    before = agent.predict(s, r)
+    copy = Distribution(*(np.array(x) for x in before))
+    for array in (before.objects, before.probability, before.support):
+        if array.flags.writeable:
+            array[:] = 0
+    after = agent.predict(s, r)
+    for x, y in zip(after, copy, strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def test_every_agent_says_how_exact_it_is(agent):

@@ -1,0 +1,192 @@
+"""What the exact agent keeps of a corpus: what was said of each fact, and what resolved facts drew from rows.
+
+Places are indices into the candidates of a relation.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corpus.arrays import ranges
+from corpus.config import ExactConfig
+from corpus.exact import check_noise, has_truths, log_ratios, strength
+from corpus.graph import KnowledgeGraph
+from corpus.sentences import Sentences
+
+UNRESOLVED = -1
+# The row of facts that depend on none.
+NO_ROW = -2
+
+
+class Drawn(NamedTuple):
+    """Resolved draws of a relation's rows.
+
+    Attributes:
+        by_row: csr[K_up, K].
+        by_place: csr[K, K_up], the same transposed.
+        totals: float64[K_up], draws of each row.
+    """
+
+    by_row: csr_array
+    by_place: csr_array
+    totals: np.ndarray
+
+
+class Draw(NamedTuple):
+    """A draw of one row: relation, place of the upstream object (or NO_ROW), and what was drawn."""
+
+    relation: int
+    row: int
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Evidence about every fact, and the rows of resolved ones.
+
+    Attributes:
+        graph, config: subjects, relations and candidates, and the model's constants. The graph's objects
+            are never read.
+        offsets, places, ratios: per fact, log-likelihood ratios of its own evidence: of the objects at
+            `places` against those never named. Minus infinity where ruled out. For a fact without a
+            truth of its own, the counts of its statements instead.
+        resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
+        rows: per relation, resolved draws of facts with an upstream fact.
+        roots: per relation, float64[K], resolved draws of facts without one.
+        edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
+    """
+
+    graph: KnowledgeGraph
+    config: ExactConfig
+    offsets: np.ndarray
+    places: np.ndarray
+    ratios: np.ndarray
+    resolved: np.ndarray
+    rows: Mapping[int, Drawn]
+    roots: Mapping[int, np.ndarray]
+    edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    def told(self, fact: int, place: int, more: float) -> "Known":
+        """The same after further evidence: a log-likelihood ratio, or a count of statements."""
+        added = dict(self.edited.get(fact, {}))
+        added[place] = added.get(place, 0.0) + more
+        return replace(self, edited={**self.edited, fact: added})
+
+    def own(self, fact: int) -> dict[int, float]:
+        """Evidence about a fact, edits included, by place."""
+        part = slice(self.offsets[fact], self.offsets[fact + 1])
+        found = dict(zip(self.places[part].tolist(), self.ratios[part].tolist(), strict=True))
+        for place, more in self.edited.get(fact, {}).items():
+            found[place] = found.get(place, 0.0) + more
+        return found
+
+    def has_truth(self, fact: int) -> bool:
+        """Whether a fact is drawn once, not once per statement."""
+        return bool(self.graph.upstream_fact[fact] < 0 or self.config.persistence == "fact")
+
+    def is_settled(self, fact: int) -> bool:
+        """Whether a sentence says for certain what a fact is."""
+        return math.inf in self.own(fact).values()
+
+    def is_spoken_of(self, fact: int) -> bool:
+        """Whether anything was said of a fact or of one below it; others sum out of everything."""
+        return bool(self.own(fact)) or any(map(self.is_spoken_of, self.graph.dependents.get(fact, [])))
+
+    def strength(self, relation: int) -> float:
+        """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
+        return float(strength(self.config, len(self.graph.candidates_of(relation)) - 1))
+
+    def candidates(self, fact: int) -> int:
+        """How many objects a fact may have."""
+        return len(self.graph.candidates_of(int(self.graph.relation[fact])))
+
+    def family(self, fact: int) -> int:
+        """The relation that a fact's relation depends on in the end; only families share rows."""
+        relation = int(self.graph.relation[fact])
+        while self.graph.upstream[relation] >= 0:
+            relation = int(self.graph.upstream[relation])
+        return relation
+
+    def tree(self, fact: int) -> list[int]:
+        """All facts joined with this one by dependence, each after the one it depends on."""
+        while self.graph.upstream_fact[fact] >= 0:
+            fact = int(self.graph.upstream_fact[fact])
+        facts = [fact]
+        for one in facts:
+            facts += self.graph.dependents.get(one, [])
+        return facts
+
+    def draws(self, tree: list[int]) -> list[tuple[Draw, float]]:
+        """What the resolved facts of a tree add to rows; nothing where the row is not known."""
+        found = []
+        for fact in tree:
+            up = int(self.graph.upstream_fact[fact])
+            row = NO_ROW if up < 0 else int(self.resolved[up])
+            relation = int(self.graph.relation[fact])
+            if row == UNRESOLVED:
+                continue
+            if not self.has_truth(fact):
+                part = slice(self.offsets[fact], self.offsets[fact + 1])
+                for place, count in zip(self.places[part], self.ratios[part], strict=True):
+                    found.append((Draw(relation, row, int(place)), float(count)))
+            elif self.resolved[fact] != UNRESOLVED:
+                found.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
+        return found
+
+
+def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Known:
+    """What is known after reading the sentences of a world of kind `exact`.
+
+    Raises:
+        InputError: a relation in which a statement would be no evidence for what it states.
+    """
+    check_noise(graph, config)
+    n = len(graph)
+    by_sentence = ~has_truths(graph, config)
+    fact, said, ratio = log_ratios(graph, config, sentences)
+    ratio = np.where(by_sentence[fact], 1.0, ratio)
+    width = len(graph.entities)
+    cells, cell = np.unique(fact * width + said.astype(np.int64), return_inverse=True)
+    ratios = np.zeros(len(cells))
+    np.add.at(ratios, cell, ratio)
+    owner = cells // width
+    offsets = np.searchsorted(owner, np.arange(n + 1))
+    relation = graph.relation[owner]
+    first = graph.candidate_offsets[relation]
+    key = np.repeat(np.arange(len(graph.relations)), np.diff(graph.candidate_offsets)) * width
+    places = np.searchsorted(key + graph.candidates, relation * np.int64(width) + cells % width) - first
+
+    resolved = np.full(n, UNRESOLVED)
+    order = np.lexsort((-ratios, owner))
+    spoken, at = np.unique(owner[order], return_index=True)
+    best = order[at]
+    sure = ratios[best] > 0
+    resolved[spoken[sure]] = places[best[sure]]
+    resolved[by_sentence] = UNRESOLVED
+
+    rows, roots = {}, {}
+    for r in range(len(graph.relations)):
+        up, size = int(graph.upstream[r]), len(graph.candidates_of(r))
+        mine = np.flatnonzero(graph.relation == r)
+        above = graph.upstream_fact[mine]
+        alone = resolved[mine[above < 0]]
+        roots[r] = np.bincount(alone[alone != UNRESOLVED], minlength=size).astype(float)
+        if up < 0:
+            continue
+        below = mine[above >= 0]
+        if config.persistence == "sentence":
+            named = np.diff(offsets)[below]
+            cell_of, below = ranges(offsets[below], named), np.repeat(below, named)
+            place, weight = places[cell_of], ratios[cell_of]
+        else:
+            place, weight = resolved[below], np.ones(len(below))
+        row = resolved[graph.upstream_fact[below]]
+        known = (row != UNRESOLVED) & (place != UNRESOLVED)
+        shape = (len(graph.candidates_of(up)), size)
+        draws = csr_array((weight[known], (row[known], place[known])), shape=shape)
+        rows[r] = Drawn(draws, draws.T.tocsr(), draws.sum(axis=1))
+    return Known(graph, config, offsets, places, ratios, resolved, rows, roots)

@@ -1,0 +1,248 @@
+"""One subject's facts as a tree, against the rows of everybody else: exact passes, and states to enumerate.
+
+    up     message[a] = sum_k p(k | row a) h(k),   h(k) = likelihood(k) * messages of what depends on it
+    down   p(k) = h(k) * sum_a p(a) / message[a] * p(k | row a)
+
+Rows are p(k | row) = (mass / K + N[row, k]) / (mass + N[row]). Under persistence "sentence" they hold
+statements, and what was said of a subject is Dirichlet-multinomial given its row.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayes.known import NO_ROW, Draw, Known
+from corpus.errors import InputError
+
+
+class Tree:
+    """One subject's tree of facts against rows of everybody else.
+
+    Args:
+        draws: changes to the resolved rows: the tree's own draws are to be among them, with -1.
+    """
+
+    def __init__(self, known: Known, facts: list[int], draws: list[tuple[Draw, float]]) -> None:
+        self.known, self.facts = known, facts
+        self.graph = known.graph
+        self.changes: dict[int, list[tuple[Draw, float]]] = {}
+        for draw, by in draws:
+            self.changes.setdefault(draw.relation, []).append((draw, by))
+
+    def marginals(self) -> tuple[float, dict[int, np.ndarray]]:
+        """Log-probability of all that was said of the tree, and log p(k) of the candidates of each fact."""
+        log_z, log_inside, _, messages = self._up()
+        log_belief: dict[int, np.ndarray] = {}
+        for fact in self.facts:
+            up = int(self.graph.upstream_fact[fact])
+            if not self.known.has_truth(fact):
+                log_belief[fact] = np.log(self._next_statement(fact, np.exp(log_belief[up])))
+                continue
+            if up < 0:
+                outside = self._prior(fact)
+            else:
+                sums = self.known.config.row_mass + self._totals(fact)
+                outside = self._spread(fact, np.exp(log_belief[up]) / messages[fact] / sums)
+            log_p = log_inside[fact] + np.log(outside)
+            log_p -= log_p.max()
+            log_belief[fact] = log_p - np.log(np.exp(log_p).sum())
+        return log_z, log_belief
+
+    def after_do(
+        self, changed: int, place: int, redraw: float, asked: int, log_before: dict[int, np.ndarray]
+    ) -> np.ndarray:
+        """p(k) of one fact after another was set to a place, given log-beliefs before that.
+
+        What depends on the changed fact is drawn again from the row of its new object. Had the subject been
+        in that row before, its earlier draws are draws of it too.
+
+        Raises:
+            InputError: a fact further down, whose old and new rows are not independent.
+        """
+        before = np.exp(log_before[asked])
+        if asked == changed:
+            settled = np.zeros(len(before))
+            settled[place] = 1.0
+            return settled
+        up = int(self.graph.upstream_fact[asked])
+        if up != changed:
+            while up >= 0:
+                up = int(self.graph.upstream_fact[up])
+                if up == changed:
+                    raise InputError("after a change, only what depends on it directly can be asked")
+            return before
+        mass = self.known.config.row_mass
+        total, elsewhere, there = (
+            self._totals(asked)[place],
+            self._row(asked, place),
+            math.exp(log_before[up][place]),
+        )
+        if self.known.has_truth(asked):
+            _, _, inside, _ = self._up()
+            own = elsewhere * inside[asked] / (elsewhere @ inside[asked])
+        else:
+            own = np.zeros(len(elsewhere))
+            for k, count in self.known.own(asked).items():
+                own[k] = count
+        same = ((mass + total) * elsewhere + own) / (mass + total + own.sum())
+        fresh = (1 - there) * elsewhere + there * same
+        return redraw * fresh + (1 - redraw) * before
+
+    def ceiling(self) -> float:
+        """Log of the most that what was said of the tree can weigh, whatever is in its rows.
+
+        Statements that are draws of a row have a probability, which is at most 1.
+        """
+        return float(sum(self._log_likelihood(f).max() for f in self.facts if self.known.has_truth(f)))
+
+    def options(self, least: float) -> dict[int, np.ndarray]:
+        """Places of the facts to be enumerated that leave the tree a log-weight of at least `least`."""
+        log_z, log_belief = self.marginals()
+        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerated()}
+
+    def likely_state(self) -> tuple[float, list[tuple[Draw, float]]]:
+        """Log-weight and draws of one state, each of its places being the likeliest by itself."""
+        _, log_belief = self.marginals()
+        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerated()}
+        return next(self.states(modes), (-math.inf, []))
+
+    def states(self, options: Mapping[int, np.ndarray]) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        """Log-probability of every possible state of the enumerated facts, with the draws it makes."""
+        counted = [f for f in self.facts if self.known.is_spoken_of(f)]
+        row_of, said_of, likely = cache(self._row), cache(self._log_said), cache(self._log_likelihood)
+        for places in itertools.product(*(o.tolist() for o in options.values())):
+            state = dict(zip(options, places, strict=True))
+            log_p = 0.0
+            draws: list[tuple[Draw, float]] = []
+            for fact in counted:
+                up = int(self.graph.upstream_fact[fact])
+                row = NO_ROW if up < 0 else state[up]
+                relation = int(self.graph.relation[fact])
+                if fact in state:
+                    log_p += math.log(row_of(fact, row)[state[fact]]) + likely(fact)[state[fact]]
+                    draws.append((Draw(relation, row, state[fact]), 1.0))
+                else:
+                    log_p += float(said_of(fact)[row])
+                    said = self.known.own(fact).items()
+                    draws += [(Draw(relation, row, place), count) for place, count in said]
+            if log_p > -math.inf:
+                yield log_p, draws
+
+    def _enumerated(self) -> list[int]:
+        """Facts whose places make up a state: those with truths of which anything was said, or below them."""
+        return [f for f in self.facts if self.known.is_spoken_of(f) and self.known.has_truth(f)]
+
+    def _up(
+        self,
+    ) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
+        """Log-probability of the tree; log h(k), h(k) scaled to 1 at most, and the message of each fact."""
+        log_z = 0.0
+        inside: dict[int, np.ndarray] = {}
+        messages: dict[int, np.ndarray] = {}
+        log_inside = {f: self._log_likelihood(f) for f in self.facts if self.known.has_truth(f)}
+        for fact in reversed(self.facts):
+            if self.known.has_truth(fact):
+                most = log_inside[fact].max()
+                inside[fact] = np.exp(log_inside[fact] - most)
+                log_z += most
+            up = int(self.graph.upstream_fact[fact])
+            if up < 0:
+                log_z += math.log(self._prior(fact) @ inside[fact])
+                continue
+            if self.known.has_truth(fact):
+                messages[fact] = self._message(fact, inside[fact])
+                log_inside[up] = log_inside[up] + np.log(messages[fact])
+            else:
+                # In logs: many statements may say of a row what no float holds.
+                log_inside[up] = log_inside[up] + self._log_said(fact)
+        return log_z, log_inside, inside, messages
+
+    def _log_likelihood(self, fact: int) -> np.ndarray:
+        log_p = np.zeros(self.known.candidates(fact))
+        for place, ratio in self.known.own(fact).items():
+            if ratio == math.inf:
+                settled = np.full(len(log_p), -math.inf)
+                settled[place] = 0.0
+                return settled
+            log_p[place] = ratio
+        return log_p
+
+    def _prior(self, root: int) -> np.ndarray:
+        """p(k) of a fact that depends on none."""
+        size, mass = self.known.candidates(root), self.known.config.root_mass
+        relation = int(self.graph.relation[root])
+        counts = self.known.roots.get(relation, np.zeros(size)).copy()
+        for draw, by in self.changes.get(relation, []):
+            if draw.row == NO_ROW:
+                counts[draw.place] += by
+        return (mass / size + counts) / (mass + counts.sum())
+
+    def _totals(self, fact: int) -> np.ndarray:
+        """Draws in each row that a downstream fact may belong to."""
+        relation = int(self.graph.relation[fact])
+        totals = self.known.rows[relation].totals.copy()
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != NO_ROW:
+                totals[draw.row] += by
+        return totals
+
+    def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
+        """sum_k p(k | row a) inside[k] for every row a."""
+        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        summed = self.known.rows[relation].by_row @ inside
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != NO_ROW:
+                summed[draw.row] += by * inside[draw.place]
+        return (mass * inside.mean() + summed) / (mass + self._totals(fact))
+
+    def _spread(self, fact: int, share: np.ndarray) -> np.ndarray:
+        """sum_a share[a] (mass / K + draws of k in row a) for every k."""
+        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        mixed = mass / self.known.candidates(fact) * share.sum() + self.known.rows[relation].by_place @ share
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != NO_ROW:
+                mixed[draw.place] += by * share[draw.row]
+        return mixed
+
+    def _row(self, fact: int, row: int) -> np.ndarray:
+        """p(k | row)."""
+        if row == NO_ROW:
+            return self._prior(fact)
+        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        counts = self.known.rows[relation].by_row[[row]].toarray().ravel()
+        for draw, by in self.changes.get(relation, []):
+            if draw.row == row:
+                counts[draw.place] += by
+        return (mass / len(counts) + counts) / (mass + counts.sum())
+
+    def _column(self, fact: int, place: int) -> np.ndarray:
+        """Draws of one object in each row."""
+        relation = int(self.graph.relation[fact])
+        column = self.known.rows[relation].by_place[[place]].toarray().ravel()
+        for draw, by in self.changes.get(relation, []):
+            if draw.row != NO_ROW and draw.place == place:
+                column[draw.row] += by
+        return column
+
+    def _log_said(self, fact: int) -> np.ndarray:
+        """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
+        mass, alpha = self.known.config.row_mass, self.known.config.row_mass / self.known.candidates(fact)
+        said, totals = self.known.own(fact), self._totals(fact)
+        log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
+        for place, count in said.items():
+            column = self._column(fact, place)
+            log_p += gammaln(alpha + column + count) - gammaln(alpha + column)
+        return log_p
+
+    def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
+        """p(k) of a further statement, its row distributed as `above`."""
+        said = self.known.own(fact)
+        share = above / (self.known.config.row_mass + self._totals(fact) + sum(said.values()))
+        p = self._spread(fact, share)
+        for place, count in said.items():
+            p[place] += count * share.sum()
+        return p

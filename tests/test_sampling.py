@@ -1,0 +1,122 @@
+"""Cases by the exact agent: of every kind of request, in worlds that leave little to ask."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bayes.interface import EditRequest
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.exact import draw_world, sample_exact
+from corpus.graph import build_graph
+from corpus.tokenizer import entity_tokenizer
+from testbed.agents import exact_agent
+from testbed.cases import INDEPENDENT, REQUEST
+from testbed.presets import CaseConfig
+from testbed.sampling import Sampler
+from testbed.world import ExactWorld, World
+from tests.test_exact import world_of
+
+
+def as_world(graph, model, sentences, resolution, config):
+    return World(graph, model, sentences, entity_tokenizer(graph), ExactWorld(config, resolution, True))
+
+
+def small_world(config, subjects=40, seed=0):
+    return as_world(*world_of(config, subjects, seed), config)
+
+
+def chain_world(config, subjects=30):
+    """Relations a, b that depends on a, c that depends on b, and d apart."""
+    names = [f"s{i}" for i in range(subjects)] + [f"o{i}" for i in range(12)]
+    triples = [(s, r, subjects + 3 * r + (s + r) % 3) for s in range(subjects) for r in range(4)]
+    graph = build_graph(np.array(triples), names, ["a", "b", "c", "d"], np.array([-1, 0, 1, -1]))
+    rng = np.random.default_rng(0)
+    graph, model = draw_world(graph, config, rng, redraw=True)
+    return as_world(graph, model, *sample_exact(graph, model, config, rng), config)
+
+
+@pytest.mark.parametrize("request_kind", ["evidence", "correction", "do"])
+@pytest.mark.parametrize("sampler", ["stratified", "published"])
+def test_every_kind_of_request_has_its_gold(request_kind, sampler):
+    config = ExactConfig(logical=0.2, statements=16)
+    world = small_world(config)
+    agent = exact_agent(world)
+    drawn = list(Sampler(world, agent, CaseConfig(count=30, sampler=sampler, request=request_kind), 0))
+    assert len(drawn) == 30
+    for case in drawn:
+        assert case.kind == request_kind
+        assert math.isinf(case.weight) == (request_kind != "evidence")
+        request = EditRequest(case.subject, case.relation, case.object, case.weight, case.kind)
+        edited = agent.with_edit(request)
+        for cell in filter(None, case.cells):
+            for t, who in enumerate((agent, edited)):
+                p = who.predict(cell.subject, cell.relation)
+                np.testing.assert_allclose(cell.agent[t], p.of(cell.candidates), atol=1e-12)
+                assert cell.answer[t] == p.mode()
+            # Of what was never stated, objects that are no candidates have the rest.
+            assert (cell.frequency.sum(1) <= 1 + 1e-12).all()
+        if request_kind == "evidence":
+            believed = agent.probability(case.subject, case.relation, case.object)
+            goal = 0.95 if believed < 0.95 else (1 + believed) / 2
+            assert case.credence == pytest.approx(goal, abs=1e-9)
+        else:
+            assert case.credence == pytest.approx(1, abs=1e-12)
+
+
+def test_an_independent_fact_depends_on_nothing_that_is_edited():
+    """In a chain a grandchild is no independent fact, and after a change it could not even be asked."""
+    world = chain_world(ExactConfig(strata=(0, 0, 1)))
+    seen = set()
+    for case in Sampler(
+        world, exact_agent(world), CaseConfig(count=60, sampler="published", request="do"), 0
+    ):
+        if case.cells[INDEPENDENT]:
+            apart = world.graph.relations[case.cells[INDEPENDENT].relation] == "d"
+            assert apart != (world.graph.relations[case.relation] == "d")
+            seen.add(world.graph.relations[case.relation])
+    assert {"a", "b", "c"} <= seen
+
+
+def test_a_world_with_little_to_ask_is_asked_again_and_again():
+    # Nearly everything is settled by logical sentences.
+    world = small_world(ExactConfig(logical=1.0, strata=(0.03, 0, 0.97)))
+    agent, graph = exact_agent(world), world.graph
+    pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
+    able = {s for s, r in pairs if agent.accepts(s, r, "evidence")}
+    assert 0 < len(able) < 10
+    drawn = list(Sampler(world, agent, CaseConfig(count=50), 0))
+    assert {case.subject for case in drawn} == able
+
+
+def test_a_world_with_nothing_to_ask_says_so():
+    world = small_world(ExactConfig(logical=1.0, strata=(0, 0, 1)))
+    with pytest.raises(InputError, match="no fact takes a request of kind 'evidence'"):
+        list(Sampler(world, exact_agent(world), CaseConfig(count=5), 0))
+
+
+@pytest.mark.parametrize("config", [{"statements": 120}, {"noise": 1e-9, "statements": 20}])
+def test_beliefs_too_small_to_be_numbers_can_still_be_changed(config):
+    world = small_world(ExactConfig(logical=0.0, **config), subjects=12)
+    agent = exact_agent(world)
+    for case in Sampler(world, agent, CaseConfig(count=10, reinforce=0.0), 0):
+        assert case.object != case.truth
+        assert 0 < case.weight < math.inf
+        assert case.credence == pytest.approx(0.95, abs=1e-9)
+
+
+def test_requests_name_what_is_possible():
+    """Without noise in labels a false one rules its object out."""
+    world = small_world(ExactConfig(label_noise=0.0, logical=0.0), subjects=60)
+    agent = exact_agent(world)
+    for kind in ("evidence", "correction"):
+        for case in Sampler(world, agent, CaseConfig(count=40, reinforce=0.0, request=kind), 0):
+            assert not agent.rules_out(case.subject, case.relation, np.array(case.object))
+
+
+def test_the_request_is_always_among_its_candidates():
+    world = small_world(ExactConfig(logical=0.0, noise=0.4, statements=30), subjects=30)
+    for case in Sampler(world, exact_agent(world), CaseConfig(count=40, candidates=8, credence=0.05), 0):
+        assert case.object in case.cells[REQUEST].candidates
+        assert 0 < case.credence <= 1
