@@ -46,7 +46,7 @@ from testbed.world import load_world
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
-COLOURS = {"paper": AGENT, "paper, honest counts": "#f3c98b", "exact": MODEL, "exact, do": QUIET}
+COLOURS = {"paper": AGENT, "paper, honest counts": "#f0c070", "exact": MODEL, "exact, do": QUIET}
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
-    """A panel a world: share of changed answers by stratum and by support, a colour an agent."""
+    """A panel a world: share of changed answers by stratum and by support, with intervals, a colour an agent."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
         for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
@@ -160,15 +160,22 @@ def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
                 x = np.arange(len(labels)) + 0.8 * (i + 0.5) / len(names) - 0.4
                 heights = np.array([e.value for e in values])
                 ends = np.array([[e.value - e.low, e.high - e.value] for e in values]).T
-                axis.bar(
-                    x, heights, 0.8 / len(names), yerr=np.maximum(ends, 0), color=COLOURS[name], label=name,
-                    error_kw={"linewidth": 0.7},
+                axis.errorbar(
+                    x, heights, np.maximum(ends, 0), fmt="o", markersize=4.5, color=COLOURS[name],
+                    elinewidth=1.2, label=name,
                 )  # fmt: skip
             axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-            axis.set(title=world, ylim=(0, 1.05))
+            axis.set(title=world, ylim=(-0.03, 1.05))
+            axis.grid(axis="y", color="#e4e7eb")
         first = np.atleast_1d(axes)[0]
         first.set_ylabel("downstream answer changes")
-        first.legend(frameon=False, fontsize=8)
+        figure.legend(
+            *first.get_legend_handles_labels(),
+            loc="lower center",
+            ncol=4,
+            frameon=False,
+            bbox_to_anchor=(0.5, 1.0),
+        )
         with staged_file(path) as aside:
             figure.savefig(aside, format="png")
         plt.close(figure)
