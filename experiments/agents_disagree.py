@@ -149,7 +149,7 @@ def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
-    """A panel a world: share of changed answers by stratum and by support, with intervals, a colour an agent."""
+    """A panel a world: share of changed answers by stratum and support, with intervals, a colour an agent."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
         for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
