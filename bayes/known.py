@@ -106,10 +106,7 @@ class Known:
 
     def family(self, fact: int) -> int:
         """The relation that a fact's relation depends on in the end; only families share rows."""
-        relation = int(self.graph.relation[fact])
-        while self.graph.upstream[relation] >= 0:
-            relation = int(self.graph.upstream[relation])
-        return relation
+        return self.graph.root_of(int(self.graph.relation[fact]))
 
     def tree(self, fact: int) -> list[int]:
         """All facts joined with this one by dependence, each after the one it depends on."""

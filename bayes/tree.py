@@ -76,11 +76,8 @@ class Tree:
                     raise InputError("after a change, only what depends on it directly can be asked")
             return before
         mass = self.known.config.row_mass
-        total, elsewhere, there = (
-            self._totals(asked)[place],
-            self._row(asked, place),
-            math.exp(log_before[up][place]),
-        )
+        total, elsewhere = self._totals(asked)[place], self._row(asked, place)
+        there = math.exp(log_before[up][place])
         if self.known.has_truth(asked):
             _, _, inside, _ = self._up()
             own = elsewhere * inside[asked] / (elsewhere @ inside[asked])
@@ -181,31 +178,32 @@ class Tree:
                 counts[draw.place] += by
         return (mass / size + counts) / (mass + counts.sum())
 
+    def _changes(self, relation: int) -> list[tuple[Draw, float]]:
+        """Changes to the rows of a relation's facts with an upstream fact."""
+        return [(draw, by) for draw, by in self.changes.get(relation, []) if draw.row != NO_ROW]
+
     def _totals(self, fact: int) -> np.ndarray:
         """Draws in each row that a downstream fact may belong to."""
         relation = int(self.graph.relation[fact])
         totals = self.known.rows[relation].totals.copy()
-        for draw, by in self.changes.get(relation, []):
-            if draw.row != NO_ROW:
-                totals[draw.row] += by
+        for draw, by in self._changes(relation):
+            totals[draw.row] += by
         return totals
 
     def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
         """sum_k p(k | row a) inside[k] for every row a."""
         relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
         summed = self.known.rows[relation].by_row @ inside
-        for draw, by in self.changes.get(relation, []):
-            if draw.row != NO_ROW:
-                summed[draw.row] += by * inside[draw.place]
+        for draw, by in self._changes(relation):
+            summed[draw.row] += by * inside[draw.place]
         return (mass * inside.mean() + summed) / (mass + self._totals(fact))
 
     def _spread(self, fact: int, share: np.ndarray) -> np.ndarray:
         """sum_a share[a] (mass / K + draws of k in row a) for every k."""
         relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
         mixed = mass / self.known.candidates(fact) * share.sum() + self.known.rows[relation].by_place @ share
-        for draw, by in self.changes.get(relation, []):
-            if draw.row != NO_ROW:
-                mixed[draw.place] += by * share[draw.row]
+        for draw, by in self._changes(relation):
+            mixed[draw.place] += by * share[draw.row]
         return mixed
 
     def _row(self, fact: int, row: int) -> np.ndarray:
@@ -223,8 +221,8 @@ class Tree:
         """Draws of one object in each row."""
         relation = int(self.graph.relation[fact])
         column = self.known.rows[relation].by_place[[place]].toarray().ravel()
-        for draw, by in self.changes.get(relation, []):
-            if draw.row != NO_ROW and draw.place == place:
+        for draw, by in self._changes(relation):
+            if draw.place == place:
                 column[draw.row] += by
         return column
 

@@ -81,6 +81,12 @@ class KnowledgeGraph:
         """The relations that depend on this one."""
         return [int(r) for r in np.flatnonzero(self.upstream == relation)]
 
+    def root_of(self, relation: int) -> int:
+        """The relation that this one depends on in the end: itself, where it depends on none."""
+        while self.upstream[relation] != NO_UPSTREAM:
+            relation = int(self.upstream[relation])
+        return relation
+
     @cached_property
     def upstream_relations(self) -> list[int]:
         """The relations that others depend on, ascending."""

@@ -95,7 +95,8 @@ class Sampler:
             return None
         request = self._request(s, r1, target)
         r0 = up if up in relations else ABSENT
-        independent = [r for r in relations if r != r2 and self._root(r) != self._root(r1)]
+        family = self.graph.root_of(r1)
+        independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
         asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
         for holder in (truth, target, ABSENT):
@@ -164,12 +165,6 @@ class Sampler:
         if self.config.request == "do":
             return objects != truth
         return (objects != truth) & ~self.agent.rules_out(s, r, objects)
-
-    def _root(self, relation: int) -> int:
-        """The relation that a relation depends on in the end; others are independent of it."""
-        while self.graph.upstream[relation] >= 0:
-            relation = int(self.graph.upstream[relation])
-        return relation
 
     def _other_subject(self, s: int, wanted: tuple[int, ...], holder: int) -> int:
         """Another subject with the wanted relations, the first with the given object unless it is ABSENT."""
