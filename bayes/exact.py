@@ -190,7 +190,8 @@ class ExactAgent:
                 shift = np.log1p(np.exp(before)) - before
             else:
                 shift = logit(credence) - before + logsumexp(np.delete(log_belief, place))
-            return float(shift / self.known.strength(relation))
+            # A belief that is all but there needs some evidence still.
+            return max(float(shift / self.known.strength(relation)), LEAST_WEIGHT)
         wanted = goal(credence, float(np.exp(before)))
 
         def missing(weight: float) -> float:
