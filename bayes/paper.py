@@ -91,7 +91,7 @@ class PaperAgent:
         """p(o | s, r, evidence) as in `predict`, of each triple; the arguments broadcast.
 
         Raises:
-            InputError: an object that is none of the world's.
+            InputError: a number that is no entity, relation or object of the world.
         """
         asked = np.broadcast_arrays(subject, relation, objects)
         shape, (subject, relation, objects) = asked[0].shape, (x.ravel().astype(np.int64) for x in asked)
@@ -131,6 +131,7 @@ class PaperAgent:
         A belief that has the credence already is brought halfway to 1. The weight is the rest's count,
         rounded up as published, so that the credence is reached and hardly passed.
         """
+        self._check(subject, relation)
         row, place = self._observed(self._key(subject, relation)), self._places(np.array([target]))[0]
         mass = self.prior_mass
         own = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
@@ -152,6 +153,7 @@ class PaperAgent:
             raise InputError(f"the paper's agent takes requests of kind 'evidence' only, not {kind!r}")
         if not 0 < weight < math.inf:
             raise InputError(f"an edit's weight should be positive and finite, not {weight}")
+        self._check(s, r)
         key, place = self._key(s, r), int(self._places(np.array([target]))[0])
         item = Row(np.array([place], np.int32), np.array([float(weight)]), 0.0, float(weight))
 
@@ -207,6 +209,14 @@ class PaperAgent:
         """Row of (s, r); numbers or arrays."""
         return subject * len(self.upstream) + relation
 
+    def _check(self, subject: Any, relation: Any) -> None:
+        """Refuse numbers that are no entity or no relation; indexing would take some for others."""
+        entities = len(self.observed.total) // len(self.upstream)
+        for name, ids, most in (("entity", subject, entities), ("relation", relation, len(self.upstream))):
+            wrong = np.extract((np.asarray(ids) < 0) | (np.asarray(ids) >= most), ids)
+            if len(wrong):
+                raise InputError(f"{wrong[0]} is no {name} of this world; there are {most:,}")
+
     def _places(self, objects: np.ndarray) -> np.ndarray:
         return places_of(self.objects, objects)
 
@@ -214,6 +224,7 @@ class PaperAgent:
         self, subject: np.ndarray, relation: np.ndarray, belief: Belief
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows of each (s, r), and of (s, upstream) where the belief is marginal, else -1."""
+        self._check(subject, relation)
         above = self.upstream[relation].astype(np.int64)
         marginal = (above != NO_UPSTREAM) & self.has_seen(subject, above) & (belief == "best")
         return self._key(subject, relation), np.where(marginal, self._key(subject, above), -1)

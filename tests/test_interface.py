@@ -138,6 +138,13 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
     stranger = int(np.setdiff1d(np.arange(len(graph.entities)), graph.objects)[0])
     with pytest.raises(InputError, match="none of the world"):
         paper.probability(s, r, stranger)
+    unknown = [((-1, r), "entity"), ((10**6, r), "entity"), ((s, -1), "relation"), ((s, 10), "relation")]
+    for wrong, name in unknown:
+        for ask in (paper.predict, lambda s, r: paper.weight_for(s, r, o)):
+            with pytest.raises(InputError, match=f"is no {name} of this world"):
+                ask(*wrong)
+        with pytest.raises(InputError, match=f"is no {name} of this world"):
+            paper.with_edit(EditRequest(*wrong, o))
 
 
 def test_what_is_not_there_is_refused_by_name(exact_world):
