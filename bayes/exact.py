@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind, goal
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.known import Draw, Known, read
 from bayes.tree import Tree
 from corpus.config import ExactConfig
@@ -127,10 +127,7 @@ class ExactAgent:
         fact, place = self._fact(s, r), self._place(r, target)
         if kind not in get_args(RequestKind):
             raise InputError(f"a request is one of {', '.join(get_args(RequestKind))}, not {kind!r}")
-        if self.done.keys() & set(self.known.tree(fact)):
-            raise InputError(
-                f"{self.graph.entities[s]} changed already; what came after a change is not modelled"
-            )
+        self._refuse_if_changed(fact)
         if kind != "evidence" and not self.has_truth(fact):
             raise InputError(
                 f"{self.named(s, r)!r} is drawn with every statement, so it takes no request of kind {kind!r}"
@@ -174,9 +171,11 @@ class ExactAgent:
         finding. A belief that has the credence already is brought halfway to 1.
 
         Raises:
-            InputError: the evidence settles the fact, or rules the target out.
+            InputError: the evidence settles the fact, or rules the target out; or the fact, or one of its
+                tree, was changed by a `do`.
         """
         fact, place = self._fact(subject, relation), self._place(relation, target)
+        self._refuse_if_changed(fact)
         if self.known.is_settled(fact) or self.rules_out(subject, relation, np.array(target)):
             raise InputError(
                 f"no evidence can change the belief in {self.named(subject, relation, target)!r}, which what "
@@ -192,7 +191,8 @@ class ExactAgent:
                 shift = logit(credence) - before + logsumexp(np.delete(log_belief, place))
             # A belief that is all but there needs some evidence still.
             return max(float(shift / self.known.strength(relation)), LEAST_WEIGHT)
-        wanted = goal(credence, float(np.exp(before)))
+        p = float(np.exp(before))
+        wanted = credence if p < credence else (1 + p) / 2
 
         def missing(weight: float) -> float:
             edited = self.with_edit(EditRequest(subject, relation, target, weight))
@@ -206,13 +206,13 @@ class ExactAgent:
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
         """Whether a request of this kind about (subject, relation) means anything.
 
-        No evidence moves what a sentence has settled, and only a fact with a truth of its own can be
-        corrected, or change.
+        No evidence moves what sentences have settled, only a fact with a truth of its own can be corrected,
+        or change, and nothing is modelled after a change.
         """
         fact = self._fact(subject, relation)
-        return (kind == "do" or not self.known.is_settled(fact)) and (
-            kind == "evidence" or self.has_truth(fact)
-        )
+        open_to_it = kind == "do" or not self.known.is_settled(fact)
+        meant = kind == "evidence" or self.has_truth(fact)
+        return open_to_it and meant and not self._has_changed(fact)
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether it is impossible, by what was said for certain, that (subject, relation) is each object."""
@@ -240,6 +240,14 @@ class ExactAgent:
         if fact < 0:
             raise InputError(f"there is no fact {self.named(subject, relation)!r} in this world")
         return fact
+
+    def _has_changed(self, fact: int) -> bool:
+        return bool(self.done.keys() & set(self.known.tree(fact)))
+
+    def _refuse_if_changed(self, fact: int) -> None:
+        if self._has_changed(fact):
+            name = self.graph.entities[self.graph.subject[fact]]
+            raise InputError(f"{name} changed already; what came after a change is not modelled")
 
     def _place(self, relation: int, target: int) -> int:
         candidates = self.graph.candidates_of(relation)

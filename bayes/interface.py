@@ -130,11 +130,6 @@ class Agent(Protocol):
         """
 
 
-def goal(credence: float, current: float) -> float:
-    """What an edit should bring a belief to: the credence, or halfway to 1 where it is there already."""
-    return credence if current < credence else (1.0 + current) / 2
-
-
 def _among(sorted_objects: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether each object is in a sorted array, and where."""
     if not len(sorted_objects):

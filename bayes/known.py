@@ -89,8 +89,9 @@ class Known:
         return bool(self.graph.upstream_fact[fact] < 0 or self.config.persistence == "fact")
 
     def is_settled(self, fact: int) -> bool:
-        """Whether a sentence says for certain what a fact is."""
-        return math.inf in self.own(fact).values()
+        """Whether sentences say for certain what a fact is, be it by excluding everything else."""
+        ratios = list(self.own(fact).values())
+        return math.inf in ratios or ratios.count(-math.inf) == self.candidates(fact) - 1
 
     def is_spoken_of(self, fact: int) -> bool:
         """Whether anything was said of a fact or of one below it; others sum out of everything."""
@@ -163,6 +164,12 @@ def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Kn
     best = order[at]
     sure = ratios[best] > 0
     resolved[spoken[sure]] = places[best[sure]]
+    # Where every object but one was spoken against, it is that one.
+    size = np.diff(graph.candidate_offsets)[graph.relation]
+    named, sum_named = np.bincount(owner, minlength=n), np.bincount(owner, places, n).astype(int)
+    lone = np.zeros(n, bool)
+    lone[spoken] = (ratios[best] < 0) & (size - named == 1)[spoken]
+    resolved[lone] = (size * (size - 1) // 2 - sum_named)[lone]
     resolved[by_sentence] = UNRESOLVED
 
     rows, roots = {}, {}

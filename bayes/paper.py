@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from bayes import kernels
 from bayes.counts import Changed, Row, Rows, add, changed_rows, count, structure
 from bayes.evidence import Evidence
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind, goal
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from corpus.compiled import chosen
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
@@ -121,6 +121,7 @@ class PaperAgent:
 
     def has_seen(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Whether any evidence is about (subject, relation); any shape."""
+        self._check(subject, relation)
         key = self._key(subject, relation)
         seen = self.observed.total[key] > 0
         return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
@@ -130,14 +131,21 @@ class PaperAgent:
 
         A belief that has the credence already is brought halfway to 1. The weight is the rest's count,
         rounded up as published, so that the credence is reached and hardly passed.
+
+        Raises:
+            InputError: a credence that is not inside (0, 1), or numbers that are not of the world.
         """
+        if not 0 < credence < 1:
+            raise InputError(f"a credence is a probability inside (0, 1), not {credence}")
         self._check(subject, relation)
         row, place = self._observed(self._key(subject, relation)), self._places(np.array([target]))[0]
         mass = self.prior_mass
         own = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
         rest = row.total + mass - own
-        wanted = goal(credence, own / (own + rest))
-        return math.ceil(rest * wanted / (1 - wanted)) - own
+        if own >= credence * (own + rest):
+            # Halfway to 1 doubles the odds and a little more: (own + (own + rest)) / rest.
+            return math.ceil(2 * own + rest) - own
+        return math.ceil(rest * credence / (1 - credence)) - own
 
     def with_edit(self, request: EditRequest) -> "PaperAgent":
         """The agent after one further item of evidence: a view that shares everything unchanged.
@@ -226,7 +234,8 @@ class PaperAgent:
         """Rows of each (s, r), and of (s, upstream) where the belief is marginal, else -1."""
         self._check(subject, relation)
         above = self.upstream[relation].astype(np.int64)
-        marginal = (above != NO_UPSTREAM) & self.has_seen(subject, above) & (belief == "best")
+        seen = self.has_seen(subject, np.maximum(above, 0))
+        marginal = (above != NO_UPSTREAM) & seen & (belief == "best")
         return self._key(subject, relation), np.where(marginal, self._key(subject, above), -1)
 
     def _distributions(

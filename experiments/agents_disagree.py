@@ -137,13 +137,13 @@ def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estim
 
 
 def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Masks of all cases, of each stratum, and by support of the least stated stratum, that have cases."""
+    """Masks of all cases, of each stratum, and of each stratum by support, that have cases."""
     masks = {"all": np.ones(len(columns["subject"]), bool)}
     masks |= {name: columns["stratum"] == i for i, name in enumerate(STRATA)}
-    least = columns["stratum"].min()
     masks |= {
-        f"{STRATA[least]}, n_u {name}": (columns["stratum"] == least) & (columns["support"] == i)
-        for i, name in enumerate(SUPPORT_BINS)
+        f"{name}, n_u {support}": (columns["stratum"] == i) & (columns["support"] == j)
+        for i, name in enumerate(STRATA)
+        for j, support in enumerate(SUPPORT_BINS)
     }
     return {name: mask for name, mask in masks.items() if mask.any()}
 
@@ -153,7 +153,9 @@ def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
         for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
-            labels = [name for name in parts if name != "all"]
+            # By support only what was stated least, for which a row is all there is.
+            least = next(name for name in STRATA if name in parts)
+            labels = [name for name in parts if name in STRATA or name.startswith(f"{least},")]
             names = [name for name in COLOURS if name in parts["all"]]
             for i, name in enumerate(names):
                 values = [parts[label][name] for label in labels]

@@ -145,7 +145,7 @@ class AskSettings:
     question: tyro.conf.Positional[str] = ""
     """Subject and relation, such as "Ada Marlow educated at"."""
     structure: bool = False
-    """Ask instead which relation depends on which, by the facts alone."""
+    """Ask instead which relation depends on which, and whether downstream facts persist."""
     agent: Literal["paper", "exact"] = "paper"
     """Who answers beside the model."""
     edit: str = ""

@@ -142,6 +142,17 @@ def test_the_weight_reaches_the_credence(rows, request, credence):
     assert after <= goal + 1 / (rest * (1 - before) / (1 - goal))
 
 
+def test_belief_can_be_raised_again_and_again():
+    """Until 1 less the belief is too small to be a number, and beyond."""
+    agent = agent_of([(1.0, 0, 0, 0)])
+    for _ in range(70):
+        agent = agent.with_edit(EditRequest(0, 0, 0, agent.weight_for(0, 0, 0)))
+    assert agent.probability(0, 0, 0) == pytest.approx(1, abs=1e-12)
+    for credence in (0.0, 1.0):
+        with pytest.raises(InputError, match="inside"):
+            agent.weight_for(0, 0, 0, credence)
+
+
 @given(items, edits)
 def test_others_move_only_through_shared_tables(rows, request):
     s, r, o, w = request

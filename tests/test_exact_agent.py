@@ -260,6 +260,21 @@ def test_what_only_the_other_subject_makes_likely_equals_enumeration():
     assert_equals_enumeration(agent, nothing, range(len(graph)), extra)
 
 
+def test_a_fact_known_by_exclusion_is_resolved_and_settled():
+    """That it is not the one object says that it is the other, to everybody else too."""
+    triples = np.array([(s, r, 4 + 2 * r) for s in range(4) for r in range(2)])
+    candidates = [np.array([4, 5]), np.array([6, 7])]
+    graph = build_graph(triples, list("stvwabjk"), ["u", "d"], np.array([-1, 0]), None, candidates)
+    config = ExactConfig(root_mass=0.5, row_mass=0.3)
+    denied = certificates(graph, np.arange(len(graph)))
+    denied = replace(denied, label=np.ones(len(graph), bool))
+    agent = fit_exact(graph, config, denied)
+    nobody = denied.take(denied.about > 0)
+    assert_equals_enumeration(agent, denied, range(len(graph)))
+    assert_equals_enumeration(fit_exact(graph, config, nobody), nobody, range(len(graph)))
+    assert not any(agent.accepts(int(s), int(r), "evidence") for s, r, _ in triples)
+
+
 @hypothesis_settings(max_examples=CHANGED)
 @given(worlds, st.sampled_from([0.0, 0.4, 1.0]), st.integers(0, 2), st.integers(0, 1))
 def test_a_change_of_the_world_equals_enumeration(world, redraw, before, after):
@@ -533,8 +548,11 @@ def test_nothing_after_a_change_is_modelled(world):
     graph = agent.graph
     changed = agent.with_edit(request(agent, int(graph.find(0, 0)), 0, kind="do"))
     for f in [f for f in facts_of(graph, [0]) if root(graph, f) == graph.find(0, 0)]:
-        with pytest.raises(InputError, match="changed already"):
-            changed.with_edit(request(agent, f, 0))
+        s, r, o, *_ = asked = request(agent, f, 0)
+        assert not changed.accepts(s, r, "do")
+        for refused in (lambda: changed.with_edit(asked), lambda: changed.weight_for(s, r, o)):
+            with pytest.raises(InputError, match="changed already"):
+                refused()
 
 
 @pytest.mark.parametrize("persistence", ["fact", "sentence"])

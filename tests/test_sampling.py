@@ -37,6 +37,13 @@ def chain_world(config, subjects=30):
     return as_world(graph, model, *sample_exact(graph, model, config, rng), config)
 
 
+def test_the_bound_is_about_anybody():
+    world = small_world(ExactConfig(logical=0.0, statements=12), subjects=60)
+    bound = exact_agent(world).exactness.bound
+    assert bound == pytest.approx(world.exact.resolution.bound.sum(), rel=1e-12)
+    assert bound > world.exact.resolution.bound.max()
+
+
 @pytest.mark.parametrize("request_kind", ["evidence", "correction", "do"])
 @pytest.mark.parametrize("sampler", ["stratified", "published"])
 def test_every_kind_of_request_has_its_gold(request_kind, sampler):
@@ -110,9 +117,13 @@ def test_requests_name_what_is_possible():
     """Without noise in labels a false one rules its object out."""
     world = small_world(ExactConfig(label_noise=0.0, logical=0.0), subjects=60)
     agent = exact_agent(world)
-    for kind in ("evidence", "correction"):
+    impossible = {"evidence": 0, "correction": 0, "do": 0}
+    for kind in impossible:
         for case in Sampler(world, agent, CaseConfig(count=40, reinforce=0.0, request=kind), 0):
-            assert not agent.rules_out(case.subject, case.relation, np.array(case.object))
+            impossible[kind] += agent.rules_out(case.subject, case.relation, np.array(case.object))
+    assert impossible["evidence"] == impossible["correction"] == 0
+    # What was impossible in the world as it was may be so after a change.
+    assert impossible["do"] > 0
 
 
 def test_the_request_is_always_among_its_candidates():
