@@ -3,14 +3,15 @@
 Command:
     python -m experiments.agents_disagree
 
-Takes about five minutes on 2 cores and writes experiments/records/<date>-agents-disagree: record.json, the
+Takes about a minute and a half on 2 cores and writes experiments/records/<date>-agents-disagree: record.json, the
 table and the figure. Three kinds of world, three seeds each: the exact agent's fact-world and
 sentence-world, and a published corpus, where the exact agent is an approximation. In each, requests that
 contradict an upstream fact are drawn evenly over the support of the new object. Every agent is told each
 request with the weight that brings its own belief in it to .95, and is asked for the downstream fact before
 and after. Expected: the paper's agent changes its answer nearly regardless of how often the downstream
-fact was stated; the exact agent does so in the sentence-world, but in the fact-world keeps what was stated
-often; and a change of the world (`do`) moves it where evidence does not.
+fact was stated; the exact agent does so in the sentence-world as far as the new object has supporters, but
+in the fact-world keeps what was stated; a change of the world (`do`) moves it where evidence does not. Where
+all objects are equally likely afterwards, the answer is the lowest of them, which counts as a change.
 """
 
 import sys
