@@ -3,8 +3,8 @@
 Command:
     python -m experiments.agents_disagree
 
-Takes about a minute and a half on 2 cores and writes experiments/records/<date>-agents-disagree: record.json, the
-table and the figure. Three kinds of world, three seeds each: the exact agent's fact-world and
+Takes about a minute and a half on 2 cores and writes experiments/records/<date>-agents-disagree: record.json,
+the table and the figure. Three kinds of world, three seeds each: the exact agent's fact-world and
 sentence-world, and a published corpus, where the exact agent is an approximation. In each, requests that
 contradict an upstream fact are drawn evenly over the support of the new object. Every agent is told each
 request with the weight that brings its own belief in it to .95, and is asked for the downstream fact before
