@@ -46,9 +46,6 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
         np.union1d(graph.candidates_of(r), said[relation == r]).astype(np.int32)
         for r in range(len(graph.relations))
     ]
-    for r, objects in enumerate(candidates):
-        if len(objects) < 2:
-            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
     graph = replace(
         graph,
         candidates=np.concatenate(candidates),

@@ -287,10 +287,11 @@ class ExactAgent:
             yield 0.0, without
             return
         least = self._weight_of_a_likely_state(trees, asked, without) + NEGLIGIBLE
-        ceilings = [Tree(self.known, tree, without).ceiling() for tree in (*trees, asked)]
+        alone = [Tree(self.known, tree, without) for tree in (*trees, asked)]
+        ceilings = [tree.ceiling() for tree in alone]
         options = [
-            Tree(self.known, tree, without).options(least - sum(ceilings) + ceiling)
-            for tree, ceiling in zip(trees, ceilings, strict=False)
+            tree.options(least - sum(ceilings) + ceiling)
+            for tree, ceiling in zip(alone[:-1], ceilings[:-1], strict=True)
         ]
         states = math.prod(len(places) for tree in options for places in tree.values())
         if states > MOST_STATES:

@@ -78,11 +78,14 @@ class Known:
 
     def own(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
-        part = slice(self.offsets[fact], self.offsets[fact + 1])
-        found = dict(zip(self.places[part].tolist(), self.ratios[part].tolist(), strict=True))
+        found = dict(self._read(fact))
         for place, more in self.edited.get(fact, {}).items():
             found[place] = found.get(place, 0.0) + more
         return found
+
+    def _read(self, fact: int) -> list[tuple[int, float]]:
+        part = slice(self.offsets[fact], self.offsets[fact + 1])
+        return list(zip(self.places[part].tolist(), self.ratios[part].tolist(), strict=True))
 
     def has_truth(self, fact: int) -> bool:
         """Whether a fact is drawn once, not once per statement."""
@@ -128,9 +131,7 @@ class Known:
             if row == UNRESOLVED:
                 continue
             if not self.has_truth(fact):
-                part = slice(self.offsets[fact], self.offsets[fact + 1])
-                for place, count in zip(self.places[part], self.ratios[part], strict=True):
-                    found.append((Draw(relation, row, int(place)), float(count)))
+                found += [(Draw(relation, row, place), count) for place, count in self._read(fact)]
             elif self.resolved[fact] != UNRESOLVED:
                 found.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
         return found

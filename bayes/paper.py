@@ -122,9 +122,7 @@ class PaperAgent:
     def has_seen(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Whether any evidence is about (subject, relation); any shape."""
         self._check(subject, relation)
-        key = self._key(subject, relation)
-        seen = self.observed.total[key] > 0
-        return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
+        return self._is_seen(self._key(subject, relation))
 
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
         """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
@@ -234,9 +232,9 @@ class PaperAgent:
         """Rows of each (s, r), and of (s, upstream) where the belief is marginal, else -1."""
         self._check(subject, relation)
         above = self.upstream[relation].astype(np.int64)
-        seen = self.has_seen(subject, np.maximum(above, 0))
-        marginal = (above != NO_UPSTREAM) & seen & (belief == "best")
-        return self._key(subject, relation), np.where(marginal, self._key(subject, above), -1)
+        up = np.where(above != NO_UPSTREAM, self._key(subject, above), -1)
+        marginal = (up >= 0) & self._is_seen(up) & (belief == "best")
+        return self._key(subject, relation), np.where(marginal, up, -1)
 
     def _distributions(
         self, subjects: np.ndarray, relations: np.ndarray, belief: Belief
@@ -251,6 +249,11 @@ class PaperAgent:
             self.background, self.floor, self.prior_mass, size, out, rest,
         )  # fmt: skip
         return out, rest
+
+    def _is_seen(self, key: Any) -> Any:
+        """Whether anything was observed in each row; the last one's answer for -1, which is no row."""
+        seen = self.observed.total[key] > 0
+        return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
 
     def _observed(self, key: int) -> Row:
         return self.changed_observed[key] if key in self.changed_observed else self.observed.row(key)

@@ -10,7 +10,7 @@ statements, and what was said of a subject is Dirichlet-multinomial given its ro
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import gammaln
@@ -35,7 +35,7 @@ class Tree:
 
     def marginals(self) -> tuple[float, dict[int, np.ndarray]]:
         """Log-probability of all that was said of the tree, and log p(k) of the candidates of each fact."""
-        log_z, log_inside, _, messages = self._up()
+        log_z, log_inside, _, messages = self._passed_up
         log_belief: dict[int, np.ndarray] = {}
         for fact in self.facts:
             up = int(self.graph.upstream_fact[fact])
@@ -79,7 +79,7 @@ class Tree:
         total, elsewhere = self._totals(asked)[place], self._row(asked, place)
         there = math.exp(log_before[up][place])
         if self.known.has_truth(asked):
-            _, _, inside, _ = self._up()
+            _, _, inside, _ = self._passed_up
             own = elsewhere * inside[asked] / (elsewhere @ inside[asked])
         else:
             own = np.zeros(len(elsewhere))
@@ -133,7 +133,8 @@ class Tree:
         """Facts whose places make up a state: those with truths of which anything was said, or below them."""
         return [f for f in self.facts if self.known.is_spoken_of(f) and self.known.has_truth(f)]
 
-    def _up(
+    @cached_property
+    def _passed_up(
         self,
     ) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
         """Log-probability of the tree; log h(k), h(k) scaled to 1 at most, and the message of each fact."""

@@ -20,9 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import tyro
@@ -37,7 +34,8 @@ from testbed.cases import STRATA, SUPPORT_BINS, Case, support_bin
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
 from testbed.metrics import Metric
-from testbed.pictures import AGENT, MODEL, QUIET, STYLE
+from testbed.pages import markdown
+from testbed.pictures import AGENT, MODEL, QUIET, STYLE, save
 from testbed.presets import CORPUS, CaseConfig, CorpusSettings
 from testbed.runs import Run
 from testbed.sampling import Sampler
@@ -179,9 +177,7 @@ def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
             frameon=False,
             bbox_to_anchor=(0.5, 1.0),
         )
-        with staged_file(path) as aside:
-            figure.savefig(aside, format="png")
-        plt.close(figure)
+        save(figure, path)
 
 
 def main() -> int:
@@ -213,10 +209,8 @@ def main() -> int:
         for part, row in parts.items()
     ]
     table("downstream answer changes after an upstream edit", header, rows)
-    lines = [header, ["---"] * 2 + ["---:"] * (len(header) - 2), *rows]
-    text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
     with staged_file(path.with_name("table.md")) as aside:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_text(markdown(header, rows, words=2), encoding="utf-8")
     say(f"written to {path.parent}")
     return 0
 

@@ -11,7 +11,6 @@ after, from full distributions, in under 10 seconds. The naive twin (dense array
 does the same on a small world, where both can be timed.
 """
 
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,10 +23,10 @@ import tyro
 
 from bayes.evidence import evidence_from
 from bayes.interface import RequestKind
-from experiments.measure import keep, run_measured, shown, spread, spreads, timed
+from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
 from testbed.agents import exact_agent, paper_agent
 from testbed.cases import Case
-from testbed.console import say, table
+from testbed.console import table
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, CaseConfig
 from testbed.runs import Run
@@ -202,14 +201,10 @@ MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
 def main() -> int:
     """Run the stages and write what they found."""
     settings = tyro.cli(SpeedSettings, description=__doc__)
-    settings.scratch.mkdir(parents=True, exist_ok=True)
-    try:
-        for stage in settings.stages:
-            figures = MEASURES[stage](settings)
-            path = keep("agents-speed", stage, figures, repeats=settings.repeats, cases=settings.cases)
-            say(f"{stage}: written to {path}")
-    finally:
-        shutil.rmtree(settings.scratch, ignore_errors=True)
+    measures: dict[str, Callable[[], dict[str, Any]]] = {
+        stage: partial(MEASURES[stage], settings) for stage in settings.stages
+    }
+    run_stages("agents-speed", measures, settings.scratch, repeats=settings.repeats, cases=settings.cases)
     return 0
 
 

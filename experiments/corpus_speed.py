@@ -16,6 +16,7 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +34,7 @@ from corpus.sentences import mentions, sample_sentences
 from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
-from experiments.measure import keep, run_measured, shown, spread, spreads, timed
+from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
 from testbed.console import say, table
 from testbed.presets import CORPUS
 from testbed.runs import Run
@@ -268,13 +269,10 @@ MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
 def main() -> int:
     """Run the stages and write what they found."""
     settings = tyro.cli(SpeedSettings, description=__doc__)
-    settings.scratch.mkdir(parents=True, exist_ok=True)
-    try:
-        for stage in settings.stages:
-            path = keep("corpus-speed", stage, MEASURES[stage](settings), repeats=settings.repeats)
-    finally:
-        shutil.rmtree(settings.scratch, ignore_errors=True)
-    say(f"written to {path}")
+    measures: dict[str, Callable[[], dict[str, Any]]] = {
+        stage: partial(MEASURES[stage], settings) for stage in settings.stages
+    }
+    run_stages("corpus-speed", measures, settings.scratch, repeats=settings.repeats)
     return 0
 
 

@@ -2,17 +2,19 @@
 
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from corpus.files import read_json, write_json
 from experiments.record import RECORDS
+from testbed.console import say
 from testbed.runs import provenance
 
 
@@ -57,6 +59,18 @@ def shown(figures: dict[str, float], digits: int) -> str:
     """A median with its range."""
     least, most = figures["least"], figures["most"]
     return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
+
+
+def run_stages(
+    title: str, measures: Mapping[str, Callable[[], dict[str, Any]]], scratch: Path, **settings: Any
+) -> None:
+    """Run the stages of a benchmark, each kept as soon as it is done; the scratch folder goes at the end."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        for stage, measure in measures.items():
+            say(f"{stage}: written to {keep(title, stage, measure(), **settings)}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def keep(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:

@@ -1,16 +1,13 @@
 """The agents of a world: the paper's, and the exact one."""
 
-from typing import Literal
-
 from bayes.approximate import fit_approximately
 from bayes.evidence import evidence_from
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
 from bayes.paper import PaperAgent, fit
 from corpus.exact import ExactModel
+from testbed.presets import AgentName
 from testbed.world import World
-
-AgentName = Literal["paper", "exact"]
 
 
 def agent_named(

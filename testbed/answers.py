@@ -16,8 +16,9 @@ from lm.editors.lora_down import LoraDown
 from lm.model import Delta
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities, tree_size
-from testbed.agents import AgentName, agent_named
+from testbed.agents import agent_named
 from testbed.model import TrainedModel
+from testbed.presets import AgentName
 from testbed.world import World
 
 Fact = tuple[int, int, int]

@@ -93,7 +93,12 @@ def write_pages(run: Run, world: World, metrics: Sequence[dict], sections: Seque
     for name, text in (
         ("index.html", html),
         ("summary.csv", _csv(sections)),
-        ("summary.md", "\n".join(_markdown(t, s.name) for s in sections for t in s.tables)),
+        (
+            "summary.md",
+            "\n".join(
+                f"### {s.name}: {t.title}\n\n{markdown(t.header, t.rows)}" for s in sections for t in s.tables
+            ),
+        ),
     ):
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
@@ -132,10 +137,10 @@ def _csv(sections: Sequence[Section]) -> str:
     return out.getvalue()
 
 
-def _markdown(table: Table, editor: str) -> str:
-    lines = [table.header, ["---", *["---:"] * (len(table.header) - 1)], *table.rows]
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"### {editor}: {table.title}\n\n{body}\n"
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A Markdown table whose first `words` columns are words, the others numbers."""
+    rule = ["---"] * words + ["---:"] * (len(header) - words)
+    return "".join("| " + " | ".join(line) + " |\n" for line in (header, rule, *rows))
 
 
 def _embedded(path: Path) -> str:

@@ -44,7 +44,7 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
         other.set_ylabel("loss (nats per token)", color=QUIET)
         other.spines["right"].set_visible(True)
         axis.set_title("The model learns the corpus")
-        _save(figure, path)
+        save(figure, path)
 
 
 def panel_case(outcomes: Outcomes) -> int:
@@ -92,7 +92,7 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
         figure.tight_layout(rect=(0, 0.05, 1, 1))
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
-        _save(figure, path)
+        save(figure, path)
 
 
 def draw_support(summary: Summary, editor: str, path: Path) -> None:
@@ -115,10 +115,11 @@ def draw_support(summary: Summary, editor: str, path: Path) -> None:
             title="Do consequences follow the edit?",
         )
         axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
-        _save(figure, path)
+        save(figure, path)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all, and close it."""
     with staged_file(path) as aside:
         figure.savefig(aside, format="png")
     plt.close(figure)

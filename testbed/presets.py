@@ -17,6 +17,8 @@ from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerCo
 from lm.config import LoraDownConfig, ModelConfig, TrainConfig
 
 DEFAULT_PRESET = "tiny"
+AgentName = Literal["paper", "exact"]
+RequestName = Literal["evidence", "correction", "do"]
 
 
 def check_seed(seed: int) -> None:
@@ -79,7 +81,7 @@ class CaseConfig:
     """Number of edits, each independent of the others."""
     sampler: Literal["stratified", "published"] = "stratified"
     """stratified: equal numbers per support of the new object; published: as Hase et al."""
-    request: Literal["evidence", "correction", "do"] = "evidence"
+    request: RequestName = "evidence"
     """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
     Only the exact agent knows the last two."""
     reinforce: float = 0.5
@@ -108,7 +110,7 @@ class EditSettings:
     """Name of a built-in editor, or my_module:MyEditor."""
     lora_down: LoraDownConfig = field(default_factory=LoraDownConfig)
     cases: CaseConfig = field(default_factory=CaseConfig)
-    agent: Literal["paper", "exact"] = "paper"
+    agent: AgentName = "paper"
     """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
     of kind published)."""
     evidence_multiplicity: float = 5.0
@@ -146,11 +148,11 @@ class AskSettings:
     """Subject and relation, such as "Ada Marlow educated at"."""
     structure: bool = False
     """Ask instead which relation depends on which, and whether downstream facts persist."""
-    agent: Literal["paper", "exact"] = "paper"
+    agent: AgentName = "paper"
     """Who answers beside the model."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
-    request: Literal["evidence", "correction", "do"] = "evidence"
+    request: RequestName = "evidence"
     """What the edit is to the agent; only the exact agent knows the last two."""
     run: str = "demo"
     """Name of the run."""

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.arrays import load_arrays
 from corpus.documents import DocumentKind, load_documents
-from corpus.exact import ExactModel, Resolution
+from corpus.exact import ExactModel
 from corpus.language import Kind
 from testbed.cases import STRATA, SUPPORT_BINS, support_bin
 from testbed.console import table
 from testbed.runs import Run
+from testbed.sampling import Stated
 from testbed.world import World
 
 
@@ -59,9 +59,9 @@ def noise_share(world: World) -> float:
     of all upstream relations. NaN where no such request exists.
     """
     shares: list[np.ndarray] = []
-    atomic = world.sentences.a[world.sentences.kind == Kind.ATOMIC]
+    stated = Stated(world.graph, world.sentences)
     for relation in world.graph.upstream_relations:
-        named = np.unique(atomic[atomic[:, 1] == relation, 2])
+        named = stated.named[relation]
         truth = world.generative.truth[world.graph.relation == relation]
         noise = np.setdiff1d(named, truth)
         eligible = len(named) - np.isin(truth, named)
@@ -95,14 +95,15 @@ def show_stats(run: Run, world: World) -> None:
         [(name, f"{o:,}", f"{f:,}") for name, o, f in zip(SUPPORT_BINS, objects, facts, strict=True)],
     )
     if isinstance(world.generative, ExactModel):
-        _show_strata(run, world, world.generative)
+        _show_strata(world, world.generative)
     else:
         noise = _share(noise_share(world))
         table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
 
 
-def _show_strata(run: Run, world: World, model: ExactModel) -> None:
-    resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
+def _show_strata(world: World, model: ExactModel) -> None:
+    assert world.exact is not None, "a world with an exact model has its resolution"
+    resolution = world.exact.resolution
     downstream = world.graph.upstream_fact >= 0
     groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
     rows = [
