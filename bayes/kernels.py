@@ -86,7 +86,7 @@ def distributions(
             for entry in range(first, last):
                 out[i, rows.places[entry]] += rows.excess[entry] * scale
             continue
-        out[i] = remainder * background[relation[i]]
+        # Before the row is filled: a further pass over all K costs more than to look a few tables up twice.
         even = 0.0
         for entry in range(first, last):
             key = relation[i] * size + rows.places[entry]
@@ -95,12 +95,19 @@ def distributions(
                 table, t = new_tables.rows, at
             else:
                 table, t = tables, key
+            even += rows.excess[entry] * scale * (table.base[t] + mass / size) / (table.total[t] + mass)
+        rest[i] = remainder * floor[relation[i]] + even
+        out[i] = remainder * background[relation[i]] + even
+        for entry in range(first, last):
+            key = relation[i] * size + rows.places[entry]
+            at = np.searchsorted(new_tables.keys, key)
+            if at < len(new_tables.keys) and new_tables.keys[at] == key:
+                table, t = new_tables.rows, at
+            else:
+                table, t = tables, key
             weight = rows.excess[entry] * scale / (table.total[t] + mass)
-            even += weight * (table.base[t] + mass / size)
             for inside in range(table.offsets[t], table.offsets[t + 1]):
                 out[i, table.places[inside]] += weight * table.excess[inside]
-        out[i] += even
-        rest[i] = remainder * floor[relation[i]] + even
 
 
 def most_probable(low, high, values, count, out):
