@@ -20,7 +20,7 @@ def staged_folder(folder: Path) -> Iterator[Path]:
 
     What is left of a killed attempt is cleared first; on an error the attempt is removed.
     """
-    aside = folder.with_name(f".{folder.name}.partial")
+    aside = partial_folder(folder)
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:
@@ -35,6 +35,11 @@ def staged_folder(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
+
+
+def partial_folder(folder: Path) -> Path:
+    """Where `staged_folder` prepares a folder."""
+    return folder.with_name(f".{folder.name}.partial")
 
 
 def verify_folder(folder: Path) -> None:

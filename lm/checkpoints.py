@@ -1,33 +1,49 @@
 """Checkpoints: Orbax writes the arrays aside, the folder is checksummed and then renamed into place."""
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import jax
 from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
-from corpus.files import staged_folder, verify_folder
+from corpus.files import partial_folder, read_json, staged_folder, verify_folder, write_json
+from lm.mesh import meet
 from lm.training import TrainState
 
 KEPT = 2
 
 
-def save_checkpoint(folder: Path, state: TrainState) -> Path:
-    """Write the state as `folder/<step>`, then delete all but the newest checkpoints; returns its path.
+def save_checkpoint(folder: Path, state: TrainState, accuracy: float) -> Path:
+    """Write the state as `folder/<step>`; then delete all but the newest checkpoints and the best.
+
+    All processes of a cluster call it together, on one file system.
+
+    Args:
+        accuracy: generative accuracy at this step.
+
+    Returns:
+        The checkpoint's path.
 
     Raises:
         OSError: the files cannot be written; earlier checkpoints are as they were.
     """
-    path = folder / f"{int(state.step):08d}"
-    with staged_folder(path) as aside:
+    path, first = folder / f"{int(state.step):08d}", jax.process_index() == 0
+    with staged_folder(path) if first else nullcontext(partial_folder(path)) as aside:
+        meet(f"opened {path}")
         try:
             ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
         except (ValueError, RuntimeError, MemoryError) as error:
             # TensorStore reports what the system said as one of these, the reason last.
             raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
-    for old in _all(folder)[:-KEPT]:
-        shutil.rmtree(old)
+        meet(f"wrote {path}")
+        if first:
+            write_json(aside / "accuracy.json", {"accuracy": accuracy})
+    if first:
+        for old in set(_all(folder)[:-KEPT]) - {best_checkpoint(folder)}:
+            shutil.rmtree(old)
+    meet(f"finished {path}")
     return path
 
 
@@ -37,21 +53,29 @@ def latest_checkpoint(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
+def best_checkpoint(folder: Path) -> Path | None:
+    """The checkpoint with the highest accuracy, the newest of equals, or None."""
+    return max(_all(folder), key=lambda path: (accuracy_of(path), path.name), default=None)
+
+
+def accuracy_of(path: Path) -> float:
+    """Generative accuracy of a checkpoint when it was written."""
+    return read_json(path / "accuracy.json")["accuracy"]
+
+
 def load_checkpoint(path: Path, like: TrainState) -> TrainState:
-    """Read a checkpoint after verifying its checksums.
+    """Read a checkpoint after verifying its checksums, onto whatever devices `like` lies.
 
     Args:
-        like: a state of the same model and recipe (arrays or `jax.ShapeDtypeStruct`s).
+        like: shapes and shardings of a state of the same model and recipe; see `lm.training.abstract`.
 
     Raises:
         InputError: a corrupted file, or a checkpoint of another architecture.
     """
     verify_folder(path)
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place), like._asdict())
     stored = ocp.checkpointables_metadata((path / "state").absolute()).metadata
-    _require_same_shapes(path, stored, abstract)
-    return TrainState(**ocp.load_checkpointables((path / "state").absolute(), abstract))
+    _require_same_shapes(path, stored, like._asdict())
+    return TrainState(**ocp.load_checkpointables((path / "state").absolute(), like._asdict()))
 
 
 def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Packing = Literal["packed", "stream", "document"]
+Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -18,24 +19,47 @@ class ModelConfig:
     layers: int = 12
     """Decoder layers L."""
     heads: int = 8
-    """Attention heads N; the head width is hidden / heads."""
+    """Attention heads N."""
+    kv_heads: int = 8
+    """Heads K of keys and values; each serves heads / kv_heads heads of queries."""
+    head_width: int = 64
+    """Width H of each head; even."""
+    window: int = 0
+    """Tokens that a token sees, itself among them; 0 lets it see its whole document."""
     norm_epsilon: float = 1e-5
     """Added to the mean square in RMSNorm."""
     rope_theta: float = 10_000.0
     """Base of the rotary wavelengths."""
+    rope_scaling: tuple[float, float, float, float] | None = None
+    """Llama 3's stretching of long wavelengths: factor, low and high frequency factor, original length."""
+    precision: Precision = "float32"
+    """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32."""
+    remat: bool = False
+    """Compute each layer again in the backward pass instead of keeping what it needs: slower, less memory."""
     unroll: int = 1
     """Layers compiled together; more compiles longer and may run faster."""
 
     def __post_init__(self) -> None:
-        if min(self.hidden, self.mlp, self.layers, self.heads, self.unroll) < 1:
-            raise ValueError("hidden, mlp, layers, heads and unroll must be positive")
-        if self.hidden % self.heads or (self.hidden // self.heads) % 2:
-            raise ValueError(f"hidden {self.hidden} must give each of {self.heads} heads an even width")
+        if self.rope_scaling is not None:
+            # From JSON it comes as a list, which could not be hashed.
+            object.__setattr__(self, "rope_scaling", tuple(self.rope_scaling))
+        sizes = ("hidden", "mlp", "layers", "heads", "kv_heads", "head_width", "unroll")
+        if min(getattr(self, name) for name in sizes) < 1 or self.window < 0:
+            raise ValueError(f"{', '.join(sizes)} must be positive, and window not negative")
+        if self.head_width % 2:
+            raise ValueError(f"head_width {self.head_width} must be even")
+        if self.heads % self.kv_heads:
+            raise ValueError(f"{self.heads} heads must be a multiple of kv_heads {self.kv_heads}")
 
     def parameters(self, vocabulary: int) -> int:
         """Number of trainable numbers: 83,112,448 for the defaults and a vocabulary of 32,000."""
-        layer = 4 * self.hidden**2 + 3 * self.hidden * self.mlp + 2 * self.hidden
-        return self.layers * layer + 2 * vocabulary * self.hidden + self.hidden
+        return self.layers * self.layer_parameters + 2 * vocabulary * self.hidden + self.hidden
+
+    @property
+    def layer_parameters(self) -> int:
+        """Trainable numbers of one layer."""
+        attention = 2 * self.hidden * (self.heads + self.kv_heads) * self.head_width
+        return attention + 3 * self.hidden * self.mlp + 2 * self.hidden
 
 
 @dataclass(frozen=True)
@@ -66,13 +90,15 @@ class TrainConfig:
     """Decoupled weight decay."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
+    loss_piece: int = 4096
+    """Tokens whose logits exist at once; fewer need less memory."""
     evaluate_every: int = 100
     """Steps between measurements of generative accuracy."""
     checkpoint_every: int = 100
     """Steps between checkpoints."""
 
     def __post_init__(self) -> None:
-        names = ("steps", "rows", "row_length", "evaluate_every", "checkpoint_every")
+        names = ("steps", "rows", "row_length", "evaluate_every", "checkpoint_every", "loss_piece")
         if min(getattr(self, name) for name in names) < 1:
             raise ValueError(f"{', '.join(names)} must be positive")
         if not 0 <= self.warmup < self.steps:
@@ -81,6 +107,43 @@ class TrainConfig:
             raise ValueError(f"final {self.final} is a share of the learning rate, in [0, 1]")
         if not all(0 < x < math.inf for x in (self.learning_rate, self.adam_learning_rate, self.clip)):
             raise ValueError("learning rates and clip must be positive numbers")
+
+
+@dataclass(frozen=True)
+class MeshConfig:
+    """How training is laid over devices."""
+
+    data: int = 1
+    """Parts that each step's rows are cut into."""
+    model: int = 1
+    """Parts that matrices are cut into."""
+
+    def __post_init__(self) -> None:
+        if min(self.data, self.model) < 1:
+            raise ValueError("data and model must be positive")
+
+    @property
+    def size(self) -> int:
+        """Devices that it takes."""
+        return self.data * self.model
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """Several processes that train together, on one machine or many; each is started with these."""
+
+    coordinator: str = ""
+    """Address of the first process, as host:port."""
+    processes: int = 1
+    """How many there are."""
+    process: int = 0
+    """Which one this is, from 0."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.process < self.processes:
+            raise ValueError(f"process {self.process} must be one of 0 to {self.processes - 1}")
+        if self.processes > 1 and not self.coordinator:
+            raise ValueError("several processes need a coordinator, as host:port")
 
 
 @dataclass(frozen=True)

@@ -1,43 +1,49 @@
 """Greedy decoding of the object that follows a prompt."""
 
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import EOS, PAD, SEP
-from lm.config import ModelConfig
-from lm.model import Array, Delta, Params, hidden_states, unembed
-from lm.prompts import layout
+from lm.attention import Layout
+
+if TYPE_CHECKING:
+    from lm.language_model import Context, LanguageModel
 
 
-def greedy(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, longest: int
-) -> jax.Array:
+def greedy(model: "LanguageModel", context: "Context", longest: int) -> jax.Array:
     """The most probable next tokens, up to "." or the end of the document.
 
+    Every token is read once; keys and values of the prompt and of what was said are kept.
+
     Args:
-        prompts: int32[B, P], left-padded.
+        context: B prompts that were read.
         longest: most tokens to generate, the ending included; static under jit.
 
     Returns:
         int32[B, longest]: generated tokens, PAD from the ending on. A row that never ends within
         `longest` tokens has no PAD.
     """
-    rows, width = prompts.shape[0], prompts.shape[1] + longest
+    rows = context.hidden.shape[0]
+
+    def best(hidden: jax.Array) -> jax.Array:
+        return jnp.argmax(model.unembed(hidden), axis=-1).astype(jnp.int32)
 
     def unfinished(carry: tuple) -> jax.Array:
-        step, _, _, ended = carry
+        step, _, _, ended, _ = carry
         return (step < longest) & ~ended.all()
 
-    def generate(carry: tuple) -> tuple:
-        step, window, tokens, ended = carry
-        hidden = hidden_states(model, params, window, *layout(window), delta)[:, -1]
-        token = jnp.argmax(unembed(params, hidden), axis=-1).astype(jnp.int32)
+    def say(carry: tuple) -> tuple:
+        step, token, tokens, ended, said = carry
         ended = ended | (token == SEP) | (token == EOS)
         # An ended row goes on being decoded beside the others; what it says is dropped.
         tokens = tokens.at[:, step].set(jnp.where(ended, PAD, token))
-        return step + 1, jnp.concatenate([window[:, 1:], token[:, None]], axis=1), tokens, ended
+        here = jnp.ones((rows, 1), bool)
+        layout = Layout((context.position + step)[:, None], here[:, :, None], here)
+        hidden, own = model.hidden_states(token[:, None], layout, context.cache.joined(said))
+        return step + 1, best(hidden[:, 0]), tokens, ended, said.put(step, own)
 
-    # The window has room for every generated token, so that shifting drops padding only.
-    window = jnp.full((rows, width), PAD, jnp.int32).at[:, longest:].set(prompts)
-    start = (jnp.int32(0), window, jnp.full((rows, longest), PAD, jnp.int32), jnp.zeros(rows, bool))
-    return jax.lax.while_loop(unfinished, generate, start)[2]
+    tokens = jnp.full((rows, longest), PAD, jnp.int32)
+    start = (jnp.int32(0), best(context.hidden), tokens, jnp.zeros(rows, bool), context.cache.blank(longest))
+    return jax.lax.while_loop(unfinished, say, start)[2]

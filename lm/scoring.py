@@ -1,21 +1,23 @@
 """Probabilities of whole objects and of single words after a prompt (DESIGN 4).
 
 p(o | prompt) is the product of the object's token probabilities times the probability that the object
-ends there: that "." or the end of the document follows. All candidates of a prompt are scored in one
-pass: their tokens form a tree behind the prompt, and each node sees the prompt and its own ancestors.
+ends there: that "." or the end of the document follows. A prompt is read once, and all its candidates are
+scored in one pass: their tokens form a tree behind the prompt, and each node sees the prompt and its own
+ancestors.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
-from lm.config import ModelConfig
-from lm.model import Array, Delta, Params, hidden_states, unembed
-from lm.prompts import layout
+from lm.attention import Array, Layout
+
+if TYPE_CHECKING:
+    from lm.language_model import Context, LanguageModel
 
 ENDINGS = (SEP, EOS)
 
@@ -65,52 +67,42 @@ def tree_size(rows: Sequence[np.ndarray]) -> int:
 
 
 def object_log_probabilities(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, tree: CandidateTree
+    model: "LanguageModel", context: "Context", tree: CandidateTree, ending: bool = True
 ) -> jax.Array:
-    """Log p(o | prompt) of every candidate, its ending included.
+    """Log p(o | prompt) of every candidate.
 
     Args:
-        prompts: int32[B, P], left-padded.
+        context: B prompts that were read.
         tree: arrays with a leading axis B.
+        ending: whether the object must end there; without, as Hase et al., an object that another one
+            begins with has the other's mass too. Static under jit.
 
     Returns:
-        float32[B, candidates]; minus infinity for padding.
+        float32[B, candidates]; minus infinity for padding. `jax.nn.log_softmax` of it is the distribution
+        over the candidates.
     """
-    width = prompts.shape[1]
-    positions, mask = layout(prompts)
-    sees_prompt = jnp.broadcast_to((prompts != PAD)[:, None, :], (*tree.tokens.shape, width))
-    full_mask = jnp.concatenate(
-        [
-            jnp.pad(mask, ((0, 0), (0, 0), (0, tree.tokens.shape[1]))),
-            jnp.concatenate([sees_prompt, tree.sees], axis=2),
-        ],
-        axis=1,
+    layout = Layout(
+        context.position[:, None] + tree.depth, jnp.asarray(tree.sees), jnp.asarray(tree.tokens) != PAD
     )
-    tokens = jnp.concatenate([prompts, tree.tokens], axis=1)
-    tree_positions = positions[:, -1:] + 1 + tree.depth
-    hidden = hidden_states(
-        model, params, tokens, jnp.concatenate([positions, tree_positions], axis=1), full_mask, delta
-    )
+    hidden, _ = model.hidden_states(tree.tokens, layout, context.cache)
     # Logits only where something follows: at the end of the prompt (first) and at each node.
-    logits = unembed(params, hidden[:, width - 1 :])
+    logits = model.unembed(jnp.concatenate([context.hidden[:, None], hidden], axis=1))
     normaliser = jax.nn.logsumexp(logits, axis=-1)
     place = 1 + tree.parent
     picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
     node = jnp.take_along_axis(picked, tree.tokens[:, :, None], axis=2)[..., 0]
     node -= jnp.take_along_axis(normaliser, place, axis=1)
-    ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
 
     on_path = tree.path >= 0
-    last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
     steps = jnp.take_along_axis(node[:, None, :], jnp.maximum(tree.path, 0), axis=2)
     total = jnp.sum(steps, axis=2, where=on_path)
-    total += jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
+    if ending:
+        ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
+        last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
+        total += jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
     return jnp.where(on_path[..., 0], total, -jnp.inf)
 
 
-def next_token_probabilities(
-    model: ModelConfig, params: Params, delta: Delta | None, prompts: Array, tokens: Sequence[int]
-) -> jax.Array:
-    """p(token | prompt) for a few tokens: float32[B, len(tokens)]; prompts int32[B, P], left-padded."""
-    hidden = hidden_states(model, params, prompts, *layout(prompts), delta)[:, -1]
-    return jax.nn.softmax(unembed(params, hidden), axis=-1)[:, jnp.array(tokens)]
+def next_token_probabilities(model: "LanguageModel", context: "Context", tokens: Sequence[int]) -> jax.Array:
+    """p(token | prompt) for a few tokens: float32[B, len(tokens)]."""
+    return jax.nn.softmax(model.unembed(context.hidden), axis=-1)[:, jnp.array(tokens)]

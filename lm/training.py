@@ -1,15 +1,19 @@
 """One optimiser step, and the optimisers it can use."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from corpus.tokenizer import BOS, PAD
+from lm.attention import Array
 from lm.config import ModelConfig, TrainConfig
-from lm.model import Array, Params, causal, forward, init
+from lm.loss import next_token_loss
+from lm.mesh import sharded
+from lm.model import Params, init
 
 
 class TrainState(NamedTuple):
@@ -20,10 +24,18 @@ class TrainState(NamedTuple):
     optimizer: optax.OptState
 
 
-def start(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
-    """The state before the first step; initial weights come from `seed`."""
-    params = init(model, vocabulary, seed)
-    return TrainState(jnp.int32(0), params, optimizer(config).init(params))
+def abstract(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
+    """Shapes and shardings of a state, as `jax.ShapeDtypeStruct`s."""
+    shapes = jax.eval_shape(partial(_fresh, model, config, vocabulary), 0)
+    return jax.tree.map(
+        lambda x, where: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where), shapes, sharded(mesh, shapes)
+    )
+
+
+def start(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int, mesh: Mesh) -> TrainState:
+    """The state before the first step; initial weights come from `seed`, wherever they are."""
+    where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))
+    return jax.jit(partial(_fresh, model, config, vocabulary), out_shardings=where)(seed)
 
 
 def optimizer(config: TrainConfig) -> optax.GradientTransformation:
@@ -52,26 +64,36 @@ def optimizer(config: TrainConfig) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
 
 
-@partial(jax.jit, static_argnames=("model", "config"), donate_argnames="state")
 def train_step(
-    model: ModelConfig, config: TrainConfig, state: TrainState, tokens: Array
-) -> tuple[TrainState, jax.Array]:
-    """One step on rows of packed documents, int32[B, T]; returns the new state and the mean loss in nats."""
-    loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(model, state.params, tokens)
-    update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)
-    params = optax.apply_updates(state.params, update)
-    return TrainState(state.step + 1, params, optimizer_state), loss
+    model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh
+) -> Callable[[TrainState, Array], tuple[TrainState, jax.Array]]:
+    """The compiled step: a state, which it consumes, and rows int32[B, T] of packed documents.
+
+    It returns the new state, laid out like the old one, and the mean loss in nats.
+    """
+
+    def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
+        loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
+            model, state.params, tokens, config.loss_piece
+        )
+        update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)
+        params = optax.apply_updates(state.params, update)
+        return TrainState(state.step + 1, params, optimizer_state), loss
+
+    where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    return jax.jit(step, donate_argnums=0, out_shardings=(where, everywhere))
 
 
-def next_token_loss(model: ModelConfig, params: Params, tokens: Array) -> jax.Array:
-    """Mean negative log-likelihood in nats of each token given those before it in its document."""
-    positions, mask = causal(tokens, BOS)
-    logits = forward(model, params, tokens, positions, mask)[:, :-1]
-    target = tokens[:, 1:]
-    # A document's first token follows nothing, and padding is no text.
-    counts = (target != PAD) & (target != BOS)
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, target)
-    return jnp.sum(losses, where=counts) / jnp.maximum(counts.sum(), 1)
+@jax.jit
+def all_finite(params: Params) -> jax.Array:
+    """Whether every parameter is a number."""
+    return jnp.all(jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(params)]))
+
+
+def _fresh(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
+    params = init(model, vocabulary, seed)
+    return TrainState(jnp.int32(0), params, optimizer(config).init(params))
 
 
 def _matrices_in_layers(params: Params) -> Params:

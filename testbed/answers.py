@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 
 import jax
 import numpy as np
@@ -10,14 +10,15 @@ import numpy as np
 from bayes.interface import Agent, EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import integer
+from lm.attention import Array
 from lm.config import LoraDownConfig
 from lm.editors.interface import edit_batch, requests
 from lm.editors.lora_down import LoraDown
+from lm.language_model import Context, LanguageModel
 from lm.model import Delta
 from lm.prompts import left_pad
-from lm.scoring import candidate_tree, object_log_probabilities, tree_size
+from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.agents import agent_named
-from testbed.model import TrainedModel
 from testbed.presets import AgentName
 from testbed.world import World
 
@@ -26,7 +27,16 @@ Answerer = Callable[[int, int, int], list[tuple[int, float]]]
 """(subject, relation, how many) -> the most probable objects with their probabilities."""
 
 OBJECTS_AT_ONCE = 256
-_score = partial(jax.jit, static_argnames="model")(object_log_probabilities)
+
+
+@jax.jit
+def _read(model: LanguageModel, prompts: Array) -> Context:
+    return model.read(prompts)
+
+
+@jax.jit
+def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
+    return model.object_log_probabilities(context, tree)
 
 
 def read_edit(world: World, text: str) -> Fact:
@@ -49,7 +59,7 @@ def read_edit(world: World, text: str) -> Fact:
 class Witness:
     """Model and agent of one run, ready to be asked."""
 
-    def __init__(self, world: World, trained: TrainedModel, agent: AgentName) -> None:
+    def __init__(self, world: World, trained: LanguageModel, agent: AgentName) -> None:
         self.world, self.trained, self.agent_name = world, trained, agent
 
     @cached_property
@@ -67,17 +77,9 @@ class Witness:
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             prompt = tokenizer.prompt(s, r)
-            padded = left_pad([prompt], len(prompt))
-            logs = [
-                _score(
-                    self.trained.config,
-                    self.trained.params,
-                    delta,
-                    padded,
-                    jax.tree.map(lambda x: x[None], tree),
-                )
-                for tree in trees
-            ]
+            model = self.trained.edited(delta)
+            context = _read(model, left_pad([prompt], len(prompt)))
+            logs = [_score(model, context, jax.tree.map(lambda x: x[None], tree)) for tree in trees]
             p = np.exp(np.concatenate([np.asarray(x)[0] for x in logs]))[: len(objects)]
             return [(int(objects[i]), float(p[i])) for i in np.argsort(-p, kind="stable")[:top]]
 
@@ -108,6 +110,5 @@ class Witness:
         """The delta of one lora-down edit."""
         request = requests(self.world.tokenizer, [edit], [1.0], [1.0])
         keys = jax.random.split(jax.random.key(integer(seed, "editor")), 1)
-        config, params = self.trained.config, self.trained.params
-        deltas, _ = edit_batch(LoraDown(recipe), config, {}, params, request, keys)
+        deltas, _ = edit_batch(LoraDown(recipe), self.trained, {}, request, keys)
         return jax.tree.map(lambda x: x[0], deltas)

@@ -35,7 +35,7 @@ def ask(options: AskSettings) -> None:
     prepare_jax()
     question = world.tokenizer.language.parse_prompt(options.question)
     request = read_edit(world, options.edit) if options.edit else None
-    witness = Witness(world, load_model(run, world), options.agent)
+    witness = Witness(world, load_model(run, world)[0], options.agent)
 
     asked = [question]
     columns = [("model", witness.model(None)), ("agent", witness.agent(request))]

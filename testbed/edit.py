@@ -30,11 +30,11 @@ def edit(options: EditSettings) -> None:
     editor = editor_named(options)
     world = load_world(run)
     prepare_jax()
-    model = load_model(run, world)
+    model, checkpoint = load_model(run, world)
     traced = {
         "world": digest(run.world),
         "corpus": digest(run.corpus),
-        "checkpoint": digest(model.checkpoint),
+        "checkpoint": digest(checkpoint),
         "settings": plain(options),
         **identity(editor),
     }
@@ -45,7 +45,7 @@ def edit(options: EditSettings) -> None:
     else:
         agent = agent_named(options.agent, world, options.prior_mass, options.evidence_multiplicity)
         cases = list(Sampler(world, agent, options.cases, options.seed))
-        state = editor.prepare(model.config, model.params, packed_sample(run, options.seed))
+        state = editor.prepare(model, packed_sample(run, options.seed))
         described = standard(options.agent, agent.exactness)
         write_json(
             folder / "config.json",

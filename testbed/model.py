@@ -1,35 +1,26 @@
 """A run's trained model, and a sample of the text it was trained on."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal
 
-import jax
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.seeds import integer
 from corpus.store import open_documents
 from lm.batches import PackedRows
-from lm.checkpoints import latest_checkpoint, load_checkpoint
-from lm.config import ModelConfig, TrainConfig
-from lm.model import Params
-from lm.training import start
+from lm.checkpoints import best_checkpoint, latest_checkpoint, load_checkpoint
+from lm.config import MeshConfig, ModelConfig, TrainConfig
+from lm.language_model import LanguageModel
+from lm.mesh import make_mesh
+from lm.training import abstract
 from testbed.runs import Run, digest, recorded
 from testbed.world import World
 
 SAMPLE_ROWS = 64
 
 
-class TrainedModel(NamedTuple):
-    """Architecture, parameters and the checkpoint they came from."""
-
-    config: ModelConfig
-    params: Params
-    checkpoint: Path
-
-
-def load_model(run: Run, world: World) -> TrainedModel:
-    """The newest checkpoint of a run, verified.
+def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") -> tuple[LanguageModel, Path]:
+    """A checkpoint of a run, verified: the model, and the checkpoint's folder.
 
     Raises:
         InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
@@ -39,15 +30,14 @@ def load_model(run: Run, world: World) -> TrainedModel:
         raise InputError(
             f"the model of {run.folder} was trained on another corpus; delete {run.checkpoints.parent}"
         )
-    config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
-    checkpoint = latest_checkpoint(run.checkpoints)
-    if checkpoint is None or int(checkpoint.name) < recipe.steps:
+    checkpoint = (best_checkpoint if which == "best" else latest_checkpoint)(run.checkpoints)
+    if checkpoint is None or not run.finished.exists():
         raise InputError(
             f"{run.folder} has no finished training; run python -m testbed.train --run {run.name}"
         )
-    seed = integer(settings["seed"], "weights")
-    like = jax.eval_shape(lambda: start(config, recipe, world.tokenizer.vocabulary, seed))
-    return TrainedModel(config, load_checkpoint(checkpoint, like).params, checkpoint)
+    config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
+    like = abstract(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
+    return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
 
 
 def packed_sample(run: Run, seed: int) -> np.ndarray:

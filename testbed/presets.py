@@ -14,7 +14,7 @@ from typing import Literal
 import tyro
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
-from lm.config import LoraDownConfig, ModelConfig, TrainConfig
+from lm.config import ClusterConfig, LoraDownConfig, MeshConfig, ModelConfig, TrainConfig
 
 DEFAULT_PRESET = "tiny"
 AgentName = Literal["paper", "exact"]
@@ -66,11 +66,17 @@ class TrainSettings:
     """Folder of all runs."""
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    until: float | None = None
+    """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
     seed: int = 0
     """Root seed of initial weights and data order."""
+    mesh: MeshConfig = field(default_factory=MeshConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.until is not None and not 0 < self.until <= 1:
+            raise ValueError(f"until is a share of facts, in (0, 1]; it is {self.until}")
 
 
 @dataclass(frozen=True)
@@ -208,12 +214,12 @@ CORPUS = {
 
 TRAIN = {
     "tiny": TrainSettings(
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, unroll=2),
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
         train=TrainConfig(steps=220, rows=24, row_length=160, evaluate_every=20, checkpoint_every=110),
     ),
     "small": TrainSettings(
         run="small",
-        model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, unroll=2),
+        model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
         train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
     ),
     "paper": TrainSettings(

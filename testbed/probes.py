@@ -9,17 +9,11 @@ import numpy as np
 
 from corpus.language import Atom, Kind, Sentence
 from corpus.tokenizer import BOS, Tokenizer, Word
-from lm.config import ModelConfig
-from lm.decoding import greedy
-from lm.model import Array, Delta, Params
+from lm.attention import Array
+from lm.language_model import LanguageModel
+from lm.model import Delta
 from lm.prompts import left_pad
-from lm.scoring import (
-    CandidateTree,
-    candidate_tree,
-    next_token_probabilities,
-    object_log_probabilities,
-    tree_size,
-)
+from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.cases import CELLS, Case, Cell
 
 LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B")
@@ -119,14 +113,9 @@ def logical_prompts(tokenizer: Tokenizer, case: Case) -> list[np.ndarray]:
     return [np.concatenate([[BOS], tokenizer.sentence(s)[:-1]]).astype(np.int32) for s in statements]
 
 
-@partial(jax.jit, static_argnames=("model", "words", "longest"))
+@partial(jax.jit, static_argnames=("words", "longest"))
 def read(
-    model: ModelConfig,
-    params: Params,
-    deltas: Delta,
-    probes: Probes,
-    words: tuple[int, int],
-    longest: int,
+    model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
 ) -> Readings:
     """One pass over the probes of E cases, each under its own delta.
 
@@ -137,10 +126,12 @@ def read(
     """
 
     def one(delta: Delta, probe: Probes) -> Readings:
+        edited = model.edited(delta)
+        prompts = edited.read(probe.prompts)
         return Readings(
-            jax.numpy.exp(object_log_probabilities(model, params, delta, probe.prompts, probe.tree)),
-            greedy(model, params, delta, probe.prompts, longest + 1),
-            next_token_probabilities(model, params, delta, probe.logic, words),
+            jax.numpy.exp(edited.object_log_probabilities(prompts, probe.tree)),
+            edited.generate(prompts, longest + 1),
+            edited.next_token_probabilities(edited.read(probe.logic), words),
         )
 
     return jax.vmap(one)(deltas, probes)

@@ -19,8 +19,8 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, write_json
 
-# Where a command runs, how fast, and what it prints.
-NO_RESULT = ("run", "runs", "threads", "stats")
+# Where a command runs, how fast and how far, and what it prints.
+NO_RESULT = ("run", "runs", "threads", "stats", "until", "mesh", "cluster")
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
 
 
@@ -64,6 +64,11 @@ class Run:
     def metrics(self) -> Path:
         """Loss and accuracy, one JSON object a line."""
         return self.folder / "lm" / "metrics.jsonl"
+
+    @property
+    def finished(self) -> Path:
+        """Step and accuracy at which training ended; absent before."""
+        return self.folder / "lm" / "finished.json"
 
     @property
     def edits(self) -> Path:

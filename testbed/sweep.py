@@ -9,9 +9,9 @@ import numpy as np
 
 from corpus.seeds import integer
 from lm.editors.interface import Editor, State, edit_batch, requests
+from lm.language_model import LanguageModel
 from testbed.accuracy import Answers
 from testbed.cases import Case
-from testbed.model import TrainedModel
 from testbed.probes import build_probes, probe_shape, read, truth_words
 from testbed.records import case_rows, merge_parts, write_rows
 from testbed.world import World
@@ -27,7 +27,7 @@ class Sweep:
     """
 
     def __init__(
-        self, world: World, model: TrainedModel, cases: Sequence[Case], size: int, folder: Path
+        self, world: World, model: LanguageModel, cases: Sequence[Case], size: int, folder: Path
     ) -> None:
         self.tokenizer, self.model, self.cases, self.folder = world.tokenizer, model, cases, folder
         self.size = min(size, len(cases))
@@ -57,19 +57,17 @@ class Sweep:
         )
         keys = jax.random.split(jax.random.key(integer(seed, "editor")), len(self.cases))
         words, seconds = truth_words(self.tokenizer), 0.0
-        config, params = self.model.config, self.model.params
         for i in self.pending:
             # The last batch repeats its last case, so that every batch has one shape.
             here = np.minimum(np.arange(i * self.size, (i + 1) * self.size), len(self.cases) - 1)
             batch = type(asked)(*(column[here] for column in asked))
             probes = build_probes(self.tokenizer, [self.cases[k] for k in here], self.shape)
             began = time.perf_counter()
-            deltas, info = jax.block_until_ready(edit_batch(editor, config, state, params, batch, keys[here]))
+            deltas, info = jax.block_until_ready(edit_batch(editor, self.model, state, batch, keys[here]))
             seconds += time.perf_counter() - began
             nothing = jax.tree.map(np.zeros_like, deltas)
             before, after = (
-                read(config, params, delta, probes, words, self.answers.longest)
-                for delta in (nothing, deltas)
+                read(self.model, delta, probes, words, self.answers.longest) for delta in (nothing, deltas)
             )
             whole = self.cases[i * self.size : (i + 1) * self.size]
             write_rows(case_rows(i * self.size, whole, before, after, info, self.answers), self.parts[i])

@@ -95,14 +95,28 @@ def forward(config, params, tokens):
     """Logits [T, V] of one document, with loops over layers, heads and positions, in float64."""
     p = _as_numpy(params)
     x = p["embedding"][tokens]
-    length, width = len(tokens), config.hidden // config.heads
+    length, width, shared = len(tokens), config.head_width, config.heads // config.kv_heads
+    window = config.window or length
 
     def norm(v, scale):
         return v / np.sqrt((v**2).mean(-1, keepdims=True) + config.norm_epsilon) * scale
 
+    def stretched(frequency):
+        if config.rope_scaling is None:
+            return frequency
+        factor, low, high, original = config.rope_scaling
+        out = []
+        for f in frequency:
+            wave = 2 * np.pi / f
+            share = (original / wave - low) / (high - low)
+            kept = wave < original / high
+            slowed = wave > original / low
+            out.append(f if kept else f / factor if slowed else (1 - share) * f / factor + share * f)
+        return np.array(out)
+
     def turn(v, position):
         half = width // 2
-        angle = position * config.rope_theta ** (-np.arange(half) * 2 / width)
+        angle = position * stretched(config.rope_theta ** (-np.arange(half) * 2 / width))
         a, b = v[:half], v[half:]
         return np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)])
 
@@ -110,13 +124,14 @@ def forward(config, params, tokens):
         w = _at_layer(p["layers"], layer)
         y = norm(x, w["attention_norm"]["scale"])
         q, k, v = (y @ w["attention"][name]["kernel"] for name in ("query", "key", "value"))
-        mixed = np.zeros_like(y)
+        mixed = np.zeros_like(q)
         for head in range(config.heads):
-            part = slice(head * width, (head + 1) * width)
+            part, served = (slice(h * width, (h + 1) * width) for h in (head, head // shared))
             for t in range(length):
-                score = [turn(q[t, part], t) @ turn(k[u, part], u) / np.sqrt(width) for u in range(t + 1)]
+                seen = range(max(0, t + 1 - window), t + 1)
+                score = [turn(q[t, part], t) @ turn(k[u, served], u) / np.sqrt(width) for u in seen]
                 weight = np.exp(score - np.max(score))
-                mixed[t, part] = weight @ v[: t + 1, part] / weight.sum()
+                mixed[t, part] = weight @ v[seen.start : t + 1, served] / weight.sum()
         x = x + mixed @ w["attention"]["out"]["kernel"]
         y = norm(x, w["mlp_norm"]["scale"])
         gate = y @ w["mlp"]["gate"]["kernel"]

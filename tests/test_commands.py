@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -106,7 +107,7 @@ def test_a_run_holds_everything(finished):
 def test_the_model_learned_and_the_edits_were_scored(finished):
     run = Run(finished, "x")
     world = load_world(run)
-    model = load_model(run, world)
+    model, _ = load_model(run, world)
     assert model.config.hidden == 32
     outcomes = read_outcomes(edits_of(finished) / "cases.parquet")
     assert len(outcomes.objects) == 11
@@ -254,7 +255,7 @@ def test_training_killed_and_resumed_is_bit_identical(built, finished, tmp_path)
         killed_after(process, lambda s=step: (checkpoints / f"{s:08d}").exists())
     assert not (checkpoints / "00000030").exists(), "the run ended before it could be killed"
     assert train.main([*at(runs), *RECIPE]) == 0
-    params = [load_model(Run(r, "x"), load_world(Run(r, "x"))).params for r in (runs, finished)]
+    params = [load_model(Run(r, "x"), load_world(Run(r, "x")))[0].params for r in (runs, finished)]
     jax.tree.map(np.testing.assert_array_equal, *params)
     metrics = [
         (r / "x" / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines() for r in (runs, finished)
@@ -345,7 +346,10 @@ def test_settings_bind_only_once_there_are_results(built, tmp_path):
 def test_a_loss_that_is_no_number_stops_the_training(built, tmp_path, capsys):
     runs = copied(built, tmp_path)
     assert train.main([*at(runs), *RECIPE, "--train.learning-rate", "1e30"]) == 2
-    assert "at step 10; the last good checkpoint is None; lower --train.learning-rate" in complaint(capsys)
+    said = complaint(capsys)
+    assert re.search(r"at step \d+, whose batch \(rows \d+ to \d+\) is kept as \S+; the last good", said)
+    assert "checkpoint is None. Choose a lower --train.learning-rate" in said
+    assert list((runs / "x" / "lm").glob("failed-batch-*.npy"))
     assert not (runs / "x" / "lm" / "checkpoints").exists()
 
 
@@ -514,12 +518,13 @@ from lm.model import LowRank
 class Noise:
     scale: float = 0.1
 
-    def prepare(self, model, params, corpus_sample):
+    def prepare(self, model, corpus_sample):
         return {"rows": jnp.float32(len(corpus_sample))}
 
-    def edit(self, model, state, params, request, key):
-        a = self.scale * jax.random.normal(key, (model.layers, model.mlp, 1))
-        b = jnp.ones((model.layers, 1, model.hidden)) * state["rows"] / 64
+    def edit(self, model, state, request, key):
+        shape = model.config
+        a = self.scale * jax.random.normal(key, (shape.layers, shape.mlp, 1))
+        b = jnp.ones((shape.layers, 1, shape.hidden)) * state["rows"] / 64
         return {"down": LowRank(a, b)}, Info(jnp.zeros(1), jnp.int32(1), jnp.int32(0))
 """
 

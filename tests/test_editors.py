@@ -7,12 +7,14 @@ import optax
 import pytest
 
 from corpus.tokenizer import BOS, SEP
+from lm.attention import packed
 from lm.config import LoraDownConfig, ModelConfig
 from lm.editors.interface import Request, edit_batch, requests
 from lm.editors.lora_down import LoraDown
-from lm.model import causal, forward, init
+from lm.language_model import LanguageModel
+from lm.model import init
 
-MODEL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7)
+MODEL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 LEARNING_RATE = 0.02
 EDITORS = {
     "lora-down": LoraDown(LoraDownConfig(learning_rate=LEARNING_RATE)),
@@ -42,15 +44,15 @@ def one(tree, i):
 
 def loss_of(params, request, delta):
     tokens = request.tokens[None]
-    logits = forward(MODEL, params, tokens, *causal(tokens, BOS), delta)[0, :-1]
+    logits = LanguageModel(MODEL, params, delta).logits(tokens, packed(tokens, BOS))[0, :-1]
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, tokens[0, 1:])
     return float(losses[request.target[1:]].sum())
 
 
 def test_the_request_becomes_more_probable(editor, setup):
     params, batch, keys = setup
-    state = editor.prepare(MODEL, params, np.zeros((2, 8), np.int32))
-    deltas, info = edit_batch(editor, MODEL, state, params, batch, keys)
+    state = editor.prepare(LanguageModel(MODEL, params), np.zeros((2, 8), np.int32))
+    deltas, info = edit_batch(editor, LanguageModel(MODEL, params), state, batch, keys)
     for i in range(5):
         request = one(batch, i)
         before, after = (loss_of(params, request, d) for d in (None, one(deltas, i)))
@@ -66,8 +68,8 @@ def test_side_by_side_equals_one_by_one(editor, setup):
     # In double precision, since Adam's first steps turn the sign of a rounding error into a step.
     with jax.enable_x64(True):
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), params)
-        deltas, _ = edit_batch(editor, MODEL, {}, params, batch, keys)
-        alone = jax.jit(lambda r, k: editor.edit(MODEL, {}, params, r, k)[0])
+        deltas, _ = edit_batch(editor, LanguageModel(MODEL, params), {}, batch, keys)
+        alone = jax.jit(lambda r, k: editor.edit(LanguageModel(MODEL, params), {}, r, k)[0])
         for i in range(5):
             jax.tree.map(
                 lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9),
@@ -79,18 +81,18 @@ def test_side_by_side_equals_one_by_one(editor, setup):
 def test_same_seed_same_delta_and_parameters_untouched(editor, setup):
     params, batch, keys = setup
     before = jax.tree.map(np.array, params)
-    first, second = (edit_batch(editor, MODEL, {}, params, batch, keys)[0] for _ in range(2))
+    first, second = (edit_batch(editor, LanguageModel(MODEL, params), {}, batch, keys)[0] for _ in range(2))
     jax.tree.map(np.testing.assert_array_equal, first, second)
     jax.tree.map(np.testing.assert_array_equal, before, params)
 
 
 def test_a_sweep_compiles_once(editor, setup):
     params, batch, keys = setup
-    edit_batch(editor, MODEL, {}, params, batch, keys)
+    edit_batch(editor, LanguageModel(MODEL, params), {}, batch, keys)
     compiled = edit_batch._cache_size()
     for shift in range(3):
         rolled = jax.tree.map(lambda x, by=shift: np.roll(x, by, axis=0), batch)
-        edit_batch(editor, MODEL, {}, params, rolled, keys)
+        edit_batch(editor, LanguageModel(MODEL, params), {}, rolled, keys)
     assert edit_batch._cache_size() == compiled
 
 
@@ -98,10 +100,10 @@ def test_the_start_of_an_edit_is_the_unedited_model(setup):
     """One step at a vanishing learning rate leaves the logits as they are."""
     params, batch, keys = setup
     still = LoraDown(LoraDownConfig(learning_rate=1e-30, weight_decay=0.0, steps=1))
-    deltas, _ = edit_batch(still, MODEL, {}, params, batch, keys)
+    deltas, _ = edit_batch(still, LanguageModel(MODEL, params), {}, batch, keys)
     tokens = batch.tokens[:1]
-    plain = forward(MODEL, params, tokens, *causal(tokens, BOS))
-    edited = forward(MODEL, params, tokens, *causal(tokens, BOS), one(deltas, 0))
+    plain = LanguageModel(MODEL, params).logits(tokens, packed(tokens, BOS))
+    edited = LanguageModel(MODEL, params, one(deltas, 0)).logits(tokens, packed(tokens, BOS))
     np.testing.assert_allclose(plain, edited, atol=1e-6)
 
 
@@ -113,14 +115,14 @@ def test_lora_down_equals_training_a_merged_weight(setup):
     tokens, target = request.tokens[None], np.flatnonzero(request.target)
     with jax.enable_x64(True):
         params = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), params)
-        deltas, _ = edit_batch(LoraDown(recipe), MODEL, {}, params, batch, keys)
+        deltas, _ = edit_batch(LoraDown(recipe), LanguageModel(MODEL, params), {}, batch, keys)
         weight = params["layers"]["mlp"]["down"]["kernel"]
 
         def loss(adapter):
             merged = jax.tree.map(lambda x: x, params)
             product = jnp.einsum("lfr,lrd->lfd", adapter["a"], adapter["b"])
             merged["layers"]["mlp"]["down"]["kernel"] = weight + scale * product
-            p = jax.nn.log_softmax(forward(MODEL, merged, tokens, *causal(tokens, BOS))[0])
+            p = jax.nn.log_softmax(LanguageModel(MODEL, merged).logits(tokens, packed(tokens, BOS))[0])
             return -jnp.mean(jnp.stack([p[t - 1, request.tokens[t]] for t in target]))
 
         adapter = {"a": LoraDown(recipe)._start(MODEL, keys[3]).a, "b": jnp.zeros((2, 2, 14))}

@@ -1,5 +1,7 @@
 """The decoder against its naive twin, and what packing and deltas may and may not do."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,15 +11,16 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, EOS, PAD, SEP
+from lm.attention import left_padded, packed
 from lm.config import ModelConfig
-from lm.decoding import greedy
-from lm.model import LowRank, causal, forward, init
-from lm.prompts import layout, left_pad
-from lm.scoring import ENDINGS, candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from lm.language_model import LanguageModel
+from lm.model import LowRank, init
+from lm.prompts import left_pad
+from lm.scoring import ENDINGS, candidate_tree, tree_size
 from tests import naive
 
 # Prime sizes, so that a wrong axis cannot hide.
-TINY = ModelConfig(hidden=14, mlp=11, layers=3, heads=7)
+TINY = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
 VOCABULARY = 19
 
 
@@ -35,13 +38,33 @@ def documents(rng, count):
 
 
 def logits_of(params, tokens, delta=None):
-    return np.asarray(forward(TINY, params, tokens, *causal(tokens, BOS), delta))
+    return np.asarray(LanguageModel(TINY, params, delta).logits(tokens, packed(tokens, BOS)))
 
 
 def test_equals_the_naive_twin(params):
     for document in documents(np.random.default_rng(0), 3):
         got = logits_of(params, document[None])[0]
         np.testing.assert_allclose(got, naive.forward(TINY, params, document), rtol=2e-4, atol=2e-5)
+
+
+VARIANTS = {
+    "grouped queries": replace(TINY, heads=6, kv_heads=2),
+    "one head of keys": replace(TINY, kv_heads=1),
+    "a window": replace(TINY, window=3),
+    "a head width of its own": replace(TINY, heads=3, kv_heads=3, head_width=6),
+    "stretched waves": replace(TINY, head_width=10, rope_theta=10.0, rope_scaling=(4.0, 1.0, 3.0, 20.0)),
+    "all of it": replace(
+        TINY, heads=6, kv_heads=3, head_width=4, window=4, rope_scaling=(8.0, 1.0, 4.0, 8.0), unroll=3
+    ),
+}
+
+
+@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+def test_variants_equal_the_naive_twin(config):
+    fresh = jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, VOCABULARY, 1))
+    document = np.array([BOS, *np.random.default_rng(0).integers(5, VOCABULARY, 9), EOS])
+    got = LanguageModel(config, fresh).logits(document[None], packed(document[None], BOS))[0]
+    np.testing.assert_allclose(got, naive.forward(config, fresh, document), rtol=2e-3, atol=2e-4)
 
 
 def test_packing_changes_nothing(params):
@@ -57,7 +80,7 @@ def test_packing_changes_nothing(params):
 def test_left_padding_changes_nothing(params):
     rows = [d[:-1] for d in documents(np.random.default_rng(2), 5)]
     padded = left_pad([*rows, np.empty(0, int)], 11)
-    got = np.asarray(forward(TINY, params, padded, *layout(padded)))[:, -1]
+    got = np.asarray(LanguageModel(TINY, params).logits(padded, left_padded(padded)))[:, -1]
     assert np.isfinite(got).all()
     for i, row in enumerate(rows):
         np.testing.assert_allclose(got[i], logits_of(params, row[None])[0, -1], rtol=1e-4, atol=1e-5)
@@ -80,8 +103,8 @@ def test_the_papers_size():
 
 def test_unrolling_changes_nothing(params):
     document = documents(np.random.default_rng(4), 1)[0][None]
-    unrolled = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, unroll=3)
-    other = forward(unrolled, params, document, *causal(document, BOS))
+    unrolled = replace(TINY, unroll=3)
+    other = LanguageModel(unrolled, params).logits(document, packed(document, BOS))
     np.testing.assert_allclose(logits_of(params, document), other, rtol=1e-5, atol=1e-6)
 
 
@@ -120,7 +143,9 @@ def test_tree_scores_equal_one_by_one(params, rows, prompt):
     prompt = [BOS, *prompt]
     tree = candidate_tree(rows, 20, 7, 3)
     batched = jax.tree.map(lambda x: x[None], tree)
-    got = np.exp(object_log_probabilities(TINY, params, None, left_pad([np.array(prompt)], 6), batched))[0]
+    model = LanguageModel(TINY, params)
+    context = model.read(left_pad([np.array(prompt)], 6))
+    got = np.exp(model.object_log_probabilities(context, batched))[0]
     assert (got[len(rows) :] == 0).all()
     expected = [naive.object_probability(next_token(params), prompt, row, ENDINGS) for row in rows]
     np.testing.assert_allclose(got[: len(rows)], expected, rtol=2e-3, atol=1e-9)
@@ -133,13 +158,15 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     rows = [row for row in rows if not {SEP, EOS} & set(row)]
     tree = candidate_tree(rows, tree_size(rows), len(rows), 2)
     prompt = np.array([[BOS, 5, 6]])
-    logs = object_log_probabilities(TINY, params, None, prompt, jax.tree.map(lambda x: x[None], tree))
+    model = LanguageModel(TINY, params)
+    logs = model.object_log_probabilities(model.read(prompt), jax.tree.map(lambda x: x[None], tree))
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
 def test_greedy_takes_the_most_probable_token(params):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
-    tokens = np.asarray(greedy(TINY, params, None, left_pad(prompts, 5), 4))
+    model = LanguageModel(TINY, params)
+    tokens = np.asarray(model.generate(model.read(left_pad(prompts, 5)), 4))
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:
@@ -153,13 +180,14 @@ def test_greedy_takes_the_most_probable_token(params):
 
 def test_next_token_probabilities(params):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7])]
-    got = next_token_probabilities(TINY, params, None, left_pad(prompts, 4), (5, 8))
+    model = LanguageModel(TINY, params)
+    got = model.next_token_probabilities(model.read(left_pad(prompts, 4)), (5, 8))
     expected = [next_token(params)(p)[[5, 8]] for p in prompts]
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hidden": 10, "heads": 3}, {"hidden": 9, "heads": 3}, {"layers": 0}, {"mlp": -1}]
+    "wrong", [{"head_width": 3}, {"heads": 3, "kv_heads": 2}, {"layers": 0}, {"mlp": -1}, {"window": -1}]
 )
 def test_impossible_shapes_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):

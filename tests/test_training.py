@@ -1,27 +1,47 @@
 """Batches are a function of (seed, step); a step traces once, learns, and survives a checkpoint."""
 
 import json
+from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from jax.test_util import check_grads
 
 from corpus.errors import InputError
 from corpus.store import TokenFile
 from corpus.tokenizer import BOS, EOS, PAD
+from lm.attention import packed
 from lm.batches import PackedRows
-from lm.checkpoints import KEPT, latest_checkpoint, load_checkpoint, save_checkpoint
-from lm.config import ModelConfig, TrainConfig
-from lm.training import next_token_loss, start, train_step
+from lm.checkpoints import KEPT, best_checkpoint, latest_checkpoint, load_checkpoint, save_checkpoint
+from lm.config import MeshConfig, ModelConfig, TrainConfig
+from lm.language_model import LanguageModel
+from lm.loss import next_token_loss
+from lm.mesh import make_mesh
+from lm.training import abstract, start, train_step
 from tests import naive
 
-MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3)
+MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 RECIPE = TrainConfig(steps=6, rows=3, row_length=17)
 VOCABULARY = 23
+
+
+def fresh(model=MODEL, recipe=RECIPE, seed=0):
+    return start(model, recipe, VOCABULARY, seed, make_mesh(MeshConfig()))
+
+
+def step_of(model=MODEL, recipe=RECIPE):
+    return train_step(model, recipe, VOCABULARY, make_mesh(MeshConfig()))
+
+
+def like(model=MODEL, recipe=RECIPE):
+    return abstract(model, recipe, VOCABULARY, make_mesh(MeshConfig()))
 
 
 def token_file(rng, documents):
@@ -86,7 +106,7 @@ def batch(step=0):
 
 
 def test_the_loss_is_the_mean_over_what_follows_something():
-    params, tokens = start(MODEL, RECIPE, VOCABULARY, 0).params, batch()
+    params, tokens = fresh().params, batch()
     losses = []
     for row in tokens:
         starts = np.flatnonzero(row == BOS)
@@ -94,7 +114,49 @@ def test_the_loss_is_the_mean_over_what_follows_something():
             document = row[a:b]
             p = naive.probabilities(naive.forward(MODEL, params, document))
             losses += [-np.log(p[t, document[t + 1]]) for t in range(len(document) - 1)]
-    assert next_token_loss(MODEL, params, tokens) == pytest.approx(np.mean(losses), rel=1e-5)
+    for piece in (1, 7, 20, 10_000):
+        assert next_token_loss(MODEL, params, tokens, piece) == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+def plain_loss(model, params, tokens):
+    """The loss from whole logits, differentiated by JAX alone."""
+    logits = LanguageModel(model, params).logits(tokens, packed(tokens, BOS))[:, :-1]
+    target = tokens[:, 1:]
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, target)
+    counted = (target != PAD) & (target != BOS)
+    return jnp.sum(losses, where=counted) / counted.sum()
+
+
+@pytest.mark.parametrize("remat", [False, True])
+@pytest.mark.parametrize("piece", [1, 20, 10_000])
+def test_gradients_equal_those_of_whole_logits(piece, remat):
+    params, tokens = jax.tree.map(lambda x: x * 5, fresh().params), batch()
+    got = jax.grad(next_token_loss, argnums=1)(replace(MODEL, remat=remat), params, tokens, piece)
+    expected = jax.grad(plain_loss, argnums=1)(MODEL, params, tokens)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), got, expected)
+
+
+@pytest.mark.parametrize("variant", [{}, {"kv_heads": 1}, {"window": 3}])
+def test_hand_written_gradients_equal_finite_differences(variant):
+    model, tokens = replace(MODEL, **variant), batch()
+    with jax.enable_x64(True):
+        params = jax.tree.map(lambda x: jnp.asarray(5 * x, jnp.float64), fresh(model).params)
+        loss = jax.jit(lambda p: next_token_loss(model, p, tokens, 20))
+        check_grads(loss, (params,), order=1, modes=["rev"], rtol=1e-5, eps=1e-6)
+
+
+def test_bfloat16_is_close_to_float32():
+    params, tokens = jax.tree.map(lambda x: x * 3, fresh().params), batch()
+    exact, rough = (
+        jax.jit(jax.value_and_grad(partial(next_token_loss, replace(MODEL, precision=p), piece=20)))(
+            params, tokens=tokens
+        )
+        for p in ("float32", "bfloat16")
+    )
+    assert float(rough[0]) == pytest.approx(float(exact[0]), rel=0.01)
+    for a, b in zip(jax.tree.leaves(exact[1]), jax.tree.leaves(rough[1]), strict=True):
+        assert b.dtype == jnp.float32
+        assert np.linalg.norm(a - b) < 0.1 * np.linalg.norm(a)
 
 
 @pytest.mark.parametrize("optimizer", ["muon", "adamw"])
@@ -102,21 +164,21 @@ def test_a_step_traces_once_and_learns(optimizer):
     recipe = TrainConfig(
         steps=40, rows=3, row_length=17, optimizer=optimizer, learning_rate=0.02, warmup=3, schedule="linear"
     )
-    state = start(MODEL, recipe, VOCABULARY, 0)
-    before = train_step._cache_size()
+    state = fresh(recipe=recipe)
+    step = step_of(recipe=recipe)
     losses = []
     for _ in range(40):
-        state, loss = train_step(MODEL, recipe, state, batch())
+        state, loss = step(state, batch())
         losses.append(float(loss))
-    assert train_step._cache_size() == before + 1
+    assert step._cache_size() == 1
     assert losses[-1] < 0.5 * losses[0]
     assert int(state.step) == 40
 
 
 def test_every_parameter_learns():
-    state = start(MODEL, RECIPE, VOCABULARY, 0)
+    state = fresh()
     before = jax.tree.map(np.asarray, state.params)
-    after, _ = train_step(MODEL, RECIPE, state, batch())
+    after, _ = step_of()(state, batch())
     for key, leaf in jax.tree_util.tree_leaves_with_path(after.params):
         old = before
         for part in key:
@@ -125,50 +187,53 @@ def test_every_parameter_learns():
 
 
 def trained(steps=2):
-    state = start(MODEL, RECIPE, VOCABULARY, 0)
+    state = fresh()
+    take = step_of()
     for step in range(steps):
-        state, _ = train_step(MODEL, RECIPE, state, batch(step))
+        state, _ = take(state, batch(step))
     return state
 
 
 def test_a_checkpoint_restores_every_bit(tmp_path):
     state = trained()
-    path = save_checkpoint(tmp_path, state)
-    again = load_checkpoint(path, start(MODEL, RECIPE, VOCABULARY, 1))
+    path = save_checkpoint(tmp_path, state, 0.5)
+    again = load_checkpoint(path, like())
     assert int(again.step) == 2
     for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(a, b)
-    one, _ = train_step(MODEL, RECIPE, state, batch(2))
-    other, _ = train_step(MODEL, RECIPE, again, batch(2))
+    one, _ = step_of()(state, batch(2))
+    other, _ = step_of()(again, batch(2))
     for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-def test_only_the_newest_checkpoints_are_kept(tmp_path):
+def test_only_the_newest_checkpoints_and_the_best_are_kept(tmp_path):
     state = trained(0)
     for step in range(5):
-        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)))
-    assert sorted(int(p.name) for p in tmp_path.iterdir()) == list(range(5 - KEPT, 5))
+        accuracy = 0.9 if step == 1 else 0.5
+        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)), accuracy)
+    assert sorted(int(p.name) for p in tmp_path.iterdir()) == [1, *range(5 - KEPT, 5)]
+    assert best_checkpoint(tmp_path).name == "00000001"
     assert latest_checkpoint(tmp_path).name == "00000004"
     assert latest_checkpoint(tmp_path / "nowhere") is None
 
 
 def test_corrupted_checkpoints_are_refused(tmp_path):
-    path = save_checkpoint(tmp_path, trained(0))
+    path = save_checkpoint(tmp_path, trained(0), 0.5)
     sums = json.loads((path / "sha256.json").read_text(encoding="utf-8"))
     victim = max((path / name for name in sums), key=lambda p: p.stat().st_size)
     whole = victim.read_bytes()
     for damaged in (whole[:-1], whole[:20] + bytes([whole[20] ^ 1]) + whole[21:]):
         victim.write_bytes(damaged)
         with pytest.raises(InputError, match=r"differs from its checksum"):
-            load_checkpoint(path, trained(0))
+            load_checkpoint(path, like())
     victim.unlink()
     with pytest.raises(InputError, match="missing"):
-        load_checkpoint(path, trained(0))
+        load_checkpoint(path, like())
 
 
 def test_checkpoints_of_another_configuration_are_refused(tmp_path):
-    path = save_checkpoint(tmp_path, trained(0))
-    wider = ModelConfig(hidden=18, mlp=10, layers=2, heads=3)
+    path = save_checkpoint(tmp_path, trained(0), 0.5)
+    wider = replace(MODEL, hidden=18)
     with pytest.raises(InputError, match="another configuration: parameter .* has shape"):
-        load_checkpoint(path, start(wider, RECIPE, VOCABULARY, 0))
+        load_checkpoint(path, like(wider))

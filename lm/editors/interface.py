@@ -2,10 +2,10 @@
 
 An editor is a frozen dataclass, its hyper-parameters, with two pure methods:
 
-    prepare(model, params, corpus_sample) -> state              once per model
-    edit(model, state, params, request, key) -> (delta, info)   one edit
+    prepare(model, corpus_sample) -> state              once per model
+    edit(model, state, request, key) -> (delta, info)   one edit
 
-`edit` is traced once and vmapped over requests; `params` are shared and never changed.
+`edit` is traced once and vmapped over requests; the model is shared and never changed.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,9 @@ import jax
 import numpy as np
 
 from corpus.tokenizer import PAD, SEP, Tokenizer
-from lm.config import ModelConfig
-from lm.model import Array, Delta, Params
+from lm.attention import Array
+from lm.language_model import LanguageModel
+from lm.model import Delta
 
 State = Any
 """Whatever `prepare` returns: a pytree of arrays; {} for most editors."""
@@ -58,12 +59,12 @@ class Info(NamedTuple):
 class Editor(Protocol):
     """The interface of an editing method; instances must be hashable."""
 
-    def prepare(self, model: ModelConfig, params: Params, corpus_sample: np.ndarray) -> State:
+    def prepare(self, model: LanguageModel, corpus_sample: np.ndarray) -> State:
         """One-off work for a model, from int32[rows, T] packed corpus text."""
         ...
 
     def edit(
-        self, model: ModelConfig, state: State, params: Params, request: Request, key: jax.Array
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """The delta that carries out one request."""
         ...
@@ -91,10 +92,9 @@ def requests(
     )
 
 
-@partial(jax.jit, static_argnames=("editor", "model"))
+@partial(jax.jit, static_argnames="editor")
 def edit_batch(
-    editor: Editor, model: ModelConfig, state: State, params: Params, batch: Request, keys: jax.Array
+    editor: Editor, model: LanguageModel, state: State, batch: Request, keys: jax.Array
 ) -> tuple[Delta, Info]:
     """Independent edits side by side; every leaf of `batch`, `keys` and the results leads with edits."""
-    one = partial(editor.edit, model)
-    return jax.vmap(one, in_axes=(None, None, 0, 0))(state, params, batch, keys)
+    return jax.vmap(editor.edit, in_axes=(None, None, 0, 0))(model, state, batch, keys)

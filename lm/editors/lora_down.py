@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from corpus.tokenizer import PAD
+from corpus.tokenizer import BOS, PAD
+from lm.attention import packed
 from lm.config import LoraDownConfig, ModelConfig
 from lm.editors.interface import Info, Request, State
-from lm.model import Delta, LowRank, Params, forward
+from lm.language_model import LanguageModel
+from lm.model import Delta, LowRank
 
 
 @dataclass(frozen=True)
@@ -19,25 +21,23 @@ class LoraDown:
 
     config: LoraDownConfig
 
-    def prepare(self, model: ModelConfig, params: Params, corpus_sample: np.ndarray) -> State:
+    def prepare(self, model: LanguageModel, corpus_sample: np.ndarray) -> State:
         """Nothing to prepare."""
         return {}
 
     def edit(
-        self, model: ModelConfig, state: State, params: Params, request: Request, key: jax.Array
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """Adapters after `steps` steps on the request's negative log-likelihood."""
         tokens = request.tokens[None]
-        length = tokens.shape[1]
-        positions = jnp.arange(length)[None]
-        mask = jnp.tril(jnp.ones((1, length, length), bool))
+        layout = packed(tokens, BOS)
         count = request.target.sum()
 
         def delta_of(adapter: LowRank) -> Delta:
             return {"down": LowRank(adapter.a, adapter.b * (self.config.alpha / self.config.rank))}
 
         def loss_of(adapter: LowRank) -> jax.Array:
-            logits = forward(model, params, tokens, positions, mask, delta_of(adapter))[0, :-1]
+            logits = model.edited(delta_of(adapter)).logits(tokens, layout)[0, :-1]
             losses = optax.softmax_cross_entropy_with_integer_labels(logits, tokens[0, 1:])
             return jnp.sum(losses, where=request.target[1:]) / count
 
@@ -54,7 +54,7 @@ class LoraDown:
             optax.clip_by_global_norm(self.config.clip),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
-        adapter = self._start(model, key)
+        adapter = self._start(model.config, key)
         (adapter, _), losses = jax.lax.scan(
             step, (adapter, optimizer.init(adapter)), length=self.config.steps
         )

@@ -1,0 +1,136 @@
+"""Attention: who sees whom, rotary positions, and the weighted mean itself."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.tokenizer import PAD
+from lm.config import ModelConfig
+
+Array = jax.Array | np.ndarray
+Rotation = tuple[jax.Array, jax.Array]
+HIDDEN_SCORE = -1e30
+
+
+class Layout(NamedTuple):
+    """Where tokens stand and what they see.
+
+    Attributes:
+        positions: int32[B, T], position of each token in its own document.
+        mask: bool[B, T, T], whether a query (second axis) sees a key (third axis).
+        real: bool[B, T], whether there is a token, and not padding.
+    """
+
+    positions: jax.Array
+    mask: jax.Array
+    real: jax.Array
+
+
+def packed(tokens: Array, start: int) -> Layout:
+    """Rows of whole documents, int32[B, T], each beginning with the token `start`.
+
+    A token sees itself and the tokens before it in its own document, and positions restart with each.
+    """
+    tokens = jnp.asarray(tokens)
+    index = jnp.broadcast_to(jnp.arange(tokens.shape[1], dtype=jnp.int32), tokens.shape)
+    begins = jax.lax.cummax(jnp.where(tokens == start, index, 0), axis=1)
+    same = begins[:, :, None] == begins[:, None, :]
+    return Layout(index - begins, same & (index[:, :, None] >= index[:, None, :]), tokens != PAD)
+
+
+def left_padded(prompts: Array) -> Layout:
+    """Prompts int32[B, T] with PAD before them; padding sees itself, so that no query is without a key."""
+    real = jnp.asarray(prompts) != PAD
+    positions = jnp.maximum(jnp.cumsum(real, axis=1) - 1, 0).astype(jnp.int32)
+    lower = jnp.tril(jnp.ones((real.shape[1],) * 2, bool))
+    return Layout(positions, (lower & real[:, None, :]) | jnp.eye(real.shape[1], dtype=bool), real)
+
+
+def rotary(config: ModelConfig, positions: jax.Array) -> Rotation:
+    """Cosines and sines of the rotation angles of int32[B, T] positions, each [B, T, 1, H/2]."""
+    frequency = config.rope_theta ** (
+        -jnp.arange(0, config.head_width, 2, dtype=jnp.float32) / config.head_width
+    )
+    if config.rope_scaling is not None:
+        frequency = _stretched(frequency, *config.rope_scaling)
+    angle = positions[..., None, None].astype(jnp.float32) * frequency
+    # Computed once, and not again inside every product that is rotated.
+    return jax.lax.optimization_barrier((jnp.cos(angle), jnp.sin(angle)))
+
+
+def rotate(x: jax.Array, cos: jax.Array, sin: jax.Array) -> jax.Array:
+    """Rotate the two halves of each head, x [B, T, N, H], as Hugging Face's Mistral does."""
+    first, second = jnp.split(x, 2, axis=-1)
+    cos, sin = cos.astype(x.dtype), sin.astype(x.dtype)
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
+    """Mean of values, weighted by the softmax of query times key / sqrt(H).
+
+    Args:
+        query: [B, T, N, H].
+        key, value: [B, S, K, H]; each of their heads serves N / K neighbouring heads of queries.
+        mask: bool[B, T, S].
+
+    Returns:
+        [B, T, N, H] in the type of query; the softmax is taken in float32.
+    """
+    whole = query.shape[1] == key.shape[1] and query.shape[1] % 2 == 0
+    if jax.default_backend() == "gpu" and query.dtype == jnp.bfloat16 and whole:
+        return jax.nn.dot_product_attention(query, key, value, mask=mask[:, None], implementation="cudnn")
+    grouped = query.reshape(*query.shape[:2], key.shape[2], -1, query.shape[3])
+    return _attend(grouped, key, value, mask).reshape(query.shape)
+
+
+@jax.custom_vjp
+def _attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
+    """As `attend`, with queries [B, T, K, G, H]; the backward pass keeps the weights and nothing twice."""
+    return _attend_forward(query, key, value, mask)[0]
+
+
+def _attend_forward(
+    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array
+) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+    wide = jnp.promote_types(query.dtype, jnp.float32)
+    # Heads before positions, so that every product is a batch of plain matrices.
+    query = query.transpose(0, 2, 3, 1, 4)
+    key, value = (x.transpose(0, 2, 1, 3) for x in (key, value))
+    score = jnp.einsum("bkgth,bksh->bkgts", query, key, preferred_element_type=wide)
+    score = jnp.where(mask[:, None, None], score * query.shape[-1] ** -0.5, HIDDEN_SCORE)
+    weight = jax.nn.softmax(score, axis=-1).astype(query.dtype)
+    mixed = jnp.einsum("bkgts,bksh->bkgth", weight, value, preferred_element_type=wide).astype(query.dtype)
+    return mixed.transpose(0, 3, 1, 2, 4), (query, key, value, weight, mixed)
+
+
+def _attend_backward(
+    kept: tuple[jax.Array, ...], d_out: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array, None]:
+    query, key, value, weight, mixed = kept
+    wide = jnp.promote_types(query.dtype, jnp.float32)
+    d_mixed = d_out.transpose(0, 2, 3, 1, 4)
+    d_value = jnp.einsum("bkgts,bkgth->bksh", weight, d_mixed, preferred_element_type=wide)
+    d_weight = jnp.einsum("bkgth,bksh->bkgts", d_mixed, value, preferred_element_type=wide)
+    # What the softmax takes off every weight's gradient: its mean under the weights, sum(mixed * d_mixed).
+    mean = jnp.sum(mixed.astype(wide) * d_mixed.astype(wide), axis=-1, keepdims=True)
+    d_score = (weight * (d_weight - mean) * query.shape[-1] ** -0.5).astype(query.dtype)
+    d_query = jnp.einsum("bkgts,bksh->bkgth", d_score, key, preferred_element_type=wide)
+    d_key = jnp.einsum("bkgts,bkgth->bksh", d_score, query, preferred_element_type=wide)
+    return (
+        d_query.astype(query.dtype).transpose(0, 3, 1, 2, 4),
+        d_key.astype(key.dtype).transpose(0, 2, 1, 3),
+        d_value.astype(value.dtype).transpose(0, 2, 1, 3),
+        None,
+    )
+
+
+_attend.defvjp(_attend_forward, _attend_backward)
+
+
+def _stretched(frequency: jax.Array, factor: float, low: float, high: float, original: float) -> jax.Array:
+    """Llama 3's frequencies: waves longer than original / low are slowed by factor, a ramp between."""
+    turns = original * frequency / (2 * jnp.pi)
+    share = jnp.clip((turns - low) / (high - low), 0, 1)
+    return frequency * (share + (1 - share) / factor)

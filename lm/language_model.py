@@ -1,0 +1,87 @@
+"""LanguageModel: what editors edit and metrics question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import jax
+
+from lm import decoding, scoring
+from lm.attention import Array, Layout, left_padded
+from lm.config import ModelConfig
+from lm.model import Cache, Delta, Params, hidden_states, unembed, vocabulary_of
+from lm.scoring import CandidateTree
+
+
+class Context(NamedTuple):
+    """Prompts that a model has read, B of them; whatever follows needs no second reading.
+
+    Attributes:
+        cache: keys and values of the prompts' tokens.
+        hidden: [B, D], what is known at the end of each prompt.
+        position: int32[B], where the next token stands.
+    """
+
+    cache: Cache
+    hidden: jax.Array
+    position: jax.Array
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["params", "delta"], meta_fields=["config"])
+@dataclass(frozen=True)
+class LanguageModel:
+    """An architecture, its parameters, and perhaps an edit; a pytree, so that jit and vmap take it whole.
+
+    Attributes:
+        config: static under jit.
+        params: see `lm.model`.
+        delta: the edit, or None.
+    """
+
+    config: ModelConfig
+    params: Params
+    delta: Delta | None = None
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of token ids."""
+        return vocabulary_of(self.params)
+
+    def edited(self, delta: Delta | None) -> "LanguageModel":
+        """The same parameters under another edit."""
+        return replace(self, delta=delta)
+
+    def hidden_states(
+        self, tokens: Array, layout: Layout, past: Cache | None = None
+    ) -> tuple[jax.Array, Cache]:
+        """States [B, T, D] after the final norm, and the cache of these tokens; see `lm.model`."""
+        return hidden_states(self.config, self.params, self.delta, tokens, layout, past)
+
+    def unembed(self, hidden: jax.Array) -> jax.Array:
+        """Next-token logits float32[..., V] of states [..., D]."""
+        return unembed(self.params, hidden)
+
+    def logits(self, tokens: Array, layout: Layout) -> jax.Array:
+        """Next-token logits float32[B, T, V] at every position of int32[B, T] tokens."""
+        return self.unembed(self.hidden_states(tokens, layout)[0])
+
+    def read(self, prompts: Array) -> Context:
+        """Read int32[B, P] prompts, padded on the left."""
+        layout = left_padded(prompts)
+        hidden, cache = self.hidden_states(prompts, layout)
+        return Context(cache, hidden[:, -1], layout.positions[:, -1] + 1)
+
+    def object_log_probabilities(
+        self, context: Context, tree: CandidateTree, ending: bool = True
+    ) -> jax.Array:
+        """Log p(o | prompt) of every candidate, float32[B, candidates]; see `lm.scoring`."""
+        return scoring.object_log_probabilities(self, context, tree, ending)
+
+    def next_token_probabilities(self, context: Context, tokens: Sequence[int]) -> jax.Array:
+        """p(token | prompt) of a few tokens, float32[B, len(tokens)]."""
+        return scoring.next_token_probabilities(self, context, tokens)
+
+    def generate(self, context: Context, longest: int) -> jax.Array:
+        """The greedy continuation up to its ending, int32[B, longest]; see `lm.decoding`."""
+        return decoding.greedy(self, context, longest)

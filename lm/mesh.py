@@ -1,0 +1,103 @@
+"""Where arrays live: one mesh of devices with two axes, "data" for rows and "model" for widths (DESIGN 10).
+
+A single device is a mesh of one by one, so there is one way to train.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from corpus.errors import InputError
+from lm.config import ClusterConfig, MeshConfig
+
+OUTPUTS = ("query", "key", "value", "gate", "up", "head")
+"""Modules whose kernel is cut along its outputs; `out` and `down` along their inputs, where those meet."""
+
+
+def join_cluster(config: ClusterConfig) -> None:
+    """Become one of several processes that train together; nothing where there is one. Call it first.
+
+    Raises:
+        InputError: the others cannot be reached.
+    """
+    if config.processes == 1:
+        return
+    try:
+        # Processes on CPUs talk by gloo; it is ignored elsewhere.
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        jax.distributed.initialize(config.coordinator, config.processes, config.process)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            f"process {config.process} of {config.processes} found no cluster at {config.coordinator!r}: "
+            f"{str(error).splitlines()[0]}"
+        ) from None
+
+
+def make_mesh(config: MeshConfig) -> Mesh:
+    """The mesh of all devices of all processes.
+
+    Raises:
+        InputError: the mesh is not as large as the number of devices.
+    """
+    devices = jax.devices()
+    if config.data * config.model > len(devices) or (jax.process_count() > 1 and config.size != len(devices)):
+        raise InputError(
+            f"a mesh of {config.data} x {config.model} (--mesh.data x --mesh.model) does not fit the "
+            f"{len(devices)} devices of {jax.process_count()} processes"
+        )
+    return Mesh(np.array(devices[: config.size]).reshape(config.data, config.model), ("data", "model"))
+
+
+def sharded(mesh: Mesh, state: Any) -> Any:
+    """The sharding of each array of a tree of parameters, or of an optimiser's state, which has their names.
+
+    Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
+    vocabulary by tokens. An axis that the devices do not divide stays whole.
+    """
+
+    def of(path: tuple, leaf: Any) -> NamedSharding:
+        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
+        axes: list[str | None] = [None] * leaf.ndim
+        axis = _cut(names) if leaf.ndim > 1 else None
+        if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
+            axes[axis] = "model"
+        return NamedSharding(mesh, PartitionSpec(*axes))
+
+    return jax.tree_util.tree_map_with_path(of, state)
+
+
+def place_rows(mesh: Mesh, tokens: np.ndarray) -> jax.Array:
+    """int32[B, T] rows, the same in every process, cut over "data"."""
+    sharding = NamedSharding(mesh, PartitionSpec("data"))
+    return jax.make_array_from_callback(tokens.shape, sharding, lambda index: tokens[index])
+
+
+def local_copy(mesh: Mesh, tree: Any) -> Any:
+    """The whole tree on this process's first device."""
+    if mesh.size == 1:
+        return tree
+    whole = jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, PartitionSpec()))(tree)
+    return jax.tree.map(lambda x: x.addressable_data(0), whole)
+
+
+def meet(name: str) -> None:
+    """Wait until every process is here."""
+    if jax.process_count() > 1:
+        multihost_utils.sync_global_devices(name)
+
+
+def agreed(value: float) -> float:
+    """What the first process says."""
+    if jax.process_count() == 1:
+        return value
+    return float(multihost_utils.broadcast_one_to_all(np.float64(value)))
+
+
+def _cut(names: list[str]) -> int | None:
+    if names[-1:] == ["embedding"]:
+        return -2
+    module = names[-2] if names[-1:] == ["kernel"] else None
+    return -1 if module in OUTPUTS else -2 if module in ("out", "down") else None
