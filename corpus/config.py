@@ -93,10 +93,16 @@ class TokenizerConfig:
             raise ValueError("vocabulary must be at least 64")
 
 
+SentenceName = Literal["atomic", "truth", "not", "and", "or"]
+SENTENCES: tuple[SentenceName, ...] = ("atomic", "truth", "not", "and", "or")
+
+
 @dataclass(frozen=True)
 class DocumentConfig:
     """Which sentences stand together. The four shares are of all documents; the rest is ordinary."""
 
+    sentences: tuple[SentenceName, ...] = SENTENCES
+    """Kinds of sentence that are written (published)."""
     mix: Literal["homogeneous", "mixed"] = "homogeneous"
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
@@ -115,6 +121,8 @@ class DocumentConfig:
     def __post_init__(self) -> None:
         if self.reshuffles < 1:
             raise ValueError("reshuffles must be at least 1")
+        if "atomic" not in self.sentences:
+            raise ValueError("sentences must name atomic, which states the facts")
         for name in ("joint", "imagine", "revise", "chosen_subjects", "chosen_objects"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")

@@ -4,8 +4,10 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -15,22 +17,24 @@ from testbed.runs import Run, provenance
 RECORDS = Path(__file__).parent / "records"
 
 
-def write_record(run: Run, title: str, command: str, seconds: dict[str, float]) -> Path:
-    """Copy what a reader needs of a finished run into records/<today>-<title>/; returns that folder.
+def write_record(run: Run, title: str, command: str, lines: Sequence[dict], **found: Any) -> Path:
+    """Copy what a reader needs of a run into records/<today>-<title>/; returns that folder.
 
     Args:
         command: what to type to repeat it.
-        seconds: wall-clock seconds of each stage in this session; less than the whole after a resume.
+        lines: what was measured while the model was trained.
+        found: figures that belong beside the settings.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
     while (folder := RECORDS / (name if again == 1 else f"{name}-{again}")).exists():
         again += 1
     folder.mkdir(parents=True)
-    shutil.copy(run.metrics, folder / "metrics.jsonl")
-    for path in run.report.iterdir():
+    (folder / "metrics.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    for path in run.report.glob("*"):
         if path.suffix in (".png", ".csv", ".md"):
             shutil.copy(path, folder / path.name)
-    last = json.loads(run.metrics.read_text(encoding="utf-8").splitlines()[-1])
     write_json(
         folder / "record.json",
         {
@@ -38,9 +42,9 @@ def write_record(run: Run, title: str, command: str, seconds: dict[str, float]) 
             "date": f"{date.today():%Y-%m-%d}",
             "device": f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}",
             "made_with": provenance(),
-            "seconds": {stage: round(s, 1) for stage, s in seconds.items()},
+            **found,
             "counts": read_json(run.corpus / "counts.json"),
-            "last_evaluation": last,
+            "last_evaluation": lines[-1],
             "stages": read_json(run.config_file),
             "edits": [read_json(path) for path in sorted(run.edits.glob("*/config.json"))],
         },

@@ -21,7 +21,7 @@ from testbed.edit import edit
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN, ReportSettings
 from testbed.report import report
-from testbed.runs import Run
+from testbed.runs import Run, read_metrics
 from testbed.runtime import prepare_jax
 from testbed.train import train
 
@@ -63,8 +63,9 @@ def experiment(options: Settings) -> None:
         stage()
         seconds[name] = time.perf_counter() - began
     run = Run(options.runs, options.run)
+    took = {stage: round(s, 1) for stage, s in seconds.items()}
     repeat = f"python -m experiments.wikidata_slice --path {options.path}"
-    say(f"record: {write_record(run, 'wikidata-slice', repeat, seconds)}")
+    say(f"record: {write_record(run, 'wikidata-slice', repeat, read_metrics(run), seconds=took)}")
 
 
 if __name__ == "__main__":

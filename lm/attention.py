@@ -91,6 +91,7 @@ def _attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array)
     return _attend_forward(query, key, value, mask)[0]
 
 
+@jax.named_scope("attend")
 def _attend_forward(
     query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array
 ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
@@ -105,6 +106,7 @@ def _attend_forward(
     return mixed.transpose(0, 3, 1, 2, 4), (query, key, value, weight, mixed)
 
 
+@jax.named_scope("attend")
 def _attend_backward(
     kept: tuple[jax.Array, ...], d_out: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, None]:

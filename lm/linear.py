@@ -28,11 +28,13 @@ def project(x: jax.Array, weight: jax.Array) -> jax.Array:
     return _forward(x, weight)[0]
 
 
+@jax.named_scope("project")
 def _forward(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     out = dot(rows(x), weight.astype(x.dtype), ((1,), (0,)))
     return out.astype(x.dtype).reshape(*x.shape[:-1], -1), (x, weight)
 
 
+@jax.named_scope("project")
 def _backward(kept: tuple[jax.Array, jax.Array], d_out: jax.Array) -> tuple[jax.Array, jax.Array]:
     x, weight = kept
     d_x = dot(rows(d_out), weight.astype(x.dtype), ((1,), (1,))).astype(x.dtype).reshape(x.shape)

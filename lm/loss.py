@@ -49,6 +49,7 @@ def cross_entropy(
     return _forward(pieces, hidden, head, target, weight)[0]
 
 
+@jax.named_scope("cross_entropy")
 def _forward(
     pieces: int, hidden: jax.Array, head: jax.Array, target: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:

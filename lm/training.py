@@ -1,6 +1,5 @@
 """One optimiser step, and the optimisers it can use."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -64,20 +63,20 @@ def optimizer(config: TrainConfig) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
 
 
-def train_step(
-    model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh
-) -> Callable[[TrainState, Array], tuple[TrainState, jax.Array]]:
-    """The compiled step: a state, which it consumes, and rows int32[B, T] of packed documents.
+def train_step(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> jax.stages.Wrapped:
+    """The compiled step: (state, rows) -> (state, loss).
 
-    It returns the new state, laid out like the old one, and the mean loss in nats.
+    It consumes the state, and returns the new one, laid out like it, and the mean loss in nats of rows
+    int32[B, T] of packed documents.
     """
 
     def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
         loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
             model, state.params, tokens, config.loss_piece
         )
-        update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)
-        params = optax.apply_updates(state.params, update)
+        with jax.named_scope("optimizer"):
+            update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)
+            params = optax.apply_updates(state.params, update)
         return TrainState(state.step + 1, params, optimizer_state), loss
 
     where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))

@@ -27,11 +27,14 @@ def build_corpus(options: CorpusSettings) -> None:
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
+    import numpy as np
+
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
     from corpus.documents import append_documents, cut_documents, save_documents
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
+    from corpus.language import Kind
     from corpus.seeds import generator
     from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
@@ -49,6 +52,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
         sentences, resolution = sample_exact(graph, model, options.exact, rng, threads)
     else:
         sentences = sample_sentences(graph, model, generator(seed, "sentences"), threads)
+        kinds = [Kind[name.upper()] for name in options.documents.sentences]
+        sentences = sentences.take(np.isin(sentences.kind, kinds))
     say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
 
     # Everything that can be refused comes before the first file.

@@ -1,8 +1,10 @@
 """The settings of every command at three scales. Plain data: importing this imports neither NumPy nor JAX.
 
-tiny    240 subjects, about 900 facts; trains in half a minute on two cores
-small   2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
-paper   100,000 facts and the 83M-parameter model of Hase et al. 2024; wants a GPU
+tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
+laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
+small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
+paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
+paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """
 
 import math
@@ -13,7 +15,14 @@ from typing import Literal
 
 import tyro
 
-from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.config import (
+    SENTENCES,
+    BuiltinWorld,
+    DocumentConfig,
+    ExactConfig,
+    TokenizerConfig,
+    WorldConfig,
+)
 from lm.config import ClusterConfig, LoraDownConfig, MeshConfig, ModelConfig, TrainConfig
 
 DEFAULT_PRESET = "tiny"
@@ -54,6 +63,8 @@ class CorpusSettings:
         check_seed(self.seed)
         if self.threads < 1:
             raise ValueError("threads must be at least 1")
+        if self.kind == "exact" and set(self.documents.sentences) != set(SENTENCES):
+            raise ValueError("documents.sentences belongs to kind published; an exact world needs every kind")
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ class TrainSettings:
     train: TrainConfig = field(default_factory=TrainConfig)
     until: float | None = None
     """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
+    minutes: float | None = None
+    """Save and leave after about this long; the same command goes on from there."""
     seed: int = 0
     """Root seed of initial weights and data order."""
     mesh: MeshConfig = field(default_factory=MeshConfig)
@@ -77,6 +90,8 @@ class TrainSettings:
         check_seed(self.seed)
         if self.until is not None and not 0 < self.until <= 1:
             raise ValueError(f"until is a share of facts, in (0, 1]; it is {self.until}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ValueError(f"minutes must be positive; it is {self.minutes}")
 
 
 @dataclass(frozen=True)
@@ -183,7 +198,7 @@ class AskSettings:
 class DemoSettings:
     """Everything, from nothing to a report."""
 
-    preset: tyro.conf.Positional[Literal["tiny", "small", "paper"]] = "tiny"
+    preset: tyro.conf.Positional[Literal["tiny", "laptop", "small", "paper"]] = "tiny"
     """Scale of every stage."""
     run: str = "demo"
     """Name of the run."""
@@ -198,6 +213,7 @@ class DemoSettings:
 
 CORPUS = {
     "tiny": CorpusSettings(),
+    "laptop": CorpusSettings(run="laptop", world=WorldConfig(subjects=1055)),
     "small": CorpusSettings(
         run="small",
         world=WorldConfig(subjects=2000, builtin=BuiltinWorld(upstream_objects=200, downstream_objects=60)),
@@ -215,7 +231,12 @@ CORPUS = {
 TRAIN = {
     "tiny": TrainSettings(
         model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
-        train=TrainConfig(steps=220, rows=24, row_length=160, evaluate_every=20, checkpoint_every=110),
+        train=TrainConfig(steps=240, rows=24, row_length=160, evaluate_every=20, checkpoint_every=120),
+    ),
+    "laptop": TrainSettings(
+        run="laptop",
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        train=TrainConfig(steps=900, rows=24, row_length=160, evaluate_every=25, checkpoint_every=300),
     ),
     "small": TrainSettings(
         run="small",
@@ -239,10 +260,19 @@ TRAIN = {
             checkpoint_every=1000,
         ),
     ),
+    "paper-fast": TrainSettings(
+        run="paper",
+        model=ModelConfig(precision="bfloat16", unroll=12),
+        # 250M tokens: the corpus twice.
+        train=TrainConfig(
+            steps=8000, rows=96, row_length=320, warmup=100, evaluate_every=100, checkpoint_every=500
+        ),
+    ),
 }
 
 EDIT = {
     "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-3)),
+    "laptop": EditSettings(run="laptop", lora_down=LoraDownConfig(learning_rate=1e-3)),
     "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=1e-3)),
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), batch_edits=4),
 }

@@ -20,7 +20,7 @@ from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, write_json
 
 # Where a command runs, how fast and how far, and what it prints.
-NO_RESULT = ("run", "runs", "threads", "stats", "until", "mesh", "cluster")
+NO_RESULT = ("run", "runs", "threads", "stats", "until", "minutes", "mesh", "cluster")
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
 
 

@@ -1,6 +1,7 @@
 """The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -71,6 +72,7 @@ class Trainer:
         peak = attainable_flops(model) * self.mesh.size
         work = flops_per_token(model, vocabulary, config.row_length)
         before = self.lines[-1]["seconds"] if self.lines else 0.0
+        minutes = self.options.minutes or math.inf
         began = mark = noted = time.perf_counter()
         since = done
         running: tuple[int, jax.Array] | None = None
@@ -82,7 +84,8 @@ class Trainer:
             if running:
                 self._finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
-            saves = finished == config.steps or finished % config.checkpoint_every == 0
+            late = time.perf_counter() - began > 60 * minutes
+            saves = late or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._finite(*running), None
                 now = time.perf_counter()
@@ -104,7 +107,7 @@ class Trainer:
                     self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
                 )
             advance(1, note)
-            if self._reached():
+            if late or self._reached():
                 break
         return state
 

@@ -1,0 +1,202 @@
+"""Which recipe learns facts soonest on two CPU cores, and what each of its choices is worth.
+
+Command:
+    python -m experiments.recipes
+
+Takes about half an hour on 2 cores and writes experiments/records/<date>-recipes/record.json. Every trial
+is the real command, `python -m testbed.train laptop --until 0.95` with one thing changed, in a process of
+its own that starts without compiled programs; the time is what metrics.jsonl says, compilation and
+evaluations included. Stages: `facts` (4,000 and 10,000 facts, atomic sentences and
+all kinds, float32 and bfloat16), `ablation` (the laptop recipe, one choice at a time, on 4,000 facts and
+atomic sentences). Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+import tyro
+
+from corpus.config import DocumentConfig, TokenizerConfig
+from experiments.measure import run_stages
+from testbed.console import say, table
+from testbed.corpus import build_corpus
+from testbed.presets import CORPUS
+from testbed.runs import Run, read_metrics
+from testbed.trainer import seconds_to
+
+Stage = Literal["facts", "ablation"]
+TARGET = 0.95
+SUBJECTS = {"4,000": 1055, "10,000": 2627}
+ATOMIC = DocumentConfig(sentences=("atomic",))
+
+
+@dataclass(frozen=True)
+class RecipeSettings:
+    """What is tried, and where its files go."""
+
+    stages: tuple[Stage, ...] = ("facts", "ablation")
+    """Parts to run."""
+    seeds: int = 2
+    """Runs of each trial."""
+    folder: Path = Path("runs")
+    """Where a scratch folder is made, and removed at the end."""
+
+    @property
+    def scratch(self) -> Path:
+        """The scratch folder."""
+        return self.folder / ".recipes"
+
+
+class Trial(NamedTuple):
+    """One recipe on one corpus: options of testbed.train laptop."""
+
+    name: str
+    corpus: str
+    options: tuple[str, ...] = ()
+
+
+def corpora(settings: RecipeSettings) -> None:
+    """Write every corpus that a trial reads, once."""
+    laptop = CORPUS["laptop"]
+    for facts, subjects in SUBJECTS.items():
+        world = replace(laptop.world, subjects=subjects)
+        for name, changes in {
+            f"{facts} atomic": {"documents": ATOMIC},
+            f"{facts} all": {},
+            f"{facts} bpe": {"documents": ATOMIC, "tokenizer": TokenizerConfig("bpe", 1000)},
+            f"{facts} mixed": {"documents": replace(ATOMIC, mix="mixed")},
+        }.items():
+            build_corpus(replace(laptop, runs=settings.scratch, run=name, world=world, **changes))  # type: ignore[arg-type]
+
+
+def facts() -> list[Trial]:
+    """The laptop recipe as it is, for more facts and more kinds of sentence; steps as many as these need."""
+    needed = {
+        ("4,000", "atomic"): 500,
+        ("4,000", "all"): 900,
+        ("10,000", "atomic"): 1000,
+        ("10,000", "all"): 2000,
+    }
+    return [
+        Trial(
+            f"{n} facts, {kinds} sentences, {precision}",
+            f"{n} {kinds}",
+            ("--model.precision", precision, "--train.steps", str(steps)),
+        )
+        for (n, kinds), steps in needed.items()
+        for precision in ("float32", "bfloat16")
+    ]
+
+
+def ablation() -> list[Trial]:
+    """The laptop recipe with one thing changed."""
+    wide = "--model.hidden {} --model.mlp {} --model.heads {} --model.kv-heads {}"
+    changes = {
+        "as it is": "",
+        "Muon's learning rate 0.005": "--train.learning-rate 0.005",
+        "Muon's learning rate 0.02": "--train.learning-rate 0.02",
+        "Muon's learning rate 0.04": "--train.learning-rate 0.04",
+        "Adam's learning rate 0.005": "--train.adam-learning-rate 0.005",
+        "Adam's learning rate 0.02": "--train.adam-learning-rate 0.02",
+        "AdamW, learning rate 0.001": "--train.optimizer adamw --train.learning-rate 0.001",
+        "AdamW, learning rate 0.002": "--train.optimizer adamw --train.learning-rate 0.002",
+        "AdamW, learning rate 0.004": "--train.optimizer adamw --train.learning-rate 0.004",
+        "width 64": wide.format(64, 128, 1, 1),
+        "width 256": wide.format(256, 512, 4, 4),
+        "one layer": "--model.layers 1",
+        "four layers": "--model.layers 4 --model.unroll 4",
+        "12 rows a step, twice the steps": "--train.rows 12 --train.steps 1000",
+        "48 rows a step, half the steps": "--train.rows 48 --train.steps 250",
+        "twice the steps": "--train.steps 1000",
+        "linear decay": "--train.schedule linear",
+        "20 steps of warm-up": "--train.warmup 20",
+        "rows of 320 tokens": "--train.row-length 320 --train.rows 12",
+        "one document a row": "--train.packing document --train.row-length 48 --train.rows 80",
+        "a stream without padding": "--train.packing stream",
+        "bfloat16": "--model.precision bfloat16",
+    }
+    trials = [Trial(name, "4,000 atomic", tuple(options.split())) for name, options in changes.items()]
+    bpe = ("--train.row-length", "240", "--train.rows", "16")
+    trials += [
+        Trial("BPE of 1,000 tokens", "4,000 bpe", bpe),
+        Trial("documents about any subjects", "4,000 mixed"),
+    ]
+    steps = ("--train.steps", "500")
+    return [t if steps[0] in t.options else t._replace(options=steps + t.options) for t in trials]
+
+
+def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
+    """Train once: seconds and steps to the target, None where it is not reached."""
+    run = Run(settings.scratch, "trial")
+    shutil.rmtree(run.folder, ignore_errors=True)
+    shutil.copytree(settings.scratch / trial.corpus, run.folder)
+    cache = settings.scratch / "cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    command = (
+        sys.executable, "-m", "testbed.train", "laptop", "--runs", str(settings.scratch), "--run", run.name,
+        "--until", str(TARGET), "--seed", str(seed), *trial.options,
+    )  # fmt: skip
+    done = subprocess.run(
+        command, env={**os.environ, "XDG_CACHE_HOME": str(cache)}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{trial.name}: {done.stderr}")
+    lines = read_metrics(run)
+    return {
+        "seconds": seconds_to(lines, TARGET),
+        "steps": next((line["step"] for line in lines if line["accuracy"] >= TARGET), None),
+        "accuracy": lines[-1]["accuracy"],
+        "tokens_per_second": median(line["tokens_per_second"] for line in lines),
+    }
+
+
+def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
+    """All runs of all trials."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for trial in trials:
+        found[trial.name] = [one(settings, trial, seed) for seed in range(settings.seeds)]
+        say(f"{trial.name}: {found[trial.name]}")
+    rows = [(name, *described(runs)) for name, runs in found.items()]
+    table(
+        f"to {TARGET:.0%} of facts, {settings.seeds} seeds",
+        ("", "seconds", "steps", "last accuracy", "tokens/s"),
+        rows,
+    )
+    return {
+        name: {"options": trial.options, "runs": runs}
+        for trial, (name, runs) in zip(trials, found.items(), strict=True)
+    }
+
+
+def described(runs: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Seconds, steps, accuracy and speed of a trial in words; a dash for a run that never got there."""
+
+    def all_of(key: str, digits: int) -> str:
+        return " ".join("-" if run[key] is None else f"{run[key]:,.{digits}f}" for run in runs)
+
+    speed = median(run["tokens_per_second"] for run in runs)
+    return all_of("seconds", 0), all_of("steps", 0), all_of("accuracy", 3), f"{speed:,.0f}"
+
+
+def main() -> int:
+    """Run the stages and write what they found."""
+    settings = tyro.cli(RecipeSettings, description=__doc__)
+    corpora(settings)
+    trials = {"facts": facts, "ablation": ablation}
+    measures: dict[str, Callable[[], dict[str, Any]]] = {
+        stage: partial(measure, settings, trials[stage]()) for stage in settings.stages
+    }
+    run_stages("recipes", measures, settings.scratch, seeds=settings.seeds, target=TARGET)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
