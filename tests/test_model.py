@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, EOS, PAD, SEP
-from lm.attention import left_padded, packed
+from lm.attention import Layout, left_padded, packed
 from lm.config import ModelConfig
 from lm.language_model import LanguageModel
 from lm.model import LowRank, init
@@ -75,6 +75,22 @@ def test_packing_changes_nothing(params):
         alone = logits_of(params, document[None])[0]
         np.testing.assert_allclose(packed[at : at + len(document)], alone, rtol=1e-4, atol=1e-5)
         at += len(document)
+
+
+@pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
+def test_reading_in_two_parts_equals_reading_at_once(config):
+    """The second part sees the first through the cache, behind padding that nobody sees."""
+    model = LanguageModel(config, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, 19, 2)))
+    rows = [np.array([BOS, *np.random.default_rng(i).integers(5, 19, 6 + i)]) for i in range(3)]
+    whole = left_pad(rows, 11)
+    expected, _ = model.hidden_states(whole, left_padded(whole))
+    first, second = whole[:, :7], whole[:, 7:]
+    layout = left_padded(whole)
+    head = Layout(layout.positions[:, :7], layout.mask[:, :7, :7], layout.real[:, :7])
+    tail = Layout(layout.positions[:, 7:], layout.mask[:, 7:, 7:], layout.real[:, 7:])
+    _, past = model.hidden_states(first, head)
+    got, _ = model.hidden_states(second, tail, past)
+    np.testing.assert_allclose(got, expected[:, 7:], rtol=1e-3, atol=1e-4)
 
 
 def test_left_padding_changes_nothing(params):
@@ -152,6 +168,17 @@ def test_tree_scores_equal_one_by_one(params, rows, prompt):
     assert tree_size(rows) == len({tuple(row[:i]) for row in rows for i in range(1, len(row) + 1)})
 
 
+def test_scores_without_an_ending(params):
+    """As Hase et al. define it: the product over the object's tokens alone."""
+    rows, prompt = [[5], [5, 6], [7, 8]], [BOS, 9]
+    tree = jax.tree.map(lambda x: x[None], candidate_tree(rows, 4, 3, 2))
+    model = LanguageModel(TINY, params)
+    got = np.exp(model.object_log_probabilities(model.read(np.array([prompt])), tree, ending=False))[0]
+    p = next_token(params)
+    expected = [p(prompt)[5], p(prompt)[5] * p([*prompt, 5])[6], p(prompt)[7] * p([*prompt, 7])[8]]
+    np.testing.assert_allclose(got, expected, rtol=2e-3)
+
+
 def test_objects_that_are_prefixes_share_no_mass(params):
     """All strings of up to two tokens, ending included, are disjoint events."""
     rows = [[t] for t in range(VOCABULARY)] + [[t, u] for t in range(VOCABULARY) for u in range(VOCABULARY)]
@@ -163,14 +190,15 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
-def test_greedy_takes_the_most_probable_token(params):
+@pytest.mark.parametrize("window", [0, 3])
+def test_greedy_takes_the_most_probable_token(params, window):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
-    model = LanguageModel(TINY, params)
-    tokens = np.asarray(model.generate(model.read(left_pad(prompts, 5)), 4))
+    model = LanguageModel(replace(TINY, window=window), params)
+    tokens = np.asarray(model.generate(model.read(left_pad(prompts, 5)), 7))
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:
-            best = int(np.argmax(next_token(params)(said)))
+            best = int(np.argmax(naive.forward(model.config, params, np.array(said))[-1]))
             if best in ENDINGS:
                 assert token == PAD
                 break
