@@ -1,0 +1,233 @@
+"""Models in Hugging Face's format, both ways: config.json and safetensors (nothing pickled, nothing run)."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from corpus.errors import InputError
+from corpus.files import staged_folder, write_json
+from corpus.tokenizer import BOS, EOS, PAD, SEP
+from lm.config import ModelConfig
+from lm.huggingface_config import Architecture, read_config, write_config
+from lm.language_model import LanguageModel
+from lm.model import Params, init
+
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+HEAD = "lm_head"
+FLOATS = ("F32", "F16", "BF16")
+OUTER = {
+    "model.embed_tokens": ("embedding",),
+    "model.norm": ("norm", "scale"),
+    HEAD: ("head", "kernel"),
+}
+LAYER = {
+    "input_layernorm": ("attention_norm", "scale"),
+    "self_attn.q_proj": ("attention", "query", "kernel"),
+    "self_attn.k_proj": ("attention", "key", "kernel"),
+    "self_attn.v_proj": ("attention", "value", "kernel"),
+    "self_attn.o_proj": ("attention", "out", "kernel"),
+    "post_attention_layernorm": ("mlp_norm", "scale"),
+    "mlp.gate_proj": ("mlp", "gate", "kernel"),
+    "mlp.up_proj": ("mlp", "up", "kernel"),
+    "mlp.down_proj": ("mlp", "down", "kernel"),
+}
+
+
+class Tensor(NamedTuple):
+    """Where a tensor lies, and as what."""
+
+    path: Path
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] | None = None) -> None:
+    """Write a model as a folder that `AutoModelForCausalLM.from_pretrained` opens, whole or not at all.
+
+    An edit is merged into the weights. Left to itself, `generate` is greedy and ends where our decoding
+    does, at the end of a sentence or a document.
+
+    Args:
+        folder: must not exist.
+        beside: further JSON files by name, such as the tokenizer's.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    generation = {
+        "bos_token_id": BOS,
+        "eos_token_id": [EOS, SEP],
+        "pad_token_id": PAD,
+        "do_sample": False,
+    }
+    config = write_config(model.config, model.vocabulary)
+    with staged_folder(folder) as aside:
+        for name, content in {CONFIG: config, "generation_config.json": generation, **(beside or {})}.items():
+            write_json(aside / name, content)
+        save_file(dict(_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
+
+
+def import_model(folder: Path) -> LanguageModel:
+    """Read a Mistral or Llama from config.json and safetensors, in one file or several.
+
+    Weights in float16 and bfloat16 become float32; a tied head becomes a copy of the embedding.
+
+    Raises:
+        InputError: no such folder, a damaged file, or an architecture that `lm.model` does not compute.
+    """
+    architecture = read_config(_read_json(folder / CONFIG), folder / CONFIG)
+    found = _find_tensors(folder)
+    _check_tensors(folder, architecture, found)
+    return LanguageModel(architecture.config, _params(architecture.config, architecture.tied, found))
+
+
+def _tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
+    """Every tensor under Hugging Face's name."""
+    params = jax.device_get(model.params)
+    for name, path in OUTER.items():
+        yield _weight(name), _turned(_at(params, path), path)
+    for name, path in LAYER.items():
+        stacked = _at(params["layers"], path)
+        if model.delta and path[1:-1] == ("down",):
+            a, b = jax.device_get(model.delta["down"])
+            stacked = stacked + a @ b
+        for i, one in enumerate(stacked):
+            yield _weight(f"model.layers.{i}.{name}"), _turned(one, path)
+
+
+def _params(config: ModelConfig, tied: bool, found: Mapping[str, Tensor]) -> Params:
+    """The parameters of `lm.model`, from tensors that `_check_tensors` has seen."""
+    params: Params = {"layers": {}}
+    with ExitStack() as stack:
+        opened = {path: stack.enter_context(_opened(path)) for path in {t.path for t in found.values()}}
+
+        def read(name: str, path: tuple[str, ...]) -> np.ndarray:
+            weight = _weight(name)
+            return _turned(opened[found[weight].path].get_tensor(weight), path)
+
+        for name, path in OUTER.items():
+            source = "model.embed_tokens" if tied and name == HEAD else name
+            _put(params, path, read(source, path))
+        for name, path in LAYER.items():
+            stacked = np.stack([read(f"model.layers.{i}.{name}", path) for i in range(config.layers)])
+            _put(params["layers"], path, stacked)
+    return params
+
+
+def _turned(x: np.ndarray, path: tuple[str, ...]) -> np.ndarray:
+    """Their kernels are [out, in], ours [in, out]; contiguous, as safetensors writes memory as it lies."""
+    return np.ascontiguousarray(x.T if path[-1] == "kernel" else x, np.float32)
+
+
+def _at(tree: Params, path: tuple[str, ...]) -> Any:
+    return reduce(getitem, path, tree)
+
+
+def _put(tree: Params, path: tuple[str, ...], value: np.ndarray) -> None:
+    for key in path[:-1]:
+        tree = tree.setdefault(key, {})
+    tree[path[-1]] = jnp.asarray(value)
+
+
+def _weight(name: str) -> str:
+    return f"{name}.weight"
+
+
+def _check_tensors(folder: Path, architecture: Architecture, found: Mapping[str, Tensor]) -> None:
+    """Refuse tensors that are missing, superfluous, of another shape, or no plain floats."""
+    left = dict(found)
+    for name, shape in _expected(*architecture):
+        tensor = left.pop(name, None)
+        if tensor is None:
+            raise InputError(f"{folder} has no tensor {name}, which its {CONFIG} asks for; fetch it again")
+        if tensor.shape != shape:
+            raise InputError(
+                f"{tensor.path}: {name} has shape {tensor.shape} where {CONFIG} means {shape}; one is wrong"
+            )
+        if tensor.dtype not in FLOATS:
+            raise InputError(
+                f"{tensor.path}: {name} is {tensor.dtype}; convert weights of {', '.join(FLOATS)} instead"
+            )
+    # Old files keep the rotary wavelengths, which follow from the configuration.
+    extra = [name for name in left if not name.endswith(".rotary_emb.inv_freq")]
+    if extra:
+        raise InputError(
+            f"{left[extra[0]].path}: {extra[0]} belongs to no Mistral or Llama of this {CONFIG}; remove it"
+        )
+
+
+def _expected(config: ModelConfig, vocabulary: int, tied: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of their tensors, one by one: a configuration may claim any number of layers."""
+    params = jax.eval_shape(lambda: init(config, vocabulary, 0))
+
+    def theirs(shape: tuple[int, ...], path: tuple[str, ...]) -> tuple[int, ...]:
+        return shape[::-1] if path[-1] == "kernel" else shape
+
+    for name, path in OUTER.items():
+        if not (tied and name == HEAD):
+            yield _weight(name), theirs(_at(params, path).shape, path)
+    for i in range(config.layers):
+        for name, path in LAYER.items():
+            yield _weight(f"model.layers.{i}.{name}"), theirs(_at(params["layers"], path).shape[1:], path)
+
+
+def _find_tensors(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of a folder by name, from one file or from those that the index lists."""
+    if (folder / WEIGHTS).exists():
+        return _listed(folder / WEIGHTS)
+    index = folder / INDEX
+    if not index.exists():
+        raise InputError(
+            f"{folder} has neither {WEIGHTS} nor {INDEX}; other formats, such as .bin, may run code "
+            "when opened and are not read: save the model again as safetensors"
+        )
+    promised = _read_json(index).get("weight_map")
+    if not isinstance(promised, dict) or not all(isinstance(file, str) for file in promised.values()):
+        raise InputError(f"{index} has no weight_map from tensors to files; fetch it again")
+    found: dict[str, Tensor] = {}
+    for file in sorted(set(promised.values())):
+        if Path(file).name != file or not file.endswith(".safetensors"):
+            raise InputError(f"{index}: {file!r} should be the plain name of a .safetensors file beside it")
+        found |= _listed(folder / file)
+    for name in found.keys() | promised.keys():
+        if name not in found or found[name].path.name != promised.get(name):
+            raise InputError(
+                f"{index}: {name} is not in the file that the index says; fetch the folder again"
+            )
+    return found
+
+
+def _listed(path: Path) -> dict[str, Tensor]:
+    with _opened(path) as file:
+        views = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: Tensor(path, v.get_dtype(), tuple(v.get_shape())) for name, v in views.items()}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A safetensors file, whose header and length were checked."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            yield file
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is missing or damaged ({error}); fetch it again") from None
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} is missing or no JSON ({error}); fetch it again") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no JSON object; fetch it again")
+    return content
