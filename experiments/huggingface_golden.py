@@ -6,12 +6,18 @@ seconds.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "huggingface"
 VOCABULARY = 29
-COMMON = {"vocab_size": VOCABULARY, "intermediate_size": 13, "num_hidden_layers": 2, "pad_token_id": 0}
+COMMON: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "intermediate_size": 13,
+    "num_hidden_layers": 2,
+    "pad_token_id": 0,
+}
 SCALED = {
     "rope_type": "llama3",
     "rope_theta": 50.0,
@@ -20,7 +26,7 @@ SCALED = {
     "high_freq_factor": 3.0,
     "original_max_position_embeddings": 12,
 }
-MODELS = {
+MODELS: dict[str, dict[str, Any]] = {
     "mistral": {
         "hidden_size": 14,
         "num_attention_heads": 6,

@@ -41,7 +41,7 @@ def write_config(config: ModelConfig, vocabulary: int) -> dict:
     """The content of config.json, for transformers 4 (rope_theta, rope_scaling) and 5 (rope_parameters).
 
     Scaled waves without a window make a Llama, which has always known them; all else is a Mistral, which
-    scales them from transformers 4.46 on. `precision`, `remat` and `unroll` have no place there.
+    scales them in transformers 4.57 and 5. `precision`, `remat` and `unroll` have no place there.
     """
     llama = config.rope_scaling is not None and not config.window and config.hidden % config.heads == 0
     scaling = None

@@ -1,0 +1,164 @@
+"""The exported tokenizer encodes and decodes as ours does; what could be misread is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.config import DocumentConfig
+from corpus.documents import cut_documents
+from corpus.errors import InputError
+from corpus.generative import generative_model
+from corpus.graph import build_graph
+from corpus.language import Atom, Kind, Language, Sentence
+from corpus.sentences import mentions, sample_sentences
+from corpus.tokenizer import BOS, SEP, entity_tokenizer, train_bpe
+from corpus.tokenizer_files import tokenizer_files, unsure_stops
+from testbed.world import World
+from tests.worlds import make_world
+
+
+def tokenizers_of(world):
+    graph = world.graph
+    said = mentions(world.sentences, len(graph.entities), len(graph.relations))
+    return [entity_tokenizer(graph), train_bpe(graph, said, 400), train_bpe(graph, said, 32_000)]
+
+
+def exported(tokenizer):
+    return tokenizers.Tokenizer.from_str(json.dumps(tokenizer_files(tokenizer)["tokenizer.json"]))
+
+
+def assert_round_trip(theirs, text, ids):
+    got = theirs.encode(text, add_special_tokens=False).ids
+    assert got == list(ids), (text, theirs.encode(text).tokens)
+    assert theirs.decode(ids) == text
+
+
+def assert_sentences_round_trip(world, tokenizer):
+    theirs = exported(tokenizer)
+    for i in range(len(world.sentences)):
+        sentence = world.sentences[i]
+        assert_round_trip(theirs, tokenizer.language.render(sentence), tokenizer.sentence(sentence))
+
+
+def assert_documents_round_trip(world, tokenizer):
+    theirs = exported(tokenizer)
+    documents = cut_documents(world.sentences, DocumentConfig(mix="mixed"), np.random.default_rng(0))
+    for begin, end in zip(documents.offsets, documents.offsets[1:], strict=False):
+        said = [world.sentences[k] for k in documents.order[begin:end]]
+        ids = [token for s in said for token in (SEP, *tokenizer.sentence(s))][1:]
+        assert_round_trip(theirs, ". ".join(map(tokenizer.language.render, said)), ids)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_sentence_document_and_prompt(which, seed):
+    world = make_world(seed=seed)
+    tokenizer = tokenizers_of(world)[which]
+    assert_sentences_round_trip(world, tokenizer)
+    assert_documents_round_trip(world, tokenizer)
+    assert not unsure_stops(tokenizer)
+    theirs = exported(tokenizer)
+    assert theirs.get_vocab_size() == tokenizer.vocabulary
+    for s, r in {tuple(row) for row in world.sentences.a[:, :2].tolist()}:
+        text = f"{tokenizer.language.entities[s]} {tokenizer.language.relations[r]}"
+        assert theirs.encode(text).ids == tokenizer.prompt(s, r).tolist()
+
+
+# Names in which words repeat, so that one is often the beginning of another, with stops and connectives.
+plain = st.sampled_from(["A", "B", "C", "D", "E", "F", "G", "H", "St.", "Jr.", "-x", "\u4e2d"])
+words = plain | plain | st.sampled_from(["A.", "B.", "and", "or", "likes", "is", "true"])
+labels = st.lists(st.lists(words, min_size=1, max_size=3).map(" ".join), min_size=6, max_size=9, unique=True)
+RELATIONS = st.sampled_from([("born in", "likes"), ("likes", "likes B"), ("X", "is"), ("true to", "B. to")])
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_odd_names_round_trip_or_are_refused(which):
+    seen = {"exact": 0, "refused": 0, "unsure": 0}
+
+    @hypothesis_settings(max_examples=200, database=None)
+    @given(labels, RELATIONS, st.integers(0, 99))
+    def check(names, relations, seed):
+        rng = np.random.default_rng(seed)
+        triples = np.array([(s, r, 3 + (s + r) % 3) for s in range(3) for r in range(2)])
+        try:
+            graph = build_graph(triples, names, list(relations), np.array([-1, 0]))
+            model = generative_model(graph, rng)
+            world = World(graph, model, sample_sentences(graph, model, rng), None)
+            tokenizer = tokenizers_of(world)[which]
+        except InputError:
+            return
+        try:
+            assert_sentences_round_trip(world, tokenizer)
+        except InputError:
+            seen["refused"] += 1
+            return
+        if unsure_stops(tokenizer):
+            seen["unsure"] += 1
+        else:
+            assert_documents_round_trip(world, tokenizer)
+            seen["exact"] += 1
+
+    check()
+    assert seen["exact"] > 10
+    assert seen["unsure"] > 0
+
+
+@pytest.mark.parametrize(
+    ("names", "relations", "message"),
+    [
+        (["likes fish", "fish"], ["likes"], "'likes fish' can be misread as 'likes' and"),
+        (["A", "A and B", "B"], ["likes"], "'A and B' can be misread as 'A' and"),
+        (["A", "B", "is"], ["likes"], "'is' would be two tokens with one spelling"),
+        (["A", "likes"], ["likes"], "'likes' would be two tokens"),
+        (["A", "is true"], ["likes"], "'is true' can be misread as 'is' and"),
+        (["A", "B<s>"], ["likes"], "contains '<s>'"),
+        (["A", "B"], ['"likes"'], "contains '\"'"),
+    ],
+)
+def test_names_that_are_refused(names, relations, message):
+    with pytest.raises(InputError) as refused:
+        tokenizer_files(entity_tokenizer(Language(names, relations)))
+    assert message in str(refused.value)
+
+
+def test_stops_of_names():
+    language = Language(["St. Louis", "Ann", "Sammy Jr.", "Sammy Jr"], ["lives in"])
+    tokenizer = entity_tokenizer(language)
+    assert unsure_stops(tokenizer) == ["Sammy Jr."]
+    theirs = exported(tokenizer)
+    text = "Ann lives in St. Louis. St. Louis lives in Sammy Jr.. Ann lives in Ann"
+    assert theirs.encode(text).tokens[3:6] == ["▁St.▁Louis", ".", "▁St.▁Louis"]
+    assert theirs.decode(theirs.encode(text).ids) == text
+    bpe = train_bpe(language, np.ones(5, int), 300)
+    assert unsure_stops(bpe) == ["Jr."]
+    said = [Sentence(Kind.TRUTH, True, Atom(1, 0, 2)), Sentence(Kind.ATOMIC, None, Atom(0, 0, 0))]
+    ids = [*bpe.sentence(said[0]), SEP, *bpe.sentence(said[1])]
+    assert_round_trip(exported(bpe), ". ".join(map(language.render, said)), ids)
+
+
+def test_transformers_opens_it(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    world = make_world()
+    for which, ours in enumerate(tokenizers_of(world)):
+        folder = tmp_path / str(which)
+        folder.mkdir()
+        # As in an export: the kind of model decides which class opens a tokenizer.
+        files = tokenizer_files(ours) | {"config.json": {"model_type": "mistral"}}
+        for name, content in files.items():
+            (folder / name).write_text(json.dumps(content), encoding="utf-8")
+        theirs = transformers.AutoTokenizer.from_pretrained(folder)
+        assert len(theirs) == ours.vocabulary
+        for i in range(len(world.sentences)):
+            text, ids = ours.language.render(world.sentences[i]), ours.sentence(world.sentences[i]).tolist()
+            assert theirs(text)["input_ids"] == [BOS, *ids]
+            assert theirs.decode([BOS, *ids], skip_special_tokens=True) == text
+        batch = theirs([text, f"{text}. {text}"], padding=True)
+        assert set(batch) == {"input_ids", "attention_mask"}
+        assert batch["input_ids"][0][0] == theirs.pad_token_id == 0
+        assert batch["input_ids"][1] == [BOS, *ids, SEP, *ids]
+        assert theirs.decode(batch["input_ids"][1], skip_special_tokens=True) == f"{text}. {text}"
