@@ -195,6 +195,20 @@ class AskSettings:
 
 
 @dataclass(frozen=True)
+class ExportSettings:
+    """Which model to write for Hugging Face's libraries, and where."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    folder: Path | None = None
+    """Where to; without it, huggingface in the run's folder."""
+    checkpoint: Literal["last", "best"] = "last"
+    """The newest checkpoint, or the one with the highest accuracy."""
+
+
+@dataclass(frozen=True)
 class DemoSettings:
     """Everything, from nothing to a report."""
 

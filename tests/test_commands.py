@@ -1,5 +1,6 @@
 """The commands as a user runs them, on a tiny world: results, resuming, and every kind of bad input."""
 
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.files import staged_folder
-from testbed import ask, corpus, demo, edit, report, train
+from lm.huggingface import import_model
+from testbed import ask, corpus, demo, edit, export, report, train
 from testbed.model import load_model
 from testbed.records import read_outcomes
 from testbed.runs import Run, provenance
@@ -226,6 +228,39 @@ def test_ask_for_the_structure(built, capsys, monkeypatch):
     assert "downstream facts persist (rho = 1) with probability" in out
 
 
+def test_export(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    assert export.main(at(runs)) == 0
+    out = capsys.readouterr().out
+    assert "model.safetensors" in out
+    folder = runs / "x" / "huggingface"
+    assert f"M.from_pretrained('{folder}'), T.from_pretrained('{folder}')" in out
+    model, _ = load_model(Run(runs, "x"), load_world(Run(runs, "x")))
+    again = import_model(folder)
+    jax.tree.map(np.testing.assert_array_equal, again.params, model.params)
+    files = {p: p.read_bytes() for p in folder.iterdir()}
+    assert {"tokenizer.json", "generation_config.json", "origin.json", "sha256.json"} < {
+        p.name for p in files
+    }
+    assert export.main(at(runs)) == 0
+    assert "holds this checkpoint already" in capsys.readouterr().out
+    other = next(p for p in sorted((runs / "x" / "lm" / "checkpoints").iterdir()))
+    (other / "accuracy.json").write_text('{"accuracy": 2.0}', encoding="utf-8")
+    sums = json.loads((other / "sha256.json").read_text(encoding="utf-8"))
+    sums["accuracy.json"] = hashlib.sha256((other / "accuracy.json").read_bytes()).hexdigest()
+    (other / "sha256.json").write_text(json.dumps(sums), encoding="utf-8")
+    assert export.main([*at(runs), "--checkpoint", "best"]) == 2
+    assert f"{folder} holds something else" in complaint(capsys)
+    assert export.main([*at(runs), "--checkpoint", "best", "--folder", str(tmp_path / "best")]) == 0
+    assert not np.array_equal(import_model(tmp_path / "best").params["embedding"], model.params["embedding"])
+    assert files == {p: p.read_bytes() for p in folder.iterdir()}
+    assert export.main([*at(runs), "--folder", str(tmp_path)]) == 2
+    assert "holds something else" in complaint(capsys)
+    (folder / "model.safetensors").write_bytes(b"")
+    assert export.main(at(runs)) == 2
+    assert "differs from its checksum" in complaint(capsys)
+
+
 def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
     seen = []
     for name in ("build_corpus", "train", "edit", "ask", "report"):
@@ -294,6 +329,7 @@ def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
         (edit, [], "has no corpus stage yet"),
         (report, [], "has no corpus stage yet"),
         (ask, ["Ada Marlow educated at"], "has no corpus stage yet"),
+        (export, [], "has no corpus stage yet"),
     ],
 )
 def test_things_that_are_missing(command, args, message, tmp_path, capsys):
@@ -487,7 +523,7 @@ def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, built, finished,
     assert {"corpus": corpus, "train": train, "edit": edit}[stage].main([*at(runs), *options]) == 0
 
 
-@pytest.mark.parametrize("name", ["corpus", "train", "edit", "report", "ask", "demo"])
+@pytest.mark.parametrize("name", ["corpus", "train", "edit", "report", "ask", "export", "demo"])
 def test_help_is_quick(name):
     took = []
     for _ in range(5):
