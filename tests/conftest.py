@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+from testbed import corpus, train
+from tests.runs import RECIPE, WORLD, at, copied
 from tests.worlds import make_world
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -13,3 +15,19 @@ settings.load_profile("project")
 def world():
     """A small built-in world with its sentences."""
     return make_world()
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A run with a corpus only."""
+    runs = tmp_path_factory.mktemp("built")
+    assert corpus.main([*at(runs), *WORLD]) == 0
+    return runs
+
+
+@pytest.fixture(scope="session")
+def trained(built, tmp_path_factory):
+    """A run that was trained without any interruption."""
+    runs = copied(built, tmp_path_factory.mktemp("trained"))
+    assert train.main([*at(runs), *RECIPE]) == 0
+    return runs

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -23,67 +22,23 @@ from testbed.model import load_model
 from testbed.records import read_outcomes
 from testbed.runs import Run, provenance
 from testbed.world import load_world
+from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, killed_after, python
 
-ROOT = Path(__file__).parents[1]
-WORLD = [
-    "--world.subjects",
-    "30",
-    "--world.builtin.upstream-objects",
-    "5",
-    "--world.builtin.downstream-objects",
-    "4",
-]
-MODEL = ["--model.hidden", "32", "--model.mlp", "48", "--model.layers", "1", "--model.unroll", "1"]
-RECIPE = [*MODEL, "--train.steps", "30", "--train.row-length", "100", "--train.evaluate-every", "10"]
-RECIPE += ["--train.checkpoint-every", "10", "--train.rows", "8"]
 EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
 
 
-def at(runs, run="x"):
-    return ["--runs", str(runs), "--run", run]
-
-
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A run with a corpus only."""
-    runs = tmp_path_factory.mktemp("built")
-    assert corpus.main([*at(runs), *WORLD]) == 0
-    return runs
-
-
-@pytest.fixture(scope="module")
-def finished(built, tmp_path_factory):
+def finished(trained, tmp_path_factory):
     """A run with everything."""
-    runs = tmp_path_factory.mktemp("finished")
-    shutil.copytree(built / "x", runs / "x")
-    assert train.main([*at(runs), *RECIPE]) == 0
+    runs = copied(trained, tmp_path_factory.mktemp("finished"))
     assert edit.main([*at(runs), *EDITS]) == 0
     assert report.main(at(runs)) == 0
     return runs
 
 
-def copied(runs, tmp_path):
-    shutil.copytree(runs / "x", tmp_path / "x")
-    return tmp_path
-
-
 def edits_of(runs):
     (folder,) = (runs / "x" / "edits").iterdir()
     return folder
-
-
-def python(*args, **options):
-    command = [sys.executable, "-m", *args]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
-
-
-def complaint(capsys):
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert "Traceback" not in error
-    return error
 
 
 def test_a_run_holds_everything(finished):
@@ -269,36 +224,6 @@ def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
     assert [name for name, _ in seen] == ["build_corpus", "train", "edit", "ask", "report"]
     assert all(settings.run == "x" and settings.runs == tmp_path for _, settings in seen)
     assert all(settings.seed == 3 for _, settings in seen[:4])
-
-
-def killed_after(process, sign, limit=120):
-    """Kill -9 a process as soon as `sign()` is true."""
-    end = time.monotonic() + limit
-    while not sign():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-
-
-def test_training_killed_and_resumed_is_bit_identical(built, finished, tmp_path):
-    runs = copied(built, tmp_path)
-    checkpoints = runs / "x" / "lm" / "checkpoints"
-    for step in (10, 20):
-        process = python("testbed.train", *at(runs), *RECIPE)
-        killed_after(process, lambda s=step: (checkpoints / f"{s:08d}").exists())
-    assert not (checkpoints / "00000030").exists(), "the run ended before it could be killed"
-    assert train.main([*at(runs), *RECIPE]) == 0
-    params = [load_model(Run(r, "x"), load_world(Run(r, "x")))[0].params for r in (runs, finished)]
-    jax.tree.map(np.testing.assert_array_equal, *params)
-    metrics = [
-        (r / "x" / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines() for r in (runs, finished)
-    ]
-    kept = ("step", "loss", "accuracy")
-    assert [[json.loads(line)[k] for k in kept] for line in metrics[0]] == [
-        [json.loads(line)[k] for k in kept] for line in metrics[1]
-    ]
 
 
 def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):

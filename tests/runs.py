@@ -1,0 +1,73 @@
+"""A run small enough to be trained in seconds, and the commands as processes of their own."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from testbed.model import load_model
+from testbed.runs import Run
+from testbed.world import load_world
+
+ROOT = Path(__file__).parents[1]
+WORLD = "--world.subjects 30 --world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4".split()
+MODEL = "--model.hidden 32 --model.mlp 48 --model.layers 1 --model.unroll 1".split()
+RECIPE = [*MODEL, "--train.steps", "30", "--train.row-length", "100", "--train.evaluate-every", "10"]
+RECIPE += ["--train.checkpoint-every", "10", "--train.rows", "8"]
+
+
+def at(runs, run="x"):
+    return ["--runs", str(runs), "--run", run]
+
+
+def copied(runs, tmp_path):
+    shutil.copytree(runs / "x", tmp_path / "x")
+    return tmp_path
+
+
+def python(*args, **options):
+    command = [sys.executable, "-m", *map(str, args)]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def killed_after(process, sign, limit=120):
+    """Kill -9 a process as soon as `sign()` is true."""
+    end = time.monotonic() + limit
+    while not sign():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def complaint(capsys):
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert "Traceback" not in error
+    return error
+
+
+def measurements(runs):
+    """Step, loss and accuracy of every line of metrics.jsonl."""
+    lines = (runs / "x" / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [tuple(json.loads(line)[key] for key in ("step", "loss", "accuracy")) for line in lines]
+
+
+def parameters(runs):
+    run = Run(runs, "x")
+    return load_model(run, load_world(run))[0].params
+
+
+def assert_same_training(runs, others):
+    """Two runs have measured the same and ended with the same parameters, to the last bit."""
+    assert measurements(runs) == measurements(others)
+    jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(others))
