@@ -138,12 +138,27 @@ class ClusterConfig:
     """How many there are."""
     process: int = 0
     """Which one this is, from 0."""
+    patience: int = 100
+    """Seconds to wait for the others: for all to be there, and for one that no longer answers."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.process < self.processes:
             raise ValueError(f"process {self.process} must be one of 0 to {self.processes - 1}")
-        if self.processes > 1 and not self.coordinator:
-            raise ValueError("several processes need a coordinator, as host:port")
+        if self.processes > 1 and not (self.host and 0 < self.port < 2**16):
+            raise ValueError(f"several processes need a coordinator as host:port; it is {self.coordinator!r}")
+        if self.patience < 1:
+            raise ValueError("patience must be at least one second")
+
+    @property
+    def host(self) -> str:
+        """The coordinator's machine."""
+        return self.coordinator.rpartition(":")[0]
+
+    @property
+    def port(self) -> int:
+        """The coordinator's port; 0 where none is given."""
+        port = self.coordinator.rpartition(":")[2]
+        return int(port) if port.isdecimal() else 0
 
 
 @dataclass(frozen=True)

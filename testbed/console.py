@@ -110,6 +110,11 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], n
     _console().print(out)
 
 
+def silence() -> None:
+    """Nothing more on standard output, not even from libraries; errors still appear."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def _console() -> "Console":
     # rich is imported late, so that --help stays quick.
     from rich.console import Console

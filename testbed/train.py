@@ -1,9 +1,13 @@
 """python -m testbed.train [tiny|small|paper]: train the language model on a run's corpus."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
-from testbed.console import command, progress, say, table
+from corpus.errors import InputError
+from lm.config import ClusterConfig
+from testbed.console import command, progress, say, silence, table
 from testbed.launch import launch
 from testbed.presets import TRAIN, TrainSettings
 from testbed.runs import Run, claim, digest
@@ -18,25 +22,39 @@ def train(options: TrainSettings) -> None:
         InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
             number.
     """
+    from lm.mesh import cluster
+    from testbed.runtime import prepare_jax
+
+    if options.train.rows % options.mesh.data:
+        raise InputError(
+            f"--train.rows {options.train.rows} must be a multiple of --mesh.data {options.mesh.data}"
+        )
+    prepare_jax()
+    if options.cluster.process > 0:
+        silence()
+    with cluster(options.cluster):
+        _train(options)
+
+
+def _train(options: TrainSettings) -> None:
     import jax
 
     from corpus.seeds import integer
     from corpus.store import open_documents
     from lm.batches import PackedRows
     from lm.checkpoints import latest_checkpoint, load_checkpoint
-    from lm.mesh import join_cluster, make_mesh
+    from lm.mesh import make_mesh, require_same
     from lm.training import abstract, start
-    from testbed.runtime import prepare_jax
     from testbed.trainer import Trainer, seconds_to
     from testbed.world import load_world
 
-    prepare_jax()
-    join_cluster(options.cluster)
     run, config, model = Run(options.runs, options.run), options.train, options.model
     world = load_world(run)
     rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed, config.packing)
     mesh = make_mesh(options.mesh)
     newest = latest_checkpoint(run.checkpoints)
+    mine = replace(options, cluster=ClusterConfig(), runs=Path())
+    require_same(f"{mine} {digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
         claim(run, "train", options, made=newest is not None, inputs={"corpus": digest(run.corpus)})
 

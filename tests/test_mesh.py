@@ -1,0 +1,223 @@
+"""However training is laid over devices and processes, it is the same training."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from lm.checkpoints import load_checkpoint
+from testbed import edit, train
+from tests import many_devices
+from tests.runs import (
+    RECIPE,
+    ROOT,
+    at,
+    complaint,
+    copied,
+    measurements,
+    parameters,
+    python,
+)
+
+# Compiled in half the time, to the same numbers but for rounding.
+QUICKLY = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+EIGHT = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count=8 {QUICKLY}"}
+SHARDED = [(optimizer, *layout) for optimizer, all_ in many_devices.LAYOUTS.items() for layout in all_[1:]]
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory):
+    """What tests/many_devices.py found, and where."""
+    folder = tmp_path_factory.mktemp("layouts")
+    command = [sys.executable, "-m", "tests.many_devices", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=EIGHT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads((folder / "losses.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("optimizer", "data", "model"), SHARDED)
+def test_layouts_train_alike(optimizer, data, model, layouts):
+    folder, found = layouts
+    one, many = (f"{optimizer}-{layout}" for layout in ("1x1", f"{data}x{model}"))
+    np.testing.assert_allclose(found[many]["losses"], found[one]["losses"], rtol=1e-5)
+    assert found[one]["losses"][-1] < found[one]["losses"][0]
+    with np.load(folder / f"{one}.npz") as expected, np.load(folder / f"{many}.npz") as got:
+        assert set(expected) == set(got)
+        for key in expected:
+            np.testing.assert_allclose(got[key], expected[key], rtol=1e-3, atol=1e-5, err_msg=key)
+
+
+def test_a_layout_compiles_once(layouts):
+    assert {name: each["programs"] for name, each in layouts[1].items()} == dict.fromkeys(layouts[1], 1)
+
+
+@pytest.mark.parametrize(
+    ("layout", "whole"),
+    [
+        # Heads take 12 columns and the MLP 24; the vocabulary has 24 tokens.
+        ("muon-4x2", {}),
+        ("adamw-4x2", {}),
+        ("muon-1x8", {"query", "key", "value", "out"}),
+        ("muon-8x1", {"query", "key", "value", "out", "gate", "up", "down", "embedding", "head"}),
+    ],
+)
+def test_each_device_holds_its_part(layout, whole, layouts):
+    data, model = map(int, layout.split("-")[1].split("x"))
+    parts, full = layouts[1][layout]["parts"], layouts[1][layout.split("-")[0] + "-1x1"]["parts"]
+    axis_of = dict.fromkeys(("query", "key", "value", "gate", "up", "head"), -1)
+    axis_of |= dict.fromkeys(("out", "down", "embedding"), -2)
+    for key, shape in full.items():
+        expected = list(shape)
+        matrices = [name for name in key.split(".") if name in axis_of]
+        if key == "tokens":
+            expected[0] //= data
+        elif matrices and len(shape) > 1 and matrices[0] not in whole:
+            expected[axis_of[matrices[0]]] //= model
+        assert parts[key] == expected, key
+
+
+def test_a_checkpoint_goes_from_one_layout_to_another(layouts):
+    folder, _ = layouts
+    assert set(json.loads((folder / "restored.json").read_text(encoding="utf-8")).values()) == {True}
+    (path,) = (folder / "muon-4x2").iterdir()
+    here = many_devices.arrays(load_checkpoint(path, many_devices.like("muon", 1, 1)))
+    with np.load(folder / "muon-4x2.npz") as there:
+        assert set(there) == set(here)
+        for key in here:
+            np.testing.assert_array_equal(here[key], there[key], err_msg=key)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--mesh.data", "2"], "a mesh of 2 x 1 (--mesh.data x --mesh.model) does not fit the 1 devices"),
+        (["--mesh.model", "2"], "a mesh of 1 x 2"),
+        (["--mesh.data", "3"], "--train.rows 8 must be a multiple of --mesh.data 3"),
+    ],
+)
+def test_a_mesh_that_does_not_fit(args, message, built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    assert train.main([*at(runs), *RECIPE, *args]) == 2
+    said = complaint(capsys)
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (runs / "x" / "lm").exists()
+
+
+def free_port():
+    with socket.create_server(("", 0)) as server:
+        return server.getsockname()[1]
+
+
+def in_cluster(runs, process, port, *args, patience=30):
+    cluster = ["--cluster.coordinator", f"localhost:{port}", "--cluster.processes", "2", "--mesh.data", "2"]
+    cluster += ["--cluster.process", str(process), "--cluster.patience", str(patience)]
+    env = {**os.environ, "XLA_FLAGS": QUICKLY}
+    return python("testbed.train", *at(runs), *RECIPE, *cluster, *args, env=env)
+
+
+@pytest.fixture(scope="module")
+def by_two(built, tmp_path_factory):
+    """A run trained by two processes, and what each of them said."""
+    runs = copied(built, tmp_path_factory.mktemp("by_two"))
+    port = free_port()
+    both = [in_cluster(runs, i, port) for i in range(2)]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    return runs, said
+
+
+def assert_close(runs, others):
+    """Two runs have measured the same and ended with the same parameters, but for rounding."""
+    got, expected = measurements(runs), measurements(others)
+    assert [line[::2] for line in got] == [line[::2] for line in expected]
+    np.testing.assert_allclose([x[1] for x in got], [x[1] for x in expected], rtol=1e-5)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4),
+        parameters(runs),
+        parameters(others),
+    )
+
+
+def test_two_processes_train_as_one_does(by_two, trained):
+    runs, said = by_two
+    assert_close(runs, trained)
+    assert "generative accuracy of true facts" in said[0][0]
+    assert said[1] == ("", "")
+    assert not list(runs.rglob("*.partial"))
+    assert {p.name for p in (runs / "x" / "lm" / "checkpoints").iterdir()} == {"00000020", "00000030"}
+
+
+def test_one_process_goes_on_where_two_stopped(by_two, trained, tmp_path):
+    runs = copied(by_two[0], tmp_path)
+    shutil.rmtree(runs / "x" / "lm" / "checkpoints" / "00000030")
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert_close(runs, trained)
+
+
+def test_a_model_of_two_processes_is_edited(by_two, tmp_path):
+    runs = copied(by_two[0], tmp_path)
+    assert edit.main([*at(runs), "--cases.count", "2"]) == 0
+
+
+def test_processes_with_different_settings_end(built, tmp_path):
+    runs, port = copied(built, tmp_path), free_port()
+    both = [in_cluster(runs, i, port, "--train.clip", str(i + 1)) for i in range(2)]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert "have different settings, corpora or checkpoints" in said[0]
+    assert both[0].returncode == 2
+    assert both[1].returncode != 0
+    assert not (runs / "x" / "lm").exists()
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_when_one_process_is_killed_the_other_ends(victim, built, tmp_path):
+    runs, port = copied(built, tmp_path), free_port()
+    both = [in_cluster(runs, i, port) for i in range(2)]
+    metrics = runs / "x" / "lm" / "metrics.jsonl"
+    end = time.monotonic() + 60
+    while not (metrics.exists() and metrics.stat().st_size):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    both[victim].send_signal(signal.SIGKILL)
+    both[victim].communicate()
+    # Far less than the 30 seconds of patience: the next exchange fails.
+    said = both[1 - victim].communicate(timeout=15)[1]
+    assert both[1 - victim].returncode != 0
+    if victim == 1:
+        assert both[0].returncode == 2
+        assert re.search("another process of the cluster is gone|could not be written", said), said
+
+
+def test_processes_that_meet_nobody(built):
+    with socket.create_server(("", 0), family=socket.AF_INET) as taken:
+        port = taken.getsockname()[1]
+        lonely = {
+            "Connection refused": in_cluster(built, 1, free_port(), patience=1),
+            "timed out": in_cluster(built, 0, free_port(), patience=1),
+            "Address already in use": in_cluster(built, 0, port, patience=1),
+        }
+        for why, process in lonely.items():
+            said = process.communicate(timeout=60)[1]
+            assert process.returncode == 2
+            assert said.startswith("error: process ")
+            assert "(--cluster.patience) and did not meet the others at localhost:" in said
+            assert why in said
+            assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", ":80"])
+def test_addresses_that_are_none(address, capsys):
+    with pytest.raises(SystemExit) as stop:
+        train.main(["--cluster.processes", "2", "--cluster.coordinator", address])
+    assert stop.value.code == 2
+    assert "host:port" in capsys.readouterr().err
