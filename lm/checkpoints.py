@@ -1,6 +1,7 @@
 """Checkpoints: Orbax writes the arrays aside, the folder is checksummed and then renamed into place."""
 
 import shutil
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -9,19 +10,20 @@ from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
 from corpus.files import partial_folder, read_json, staged_folder, verify_folder, write_json
-from lm.mesh import meet
+from lm.cluster import meet
 from lm.training import TrainState
 
 KEPT = 2
+MEASURED = "measured.json"
 
 
-def save_checkpoint(folder: Path, state: TrainState, accuracy: float) -> Path:
+def save_checkpoint(folder: Path, state: TrainState, lines: Sequence[dict]) -> Path:
     """Write the state as `folder/<step>`; then delete all but the newest checkpoints and the best.
 
     All processes of a cluster call it together, on one file system.
 
     Args:
-        accuracy: generative accuracy at this step.
+        lines: everything measured so far, so that a training taken up here knows its past.
 
     Returns:
         The checkpoint's path.
@@ -39,7 +41,7 @@ def save_checkpoint(folder: Path, state: TrainState, accuracy: float) -> Path:
             raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
         meet(f"wrote {path}")
         if first:
-            write_json(aside / "accuracy.json", {"accuracy": accuracy})
+            write_json(aside / MEASURED, {"lines": list(lines)})
     if first:
         for old in set(_all(folder)[:-KEPT]) - {best_checkpoint(folder)}:
             shutil.rmtree(old)
@@ -55,12 +57,16 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
 def best_checkpoint(folder: Path) -> Path | None:
     """The checkpoint with the highest accuracy, the newest of equals, or None."""
-    return max(_all(folder), key=lambda path: (accuracy_of(path), path.name), default=None)
+    return max(_all(folder), key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
 
 
-def accuracy_of(path: Path) -> float:
-    """Generative accuracy of a checkpoint when it was written."""
-    return read_json(path / "accuracy.json")["accuracy"]
+def measured(path: Path) -> list[dict]:
+    """What had been measured when a checkpoint was written, the last line at its own step.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    return read_json(path / MEASURED)["lines"]
 
 
 def load_checkpoint(path: Path, like: TrainState) -> TrainState:
@@ -70,7 +76,7 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
         like: shapes and shardings of a state of the same model and recipe; see `lm.training.abstract`.
 
     Raises:
-        InputError: a corrupted file, or a checkpoint of another architecture.
+        InputError: a corrupted file, or a checkpoint of another architecture or optimiser.
     """
     verify_folder(path)
     stored = ocp.checkpointables_metadata((path / "state").absolute()).metadata
@@ -81,14 +87,16 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
 def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:
     def shapes(tree: dict) -> dict[str, tuple[int, ...]]:
         leaves = jax.tree_util.tree_leaves_with_path(tree, is_leaf=lambda x: hasattr(x, "shape"))
-        return {jax.tree_util.keystr(key): tuple(leaf.shape) for key, leaf in leaves}
+        # Orbax stores tuples and records as lists and dicts, whose keys only look the same in this form.
+        return {jax.tree_util.keystr(key, simple=True, separator="."): tuple(x.shape) for key, x in leaves}
 
-    have, want = shapes(stored["params"]), shapes(wanted["params"])
-    for key in sorted(have.keys() | want.keys()):
+    have, want = shapes(stored), shapes(wanted)
+    # Parameters say more than the optimiser's state, and sort behind it.
+    for key in sorted(have.keys() | want.keys(), reverse=True):
         if have.get(key) != want.get(key):
             raise InputError(
-                f"{path} is a checkpoint of another configuration: parameter {key} has shape "
-                f"{have.get(key)} there and {want.get(key)} here"
+                f"{path} is a checkpoint of another configuration: {key} has shape {have.get(key)} there "
+                f"and {want.get(key)} here; choose another --run, or delete {path.parent}"
             )
 
 

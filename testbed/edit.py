@@ -30,7 +30,7 @@ def edit(options: EditSettings) -> None:
     editor = editor_named(options)
     world = load_world(run)
     prepare_jax()
-    model, checkpoint = load_model(run, world)
+    model, checkpoint = load_model(run, world, options.checkpoint)
     traced = {
         "world": digest(run.world),
         "corpus": digest(run.corpus),

@@ -129,6 +129,8 @@ class EditSettings:
     """Folder of all runs."""
     editor: str = "lora-down"
     """Name of a built-in editor, or my_module:MyEditor."""
+    checkpoint: Literal["last", "best"] = "last"
+    """Which model is edited: as training ended, or where it was most accurate."""
     lora_down: LoraDownConfig = field(default_factory=LoraDownConfig)
     cases: CaseConfig = field(default_factory=CaseConfig)
     agent: AgentName = "paper"

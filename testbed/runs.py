@@ -159,7 +159,7 @@ def read_metrics(run: Run) -> list[dict]:
         return [json.loads(line) for line in lines[:-1]]
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{run.metrics} is not readable ({error}); delete {run.checkpoints.parent}"
+            f"{run.metrics} is not readable ({error}); the command that trained the run writes it again"
         ) from None
 
 

@@ -22,7 +22,7 @@ def train(options: TrainSettings) -> None:
         InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
             number.
     """
-    from lm.mesh import cluster
+    from lm.cluster import cluster
     from testbed.runtime import prepare_jax
 
     if options.train.rows % options.mesh.data:
@@ -43,7 +43,8 @@ def _train(options: TrainSettings) -> None:
     from corpus.store import open_documents
     from lm.batches import PackedRows
     from lm.checkpoints import latest_checkpoint, load_checkpoint
-    from lm.mesh import make_mesh, require_same
+    from lm.cluster import require_same
+    from lm.mesh import make_mesh
     from lm.training import abstract, start
     from testbed.trainer import Trainer, seconds_to
     from testbed.world import load_world
@@ -88,6 +89,8 @@ def _train(options: TrainSettings) -> None:
         ("device", f"{mesh.size} x {jax.devices()[0].device_kind}"),
     ]
     table(f"model {run.folder}", ("", "value"), shown)
+    if not run.finished.exists():
+        say(f"{options.minutes:g} minutes are over; the same command goes on")
 
 
 def main(args: Sequence[str] | None = None) -> int:

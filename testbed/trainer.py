@@ -1,7 +1,6 @@
 """The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
 
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -15,14 +14,15 @@ from corpus.files import staged_file, write_json
 from corpus.language import Kind
 from corpus.seeds import generator
 from lm.batches import PackedRows
-from lm.checkpoints import latest_checkpoint, save_checkpoint
+from lm.checkpoints import latest_checkpoint, measured, save_checkpoint
+from lm.cluster import agreed
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
-from lm.mesh import agreed, local_copy, place_rows
+from lm.mesh import local_copy, place_rows
 from lm.training import TrainState, all_finite, train_step
 from testbed.accuracy import generative_accuracy, label_accuracy, sample_labelled
 from testbed.presets import TrainSettings
-from testbed.runs import Run, read_metrics
+from testbed.runs import Run
 from testbed.world import World
 
 FACTS_ON_THE_WAY = 1000
@@ -42,10 +42,6 @@ class Trainer:
     """
 
     def __init__(self, run: Run, world: World, options: TrainSettings, rows: PackedRows, mesh: Mesh) -> None:
-        if options.train.rows % options.mesh.data:
-            raise InputError(
-                f"--train.rows {options.train.rows} must be a multiple of --mesh.data {options.mesh.data}"
-            )
         self.run, self.world, self.options, self.rows, self.mesh = run, world, options, rows, mesh
         self.first = jax.process_index() == 0
         rng = generator(options.seed, "accuracy")
@@ -62,17 +58,27 @@ class Trainer:
         Raises:
             InputError: the loss or a parameter is no number; names step, batch and last good checkpoint.
         """
+        self._take_up()
+        if int(state.step) < self.options.train.steps and not self._reached():
+            if self.first:
+                self.run.finished.unlink(missing_ok=True)
+            state = self._steps(state, advance)
+        if self.first and (int(state.step) == self.options.train.steps or self._reached()):
+            write_json(self.run.finished, {key: self.lines[-1][key] for key in ("step", "accuracy")})
+        return state
+
+    def measure_all(self, state: TrainState) -> float:
+        """Generative accuracy of all facts that the corpus states."""
+        return generative_accuracy(self._whole(state), self.world, self.world.stated_facts)
+
+    def _steps(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
         config, model = self.options.train, self.options.model
         done = int(state.step)
-        self._take_up(done)
-        if done == config.steps or self._reached():
-            return state
-        self.run.finished.unlink(missing_ok=True)
         vocabulary = self.world.tokenizer.vocabulary
         peak = attainable_flops(model) * self.mesh.size
         work = flops_per_token(model, vocabulary, config.row_length)
         before = self.lines[-1]["seconds"] if self.lines else 0.0
-        minutes = self.options.minutes or math.inf
+        minutes = self.options.minutes
         began = mark = noted = time.perf_counter()
         since = done
         running: tuple[int, jax.Array] | None = None
@@ -84,7 +90,7 @@ class Trainer:
             if running:
                 self._finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
-            late = time.perf_counter() - began > 60 * minutes
+            late = minutes is not None and agreed(time.perf_counter() - began) > 60 * minutes
             saves = late or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._finite(*running), None
@@ -97,7 +103,7 @@ class Trainer:
                 }  # fmt: skip
                 self._keep(line)
                 if saves or self._reached():
-                    self._save(state, line["accuracy"])
+                    self._save(state)
                 note = describe(line)
                 mark, since = time.perf_counter(), finished
             elif self.lines and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
@@ -110,10 +116,6 @@ class Trainer:
             if late or self._reached():
                 break
         return state
-
-    def measure_all(self, state: TrainState) -> float:
-        """Generative accuracy of all facts that the corpus states."""
-        return generative_accuracy(self._whole(state), self.world, self.world.stated_facts)
 
     def _measure(self, state: TrainState) -> dict:
         model = self._whole(state)
@@ -128,10 +130,10 @@ class Trainer:
         until = self.options.until
         return until is not None and bool(self.lines) and self.lines[-1]["accuracy"] >= until
 
-    def _take_up(self, done: int) -> None:
-        """Measurements up to a step; those beyond belong to steps that will be taken again."""
-        if self.run.metrics.exists():
-            self.lines = [line for line in read_metrics(self.run) if line["step"] <= done]
+    def _take_up(self) -> None:
+        """What was measured up to the newest checkpoint; steps beyond it will be taken again."""
+        newest = latest_checkpoint(self.run.checkpoints)
+        self.lines = measured(newest) if newest else []
         if self.first:
             with staged_file(self.run.metrics) as aside:
                 aside.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
@@ -142,12 +144,10 @@ class Trainer:
             with self.run.metrics.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
-    def _save(self, state: TrainState, accuracy: float) -> None:
+    def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
             self._give_up(int(state.step), "a parameter is no number after the update")
-        save_checkpoint(self.run.checkpoints, state, accuracy)
-        if self.first and (self._reached() or int(state.step) == self.options.train.steps):
-            write_json(self.run.finished, {"step": int(state.step), "accuracy": accuracy})
+        save_checkpoint(self.run.checkpoints, state, self.lines)
 
     def _finite(self, step: int, loss: jax.Array) -> float:
         nats = float(loss)
@@ -158,11 +158,17 @@ class Trainer:
     def _give_up(self, step: int, why: str) -> NoReturn:
         count = self.options.train.rows
         path = self.run.metrics.parent / f"failed-batch-{step}.npy"
-        np.save(path, self.rows.batch(step - 1, count), allow_pickle=False)
+        kept = f"is kept as {path}"
+        if self.first:
+            try:
+                with staged_file(path) as aside, aside.open("wb") as file:
+                    np.save(file, self.rows.batch(step - 1, count), allow_pickle=False)
+            except OSError as error:
+                kept = f"could not be kept as {path} ({error.strerror})"
         good = latest_checkpoint(self.run.checkpoints)
         raise InputError(
-            f"{why} at step {step}, whose batch (rows {(step - 1) * count} to {step * count - 1}) is kept "
-            f"as {path}; the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
+            f"{why} at step {step}, whose batch (rows {(step - 1) * count} to {step * count - 1}) {kept}; "
+            f"the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
             f"--train.adam-learning-rate, or a longer --train.warmup, under another --run"
         )
 

@@ -77,9 +77,11 @@ def main(folder):
                 "parts": {key: x.addressable_shards[0].data.shape for key, x in parts.items()},
             }
             np.savez(folder / f"{name}.npz", **arrays(local_copy(mesh, state)))
-            states[data, model] = state, save_checkpoint(folder / name, state, [{"accuracy": 0.5}])
+            states[data, model] = state
         for source, target in (((4, 2), (1, 1)), ((1, 1), (4, 2))):
-            state, path = states[source]
+            state = states[source]
+            name = f"{optimizer}-{source[0]}x{source[1]}"
+            path = save_checkpoint(folder / name, state, [{"accuracy": 0.5}])
             again = load_checkpoint(path, like(optimizer, *target))
             wanted = [x.sharding for x in jax.tree.leaves(like(optimizer, *target))]
             laid_out = [x.sharding for x in jax.tree.leaves(again)] == wanted

@@ -30,6 +30,7 @@ from tests import naive
 MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 RECIPE = TrainConfig(steps=6, rows=3, row_length=17)
 VOCABULARY = 23
+LINES = [{"accuracy": 0.5}]
 
 
 def fresh(model=MODEL, recipe=RECIPE, seed=0):
@@ -196,7 +197,7 @@ def trained(steps=2):
 
 def test_a_checkpoint_restores_every_bit(tmp_path):
     state = trained()
-    path = save_checkpoint(tmp_path, state, 0.5)
+    path = save_checkpoint(tmp_path, state, LINES)
     again = load_checkpoint(path, like())
     assert int(again.step) == 2
     for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(again), strict=True):
@@ -211,7 +212,7 @@ def test_only_the_newest_checkpoints_and_the_best_are_kept(tmp_path):
     state = trained(0)
     for step in range(5):
         accuracy = 0.9 if step == 1 else 0.5
-        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)), accuracy)
+        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)), [{"accuracy": accuracy}])
     assert sorted(int(p.name) for p in tmp_path.iterdir()) == [1, *range(5 - KEPT, 5)]
     assert best_checkpoint(tmp_path).name == "00000001"
     assert latest_checkpoint(tmp_path).name == "00000004"
@@ -219,7 +220,7 @@ def test_only_the_newest_checkpoints_and_the_best_are_kept(tmp_path):
 
 
 def test_corrupted_checkpoints_are_refused(tmp_path):
-    path = save_checkpoint(tmp_path, trained(0), 0.5)
+    path = save_checkpoint(tmp_path, trained(0), LINES)
     sums = json.loads((path / "sha256.json").read_text(encoding="utf-8"))
     victim = max((path / name for name in sums), key=lambda p: p.stat().st_size)
     whole = victim.read_bytes()
@@ -233,7 +234,8 @@ def test_corrupted_checkpoints_are_refused(tmp_path):
 
 
 def test_checkpoints_of_another_configuration_are_refused(tmp_path):
-    path = save_checkpoint(tmp_path, trained(0), 0.5)
-    wider = replace(MODEL, hidden=18)
-    with pytest.raises(InputError, match="another configuration: parameter .* has shape"):
-        load_checkpoint(path, like(wider))
+    path = save_checkpoint(tmp_path, trained(0), LINES)
+    with pytest.raises(InputError, match=r"configuration: params\.norm\.scale has shape \(12,\) there"):
+        load_checkpoint(path, like(replace(MODEL, hidden=18)))
+    with pytest.raises(InputError, match=r"another configuration: optimizer\..* and None here; choose"):
+        load_checkpoint(path, like(recipe=replace(RECIPE, optimizer="adamw")))

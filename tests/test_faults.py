@@ -1,0 +1,310 @@
+"""Whatever happens to a training, the same command goes on, and ends as if nothing had happened."""
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from corpus.files import verify_folder
+from corpus.store import open_documents
+from lm.batches import PackedRows
+from lm.checkpoints import best_checkpoint, latest_checkpoint, measured, save_checkpoint
+from lm.training import TrainState
+from testbed import edit, report, train, trainer
+from testbed.model import load_model
+from testbed.runs import Run, digest
+from testbed.world import load_world
+from tests.runs import (
+    RECIPE,
+    ROOT,
+    assert_same_training,
+    at,
+    complaint,
+    copied,
+    killed_after,
+    measurements,
+    python,
+)
+
+
+def checkpoints_of(runs):
+    return runs / "x" / "lm" / "checkpoints"
+
+
+def being_written(runs, step="*"):
+    return list(checkpoints_of(runs).glob(f".{step}.partial"))
+
+
+@pytest.fixture
+def stopped(trained, tmp_path):
+    """A run killed after step 20, with the checkpoints of steps 10 and 20."""
+    runs = copied(trained, tmp_path)
+    newest = checkpoints_of(runs) / "00000030"
+    shutil.rmtree(newest)
+    (runs / "x" / "lm" / "finished.json").unlink()
+    assert latest_checkpoint(checkpoints_of(runs)).name == "00000020"
+    return runs
+
+
+def files(folder):
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_killed_three_times_and_resumed_is_bit_identical(built, trained, tmp_path):
+    runs = copied(built, tmp_path)
+    checkpoints = checkpoints_of(runs)
+    # Before the first checkpoint is whole, while it is being written, and between two.
+    killed_after(python("testbed.train", *at(runs), *RECIPE), lambda: being_written(runs, "00000010"))
+    assert being_written(runs)
+    assert not latest_checkpoint(checkpoints)
+    killed_after(python("testbed.train", *at(runs), *RECIPE), lambda: being_written(runs, "00000020"))
+    assert latest_checkpoint(checkpoints).name == "00000010"
+    killed_after(python("testbed.train", *at(runs), *RECIPE), (checkpoints / "00000020").exists)
+    assert not (checkpoints / "00000030").exists()
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert_same_training(runs, trained)
+    assert not list(runs.rglob("*.partial"))
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments_and_resumed_is_bit_identical(built, tmp_path):
+    recipe = [*RECIPE, "--train.steps", "600", "--train.schedule", "linear"]
+    whole = copied(built, tmp_path / "whole")
+    assert train.main([*at(whole), *recipe]) == 0
+    runs = copied(built, tmp_path / "killed")
+    rng, inside = random.Random(0), 0
+    for kill in range(20):
+        process, before = python("testbed.train", *at(runs), *recipe), files_of_training(runs)
+        while files_of_training(runs) == before:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.5))
+        killed_after(process, lambda: True)
+        inside += bool(being_written(runs))
+        assert not (runs / "x" / "lm" / "finished.json").exists(), f"kill {kill} came too late"
+    assert inside >= 3
+    assert train.main([*at(runs), *recipe]) == 0
+    assert_same_training(runs, whole)
+
+
+def files_of_training(runs):
+    return {(p, p.stat().st_mtime_ns) for p in (runs / "x" / "lm").glob("*")}
+
+
+def flip(path):
+    content = path.read_bytes()
+    path.write_bytes(content[:20] + bytes([content[20] ^ 1]) + content[21:])
+
+
+def largest(folder):
+    return max((p for p in folder.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+
+
+DAMAGES = {
+    "a bit": lambda folder: flip(largest(folder)),
+    "a byte less": lambda folder: largest(folder).write_bytes(largest(folder).read_bytes()[:-1]),
+    "a file less": lambda folder: largest(folder).unlink(),
+    "no arrays": lambda folder: shutil.rmtree(folder / "state"),
+    "no measurements": lambda folder: (folder / "measured.json").unlink(),
+    "half a measurement": lambda folder: (folder / "measured.json").write_text("{"),
+    "no checksums": lambda folder: (folder / "sha256.json").unlink(),
+    "half a checksum": lambda folder: (folder / "sha256.json").write_text('{"a": '),
+}
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_serves(trained, tmp_path, capsys):
+    for name, damage in DAMAGES.items():
+        runs = copied(trained, tmp_path / name.replace(" ", "-"))
+        newest = latest_checkpoint(checkpoints_of(runs))
+        damage(newest)
+        assert train.main([*at(runs), *RECIPE]) == 2, name
+        said = complaint(capsys)
+        assert said.count("\n") == 1
+        assert re.search(r"delete (\S+)", said)[1] == str(newest)
+    shutil.rmtree(newest)
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert_same_training(runs, trained)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ('"hidden": 32', '"hidden": 64', "params."),
+        ('"optimizer": "muon"', '"optimizer": "adamw"', "optimizer."),
+    ],
+)
+def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, tmp_path, capsys):
+    runs = copied(trained, tmp_path)
+    path = runs / "x" / "config.json"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    assert edit.main([*at(runs), "--cases.count", "1"]) == 2
+    said = complaint(capsys)
+    assert f"00000030 is a checkpoint of another configuration: {differs}" in said
+    assert said.count("\n") == 1
+
+
+def test_no_room_for_a_checkpoint_loses_nothing(stopped, trained, tmp_path):
+    kept = files(checkpoints_of(stopped))
+    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    # As on a full disk: no file may grow beyond eight kilobytes.
+    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", "testbed.train"]
+    done = subprocess.run(
+        [*limited, *at(stopped), *RECIPE], cwd=ROOT, capture_output=True, text=True, env=cache, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: checkpoint ")
+    assert "00000030 could not be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert kept.items() <= files(checkpoints_of(stopped)).items()
+    assert latest_checkpoint(checkpoints_of(stopped)).name == "00000020"
+    assert train.main([*at(stopped), *RECIPE]) == 0
+    assert_same_training(stopped, trained)
+
+
+def test_no_room_for_a_measurement_loses_nothing(stopped, trained, capsys, monkeypatch):
+    def keep_on_a_full_disk(self, line):
+        self.run.metrics.unlink()
+        self.run.metrics.symlink_to("/dev/full")
+        keep(self, line)
+
+    keep = trainer.Trainer._keep
+    monkeypatch.setattr(trainer.Trainer, "_keep", keep_on_a_full_disk)
+    assert train.main([*at(stopped), *RECIPE]) == 2
+    assert "No space left on device" in complaint(capsys)
+    monkeypatch.undo()
+    assert train.main([*at(stopped), *RECIPE]) == 0
+    assert_same_training(stopped, trained)
+
+
+def poisoned(monkeypatch, step, leaf, loss):
+    """The training whose step `step` makes a parameter or the loss infinite."""
+    real = trainer.train_step
+
+    def train_step(*args):
+        take = real(*args)
+
+        def poison(state, tokens):
+            state, nats = take(state, tokens)
+            if int(state.step) != step:
+                return state, nats
+            params = jax.tree.map(lambda x: x * leaf, state.params)
+            return TrainState(state.step, params, state.optimizer), nats * loss
+
+        return poison
+
+    monkeypatch.setattr(trainer, "train_step", train_step)
+
+
+@pytest.mark.parametrize(
+    ("step", "leaf", "loss", "why"),
+    [
+        (30, jnp.nan, 1, "a parameter is no number after the update at step 30,"),
+        (30, 1, jnp.inf, "the loss is inf at step 30,"),
+        (25, 1, jnp.nan, "the loss is nan at step 25,"),
+    ],
+)
+def test_no_number_never_becomes_a_checkpoint(step, leaf, loss, why, stopped, capsys, monkeypatch):
+    poisoned(monkeypatch, step, leaf, loss)
+    assert train.main([*at(stopped), *RECIPE]) == 2
+    said = complaint(capsys)
+    lm = stopped / "x" / "lm"
+    assert why in said
+    batch = lm / f"failed-batch-{step}.npy"
+    assert f"whose batch (rows {8 * step - 8} to {8 * step - 1}) is kept as {batch}" in said
+    assert f"the last good checkpoint is {checkpoints_of(stopped) / '00000020'}." in said
+    assert latest_checkpoint(checkpoints_of(stopped)).name == "00000020"
+    assert not being_written(stopped)
+    rows = PackedRows(open_documents(Run(stopped, "x").corpus), 100, 0, "packed")
+    np.testing.assert_array_equal(np.load(batch), rows.batch(step - 1, 8))
+
+
+def test_no_room_for_the_failed_batch_does_not_hide_why(stopped, trained, capsys, monkeypatch):
+    poisoned(monkeypatch, 25, 1, jnp.nan)
+    (stopped / "x" / "lm" / ".failed-batch-25.npy.partial").symlink_to("/dev/full")
+    assert train.main([*at(stopped), *RECIPE]) == 2
+    said = complaint(capsys)
+    assert "the loss is nan at step 25" in said
+    assert "failed-batch-25.npy (No space left on device)" in said
+    assert not list((stopped / "x" / "lm").glob("*failed-batch*"))
+    # The cause gone, nothing of it is left.
+    monkeypatch.undo()
+    assert train.main([*at(stopped), *RECIPE]) == 0
+    assert_same_training(stopped, trained)
+
+
+def test_stopped_by_until_and_continued_is_bit_identical(built, trained, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    until = [*at(runs), *RECIPE, "--until", "0.5"]
+    finished = runs / "x" / "lm" / "finished.json"
+    assert train.main(until) == 0
+    assert measurements(runs) == measurements(trained)[:2]
+    assert json.loads(finished.read_text(encoding="utf-8"))["step"] == 20
+    before = files(runs)
+    assert train.main(until) == 0
+    assert files(runs) == before
+    assert train.main([*at(runs), *RECIPE, "--until", "0.999"]) == 0
+    assert json.loads(finished.read_text(encoding="utf-8"))["step"] == 30
+    assert_same_training(runs, trained)
+
+
+def test_killed_before_it_said_that_it_was_finished(trained, tmp_path):
+    runs = copied(trained, tmp_path)
+    finished = runs / "x" / "lm" / "finished.json"
+    content = finished.read_bytes()
+    finished.unlink()
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert finished.read_bytes() == content
+    assert_same_training(runs, trained)
+
+
+def test_damaged_metrics_are_written_again(stopped, trained):
+    metrics = stopped / "x" / "lm" / "metrics.jsonl"
+    whole = metrics.read_text(encoding="utf-8")
+    metrics.write_text(whole[:9] + "\n" + whole[:-9], encoding="utf-8")
+    assert train.main([*at(stopped), *RECIPE]) == 0
+    assert_same_training(stopped, trained)
+
+
+def test_the_best_model_is_not_always_the_last(trained, tmp_path):
+    runs = copied(trained, tmp_path)
+    run = Run(runs, "x")
+    last = latest_checkpoint(run.checkpoints)
+    world = load_world(run)
+    params = jax.tree.map(lambda x: 0 * x, load_model(run, world)[0].params)
+    worse = TrainState(jnp.int32(40), params, {"none": jnp.zeros(1)})
+    save_checkpoint(run.checkpoints, worse, [*measured(last), {"step": 40, "accuracy": 0.1}])
+    assert best_checkpoint(run.checkpoints) == last
+    model, path = load_model(run, world, "best")
+    assert path == last
+    assert any(x.any() for x in jax.tree.leaves(model.params))
+    assert edit.main([*at(runs), "--checkpoint", "best", "--cases.count", "2"]) == 0
+    (summary,) = run.edits.glob("*/summary.json")
+    traced = json.loads(summary.read_text(encoding="utf-8"))["traced"]
+    assert traced["checkpoint"] == digest(last) != digest(latest_checkpoint(run.checkpoints))
+    assert traced["settings"]["checkpoint"] == "best"
+    assert report.main(at(runs)) == 0
+
+
+def test_a_checkpoint_is_whole_before_it_has_its_name(built, tmp_path, monkeypatch):
+    renamed, replace = [], os.replace
+
+    def checked(source, target):
+        if Path(target).name.isdigit():
+            verify_folder(Path(source))
+            assert measured(Path(source))[-1]["step"] == int(Path(target).name)
+            renamed.append(Path(target).name)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", checked)
+    assert train.main([*at(copied(built, tmp_path)), *RECIPE, "--until", "0.01"]) == 0
+    assert renamed == ["00000010"]
