@@ -46,7 +46,7 @@ def _train(options: TrainSettings) -> None:
     from lm.cluster import require_same
     from lm.mesh import make_mesh
     from lm.training import abstract, start
-    from testbed.trainer import Trainer, seconds_to
+    from testbed.trainer import Trainer, kind_name, seconds_to
     from testbed.world import load_world
 
     run, config, model = Run(options.runs, options.run), options.train, options.model
@@ -78,10 +78,7 @@ def _train(options: TrainSettings) -> None:
         ("steps", f"{last['step']:,}"),
         ("parameters", f"{model.parameters(vocabulary):,}"),
         ("generative accuracy of true facts", f"{trainer.measure_all(state):.3f}"),
-        *(
-            (f"right labels, {kind.name.lower()}", f"{last[kind.name.lower()]:.3f}")
-            for kind in trainer.labelled
-        ),
+        *((f"right labels, {name}", f"{last[name]:.3f}") for name in map(kind_name, trainer.labelled)),
         *((f"seconds to {target:.0%} of facts", f"{s:.1f}") for target, s in reached if s is not None),
         ("seconds", f"{last['seconds']:.1f}"),
         ("tokens a second", f"{median(line['tokens_per_second'] for line in lines):,.0f}"),
