@@ -257,7 +257,14 @@ TRAIN = {
     "small": TrainSettings(
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
-        train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
+        train=TrainConfig(
+            steps=900,
+            rows=24,
+            row_length=384,
+            learning_rate=0.02,
+            evaluate_every=50,
+            checkpoint_every=100,
+        ),
     ),
     "paper": TrainSettings(
         run="paper",

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.files import staged_folder
+from corpus.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
 from testbed.model import load_model
@@ -131,6 +132,16 @@ def test_a_damaged_world_is_noticed_before_a_corpus_is_written_about_it(built, t
     assert corpus.main([*at(tmp_path), *WORLD]) == 2
     assert "checksum" in complaint(capsys)
     assert not (tmp_path / "x" / "corpus").exists()
+
+
+def test_some_kinds_of_sentence_only(tmp_path):
+    """What is left out is in no document and in no agent's evidence; what stays is as it was."""
+    assert corpus.main([*at(tmp_path, "all"), *WORLD]) == 0
+    assert corpus.main([*at(tmp_path, "some"), *WORLD, "--documents.sentences", "atomic", "or"]) == 0
+    everything, some = (load_world(Run(tmp_path, name)).sentences for name in ("all", "some"))
+    kept = everything.take(np.isin(everything.kind, [Kind.ATOMIC, Kind.OR]))
+    for column in ("kind", "label", "about", "a", "b"):
+        np.testing.assert_array_equal(getattr(some, column), getattr(kept, column))
 
 
 def test_every_packing_trains(built, tmp_path):
@@ -279,6 +290,8 @@ def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
         ["--nonsense"],
         ["--seed=-1"],
         ["--world.builtin.zipf", "nan"],
+        ["--documents.sentences", "truth", "not"],
+        ["--documents.sentences", "atomic", "--kind", "exact"],
     ],
 )
 def test_impossible_options(wrong, tmp_path, capsys):

@@ -33,6 +33,7 @@ from tests.runs import (
     copied,
     killed_after,
     measurements,
+    parameters,
     python,
 )
 
@@ -255,6 +256,20 @@ def test_stopped_by_until_and_continued_is_bit_identical(built, trained, tmp_pat
     assert train.main([*at(runs), *RECIPE, "--until", "0.999"]) == 0
     assert json.loads(finished.read_text(encoding="utf-8"))["step"] == 30
     assert_same_training(runs, trained)
+
+
+def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsys):
+    """Every stage is over after its first step; the checkpoints in between change nothing."""
+    runs = copied(built, tmp_path)
+    stage = [*at(runs), *RECIPE, "--minutes", "1e-9"]
+    for step in (1, 2, 3):
+        assert train.main(stage) == 0
+        assert "the same command goes on" in capsys.readouterr().out
+        assert latest_checkpoint(runs / "x" / "lm" / "checkpoints").name == f"{step:08d}"
+        assert not (runs / "x" / "lm" / "finished.json").exists()
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert [line for line in measurements(runs) if line[0] > 3] == measurements(trained)
+    jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
 
 
 def test_killed_before_it_said_that_it_was_finished(trained, tmp_path):
