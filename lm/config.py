@@ -76,7 +76,7 @@ class TrainConfig:
     """packed: whole documents, as many as fit; stream: no padding, documents may be cut; document: one."""
     optimizer: Literal["muon", "adamw"] = "muon"
     """muon: Muon for matrices inside layers and Adam for the rest; adamw: AdamW for all."""
-    learning_rate: float = 0.01
+    learning_rate: float = 0.02
     """Of Muon's matrices, or of everything under adamw."""
     adam_learning_rate: float = 0.01
     """Of embeddings, head and norms under muon."""

@@ -247,24 +247,19 @@ CORPUS = {
 TRAIN = {
     "tiny": TrainSettings(
         model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
-        train=TrainConfig(steps=240, rows=24, row_length=160, evaluate_every=20, checkpoint_every=120),
+        train=TrainConfig(steps=260, rows=24, row_length=160, evaluate_every=20, checkpoint_every=130),
     ),
     "laptop": TrainSettings(
         run="laptop",
         model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
-        train=TrainConfig(steps=900, rows=24, row_length=160, evaluate_every=25, checkpoint_every=300),
+        train=TrainConfig(
+            steps=900, rows=24, row_length=160, learning_rate=0.01, evaluate_every=25, checkpoint_every=300
+        ),
     ),
     "small": TrainSettings(
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
-        train=TrainConfig(
-            steps=900,
-            rows=24,
-            row_length=384,
-            learning_rate=0.02,
-            evaluate_every=50,
-            checkpoint_every=100,
-        ),
+        train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
     ),
     "paper": TrainSettings(
         run="paper",
@@ -288,7 +283,13 @@ TRAIN = {
         model=ModelConfig(precision="bfloat16", unroll=12),
         # 250M tokens: the corpus twice.
         train=TrainConfig(
-            steps=8000, rows=96, row_length=320, warmup=100, evaluate_every=100, checkpoint_every=500
+            steps=8000,
+            rows=96,
+            row_length=320,
+            learning_rate=0.01,
+            warmup=100,
+            evaluate_every=100,
+            checkpoint_every=500,
         ),
     ),
 }
