@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from lm.huggingface import import_model
 from safetensors.torch import load_file, save_file
 from transformers import MistralConfig, MistralForCausalLM
 
@@ -23,6 +22,7 @@ from corpus.store import open_documents
 from corpus.tokenizer import BOS, PAD
 from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
+from lm.huggingface import import_model
 from testbed.accuracy import generative_accuracy
 from testbed.console import progress
 from testbed.presets import TrainSettings
