@@ -211,9 +211,9 @@ def test_export(finished, tmp_path, capsys):
     assert export.main(at(runs)) == 0
     assert "holds this checkpoint already" in capsys.readouterr().out
     other = next(p for p in sorted((runs / "x" / "lm" / "checkpoints").iterdir()))
-    (other / "accuracy.json").write_text('{"accuracy": 2.0}', encoding="utf-8")
+    (other / "measured.json").write_text('{"lines": [{"accuracy": 2.0}]}', encoding="utf-8")
     sums = json.loads((other / "sha256.json").read_text(encoding="utf-8"))
-    sums["accuracy.json"] = hashlib.sha256((other / "accuracy.json").read_bytes()).hexdigest()
+    sums["measured.json"] = hashlib.sha256((other / "measured.json").read_bytes()).hexdigest()
     (other / "sha256.json").write_text(json.dumps(sums), encoding="utf-8")
     assert export.main([*at(runs), "--checkpoint", "best"]) == 2
     assert f"{folder} holds something else" in complaint(capsys)
