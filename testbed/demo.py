@@ -1,4 +1,4 @@
-"""python -m testbed.demo [tiny|small|paper]: everything, from nothing to a report."""
+"""python -m testbed.demo [tiny|laptop|small|paper]: everything, from nothing to a report."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""python -m testbed.edit [tiny|small|paper]: edit facts in the model and score every edit."""
+"""python -m testbed.edit [tiny|laptop|small|paper]: edit facts in the model and score every edit."""
 
 import shutil
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The settings of every command at three scales. Plain data: importing this imports neither NumPy nor JAX.
+"""The settings of every command at several scales. Plain data: importing this loads no NumPy and no JAX.
 
 tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
 laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores

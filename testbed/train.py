@@ -1,4 +1,4 @@
-"""python -m testbed.train [tiny|small|paper]: train the language model on a run's corpus."""
+"""python -m testbed.train [tiny|laptop|small|paper|paper-fast]: train the model on a run's corpus."""
 
 from collections.abc import Sequence
 from dataclasses import replace
