@@ -72,11 +72,9 @@ class LanguageModel:
         hidden, cache = self.hidden_states(prompts, layout)
         return Context(cache, hidden[:, -1], layout.positions[:, -1] + 1)
 
-    def object_log_probabilities(
-        self, context: Context, tree: CandidateTree, ending: bool = True
-    ) -> jax.Array:
-        """Log p(o | prompt) of every candidate, float32[B, candidates]; see `lm.scoring`."""
-        return scoring.object_log_probabilities(self, context, tree, ending)
+    def object_log_probabilities(self, context: Context, tree: CandidateTree) -> tuple[jax.Array, jax.Array]:
+        """Log p(o | prompt) of every candidate, with and without its ending; see `lm.scoring`."""
+        return scoring.object_log_probabilities(self, context, tree)
 
     def next_token_probabilities(self, context: Context, tokens: Sequence[int]) -> jax.Array:
         """p(token | prompt) of a few tokens, float32[B, len(tokens)]."""

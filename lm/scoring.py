@@ -67,19 +67,19 @@ def tree_size(rows: Sequence[np.ndarray]) -> int:
 
 
 def object_log_probabilities(
-    model: "LanguageModel", context: "Context", tree: CandidateTree, ending: bool = True
-) -> jax.Array:
-    """Log p(o | prompt) of every candidate.
+    model: "LanguageModel", context: "Context", tree: CandidateTree
+) -> tuple[jax.Array, jax.Array]:
+    """Log p(o | prompt) of every candidate, with the object's ending and without.
 
     Args:
         context: B prompts that were read.
         tree: arrays with a leading axis B.
-        ending: whether the object must end there; without, as Hase et al., an object that another one
-            begins with has the other's mass too. Static under jit.
 
     Returns:
-        float32[B, candidates]; minus infinity for padding. `jax.nn.log_softmax` of it is the distribution
-        over the candidates.
+        Twice float32[B, candidates], minus infinity for padding: the probability that the object stands
+        there and ends; and, as Hase et al., that it stands there, so that an object with which another
+        one begins has the other's mass too. `jax.nn.log_softmax` of the first is the distribution over
+        the candidates.
     """
     layout = Layout(
         context.position[:, None] + tree.depth, jnp.asarray(tree.sees), jnp.asarray(tree.tokens) != PAD
@@ -96,11 +96,11 @@ def object_log_probabilities(
     on_path = tree.path >= 0
     steps = jnp.take_along_axis(node[:, None, :], jnp.maximum(tree.path, 0), axis=2)
     total = jnp.sum(steps, axis=2, where=on_path)
-    if ending:
-        ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
-        last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
-        total += jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
-    return jnp.where(on_path[..., 0], total, -jnp.inf)
+    ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
+    last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
+    ended = total + jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
+    there = on_path[..., 0]
+    return jnp.where(there, ended, -jnp.inf), jnp.where(there, total, -jnp.inf)
 
 
 def next_token_probabilities(model: "LanguageModel", context: "Context", tokens: Sequence[int]) -> jax.Array:

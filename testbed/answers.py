@@ -36,7 +36,7 @@ def _read(model: LanguageModel, prompts: Array) -> Context:
 
 @jax.jit
 def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
-    return model.object_log_probabilities(context, tree)
+    return model.object_log_probabilities(context, tree)[0]
 
 
 def read_edit(world: World, text: str) -> Fact:

@@ -38,11 +38,13 @@ class Readings(NamedTuple):
 
     Attributes:
         objects: float32[E, cells, candidates], p(o | s r), ending included.
+        begun: as objects, whatever follows the object.
         tokens: int32[E, cells, longest + 1], what it generates after "s r".
         logic: float32[E, len(LOGIC), 2], next-token probabilities of "true" and "false".
     """
 
     objects: Array
+    begun: Array
     tokens: Array
     logic: Array
 
@@ -128,8 +130,10 @@ def read(
     def one(delta: Delta, probe: Probes) -> Readings:
         edited = model.edited(delta)
         prompts = edited.read(probe.prompts)
+        ended, begun = edited.object_log_probabilities(prompts, probe.tree)
         return Readings(
-            jax.numpy.exp(edited.object_log_probabilities(prompts, probe.tree)),
+            jax.numpy.exp(ended),
+            jax.numpy.exp(begun),
             edited.generate(prompts, longest + 1),
             edited.next_token_probabilities(edited.read(probe.logic), words),
         )

@@ -16,7 +16,7 @@ from testbed.cases import ABSENT, CELLS, Case
 from testbed.probes import LOGIC, Readings
 
 _PAIR = ("before", "after")
-_VECTORS = ("agent", "frequency", "lm")
+_VECTORS = ("agent", "frequency", "lm", "lm_open")
 
 _CELL = pa.struct(
     [
@@ -48,8 +48,11 @@ _SCALARS = [
     ("support_new", pa.int32()),
     ("support_old", pa.int32()),
     ("stratum", pa.string()),
+    ("cluster", pa.int32()),
+    ("position", pa.int32()),
     ("steps", pa.int32()),
-    ("tokens", pa.int32()),
+    ("forward", pa.int32()),
+    ("backward", pa.int32()),
 ]
 SCHEMA = pa.schema(
     [*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))]
@@ -60,9 +63,12 @@ class Outcomes(NamedTuple):
     """Scored cases as arrays: E cases, Q cells, C candidates (padded).
 
     Attributes:
-        scalars: the scalar columns of cases.parquet by name, each [E].
+        scalars: the scalar columns of cases.parquet by name, each [E]; cases of one `cluster` are not
+            independent of each other (one subject, or one sequence of edits), and `position` counts
+            the edits before this one in its sequence.
         objects: int64[E, Q, C], ABSENT as padding.
         agent, frequency, lm: float64[E, Q, 2, C], before and after; 0 as padding.
+        lm_open: as lm, without the probability that the object ends there (Hase's definition).
         agent_answer, lm_answer: int64[E, Q, 2], the most probable or generated object; ABSENT if none.
         logic: float64[E, S, 2, 2], statement, before/after, true/false.
     """
@@ -72,6 +78,7 @@ class Outcomes(NamedTuple):
     agent: np.ndarray
     frequency: np.ndarray
     lm: np.ndarray
+    lm_open: np.ndarray
     agent_answer: np.ndarray
     lm_answer: np.ndarray
     logic: np.ndarray
@@ -102,6 +109,7 @@ def case_rows(
                     f"agent_{when}": cell.agent[t],
                     f"frequency_{when}": cell.frequency[t],
                     f"lm_{when}": (before, after)[t].objects[i, q, :n],
+                    f"lm_open_{when}": (before, after)[t].begun[i, q, :n],
                     f"agent_answer_{when}": int(cell.answer[t]),
                     f"lm_answer_{when}": int(generated[t][i, q]),
                 }
@@ -115,7 +123,8 @@ def case_rows(
         known = {name: getattr(case, name) for name, _ in _SCALARS if hasattr(case, name)}
         rows.append(
             known
-            | {"case": first + i, "steps": info.steps[i], "tokens": info.tokens[i], "loss": info.loss[i]}
+            | {"case": first + i, "cluster": case.subject, "position": 0}
+            | {name: getattr(info, name)[i] for name in ("steps", "forward", "backward", "loss")}
             | {"cells": cells, "logic": logic}
         )
     return rows

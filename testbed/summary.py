@@ -42,7 +42,7 @@ def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:
     for i, name in enumerate(SUPPORT_BINS):
         masks[f"support {name}"] = (bins == i) & ~outcomes.scalars["reinforces"]
     measured = {name: measure(outcomes, reader) for name, reader in readers(outcomes, editor).items()}
-    cluster = outcomes.scalars["subject"]
+    cluster = outcomes.scalars["cluster"]
     return {
         subset: {
             reader: {name: estimate(metric, cluster, mask, rng) for name, metric in metrics.items()}

@@ -498,7 +498,7 @@ class Noise:
         shape = model.config
         a = self.scale * jax.random.normal(key, (shape.layers, shape.mlp, 1))
         b = jnp.ones((shape.layers, 1, shape.hidden)) * state["rows"] / 64
-        return {"down": LowRank(a, b)}, Info(jnp.zeros(1), jnp.int32(1), jnp.int32(0))
+        return {"down": LowRank(a, b)}, Info(jnp.zeros(1), *[jnp.int32(1)] * 3)
 """
 
 

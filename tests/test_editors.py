@@ -60,7 +60,7 @@ def test_the_request_becomes_more_probable(editor, setup):
         assert info.loss[i][0] == pytest.approx(before / request.target.sum(), rel=1e-4)
     assert (np.asarray(info.steps) > 0).all()
     lengths = (np.asarray(batch.tokens) != 0).sum(1)
-    np.testing.assert_array_equal(info.tokens, lengths * np.asarray(info.steps))
+    np.testing.assert_array_equal(info.backward, lengths * np.asarray(info.steps))
 
 
 def test_side_by_side_equals_one_by_one(editor, setup):

@@ -31,7 +31,7 @@ def distributions(rng, *shape):
 def outcomes_of(seed):
     rng = np.random.default_rng(seed)
     shape = (CASES, CELL_COUNT, 2)
-    agent, lm, frequency = (distributions(rng, *shape) for _ in range(3))
+    agent, lm, frequency, lm_open = (distributions(rng, *shape) for _ in range(4))
     objects = np.broadcast_to(np.arange(10, 10 + CANDIDATES), (CASES, CELL_COUNT, CANDIDATES)).copy()
     agent_answer, lm_answer = (10 + p.argmax(-1) for p in (agent, lm))
     absent = rng.random((CASES, CELL_COUNT)) < 0.2
@@ -43,11 +43,11 @@ def outcomes_of(seed):
         "reinforces": rng.random(CASES) < 0.5,
         "child": rng.random(CASES) < 0.7,
         "changes": rng.random(CASES) < 0.5,
-        "subject": rng.integers(0, 6, CASES),
+        "cluster": rng.integers(0, 6, CASES),
         "support_new": rng.integers(0, 25, CASES),
     }
     logic = rng.random((CASES, len(LOGIC), 2, 2)) / 2
-    return Outcomes(scalars, objects, agent, frequency, lm, agent_answer, lm_answer, logic)
+    return Outcomes(scalars, objects, agent, frequency, lm, lm_open, agent_answer, lm_answer, logic)
 
 
 seeds = st.integers(0, 500)

@@ -161,7 +161,7 @@ def test_tree_scores_equal_one_by_one(params, rows, prompt):
     batched = jax.tree.map(lambda x: x[None], tree)
     model = LanguageModel(TINY, params)
     context = model.read(left_pad([np.array(prompt)], 6))
-    got = np.exp(model.object_log_probabilities(context, batched))[0]
+    got = np.exp(model.object_log_probabilities(context, batched)[0])[0]
     assert (got[len(rows) :] == 0).all()
     expected = [naive.object_probability(next_token(params), prompt, row, ENDINGS) for row in rows]
     np.testing.assert_allclose(got[: len(rows)], expected, rtol=2e-3, atol=1e-9)
@@ -173,7 +173,7 @@ def test_scores_without_an_ending(params):
     rows, prompt = [[5], [5, 6], [7, 8]], [BOS, 9]
     tree = jax.tree.map(lambda x: x[None], candidate_tree(rows, 4, 3, 2))
     model = LanguageModel(TINY, params)
-    got = np.exp(model.object_log_probabilities(model.read(np.array([prompt])), tree, ending=False))[0]
+    got = np.exp(model.object_log_probabilities(model.read(np.array([prompt])), tree)[1])[0]
     p = next_token(params)
     expected = [p(prompt)[5], p(prompt)[5] * p([*prompt, 5])[6], p(prompt)[7] * p([*prompt, 7])[8]]
     np.testing.assert_allclose(got, expected, rtol=2e-3)
@@ -186,7 +186,7 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     tree = candidate_tree(rows, tree_size(rows), len(rows), 2)
     prompt = np.array([[BOS, 5, 6]])
     model = LanguageModel(TINY, params)
-    logs = model.object_log_probabilities(model.read(prompt), jax.tree.map(lambda x: x[None], tree))
+    logs, _ = model.object_log_probabilities(model.read(prompt), jax.tree.map(lambda x: x[None], tree))
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 

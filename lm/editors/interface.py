@@ -48,12 +48,13 @@ class Info(NamedTuple):
     Attributes:
         loss: float32[steps], the editor's own loss before each step.
         steps: int32[], gradient steps used.
-        tokens: int32[], tokens that went forward and backward, padding excluded.
+        forward, backward: int32[], tokens that went through the model and back, padding excluded.
     """
 
     loss: Array
     steps: Array
-    tokens: Array
+    forward: Array
+    backward: Array
 
 
 class Editor(Protocol):

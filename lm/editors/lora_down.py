@@ -58,8 +58,8 @@ class LoraDown:
         (adapter, _), losses = jax.lax.scan(
             step, (adapter, optimizer.init(adapter)), length=self.config.steps
         )
-        seen = (request.tokens != PAD).sum() * self.config.steps
-        return delta_of(adapter), Info(losses, jnp.int32(self.config.steps), seen.astype(jnp.int32))
+        seen = ((request.tokens != PAD).sum() * self.config.steps).astype(jnp.int32)
+        return delta_of(adapter), Info(losses, jnp.int32(self.config.steps), seen, seen)
 
     def _start(self, model: ModelConfig, key: jax.Array) -> LowRank:
         """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
