@@ -11,7 +11,7 @@ from corpus.language import Atom, Kind, Sentence
 from corpus.tokenizer import BOS, Tokenizer, Word
 from lm.attention import Array
 from lm.language_model import LanguageModel
-from lm.model import Delta
+from lm.delta import Delta
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.cases import CELLS, Case, Cell

@@ -21,7 +21,8 @@ from lm.attention import packed
 from lm.config import ModelConfig
 from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
-from lm.model import LowRank, init
+from lm.delta import LowRank
+from lm.model import init
 from lm.prompts import left_pad
 
 GOLDEN = Path(__file__).parent / "golden" / "huggingface"
