@@ -97,6 +97,39 @@ def fold(delta: Delta, vocabulary: int) -> Delta:
     return compose(kept, {"weights": weights}) if weights else kept
 
 
+def room(delta: Delta, vocabulary: int, times: int) -> Delta:
+    """An edit that does nothing yet, into which `times` edits like this one can be settled.
+
+    Args:
+        delta: of one edit; only its shapes matter.
+    """
+    empty = jax.tree.map(jnp.zeros_like, fold(delta, vocabulary))
+    if "prefix" in empty:
+        cache = empty["prefix"].cache
+        empty["prefix"] = Prefix(cache.blank(times * cache.real.shape[1]), delta["prefix"].start)
+    if "codebook" in empty:
+        book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
+        empty["codebook"] = book._replace(radius=book.radius - 1)
+    return empty
+
+
+def settle(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array) -> Delta:
+    """What is carried from edit to edit after one more, the `index`-th; its shapes stay as they are."""
+    latest = fold(delta, vocabulary)
+    settled = dict(carried)
+    if "weights" in latest:
+        settled["weights"] = _united(carried["weights"], latest["weights"])
+    if "prefix" in latest:
+        text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
+        settled["prefix"] = Prefix(carried["prefix"].cache.put(index * slots, text.cache), text.start)
+    if "codebook" in latest:
+        update = jax.lax.dynamic_update_slice_in_dim
+        entries = latest["codebook"].keys.shape[1]
+        pairs = zip(carried["codebook"], latest["codebook"], strict=True)
+        settled["codebook"] = Codebook(*(update(x, y, index * entries, 1) for x, y in pairs))
+    return settled
+
+
 def block_of(matrix: str) -> str:
     """The module of a layer to which a matrix belongs."""
     return "attention" if matrix in ATTENTION else "mlp"
@@ -140,12 +173,13 @@ def behind(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache
         tokens: int32[B, T], each document beginning with its own start token.
         layout: of these tokens without the prefix.
     """
-    opens = jnp.asarray(tokens) == prefix.start
     length = prefix.cache.real.sum().astype(jnp.int32)
+    # Behind a prefix that holds nothing, documents begin as they always do.
+    opens = (jnp.asarray(tokens) == prefix.start) & (length > 0)
     # A start token that is skipped still sees itself, so that no query is without a key.
     alone = jnp.eye(opens.shape[1], dtype=bool)
     mask = layout.mask & (~opens[:, None, :] | alone)
-    moved = Layout(layout.positions + length - 1, mask, layout.real & ~opens)
+    moved = Layout(layout.positions + jnp.maximum(length - 1, 0), mask, layout.real & ~opens)
     return moved, prefix.cache.repeated(opens.shape[0])
 
 

@@ -9,8 +9,8 @@ import jax
 
 from lm import decoding, scoring
 from lm.attention import Array, Layout, left_padded
-from lm.config import ModelConfig
 from lm.cache import Cache
+from lm.config import ModelConfig
 from lm.delta import Delta, behind, compose
 from lm.model import Activations, Params, hidden_states, unembed, vocabulary_of
 from lm.scoring import CandidateTree

@@ -11,11 +11,11 @@ from bayes.interface import Agent, EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
+from lm.delta import Delta
 from lm.editors.config import LoraConfig
 from lm.editors.interface import edit_batch, requests
 from lm.editors.lora import lora_down
 from lm.language_model import Context, LanguageModel
-from lm.delta import Delta
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.agents import agent_named

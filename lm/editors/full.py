@@ -49,9 +49,7 @@ class Full:
         """AdamW for changes of `weights`: decay pulls the changed weights, not the changes, to zero."""
         decay = self.config.weight_decay
         pull = optax.stateless(
-            lambda update, change: jax.tree.map(
-                lambda u, w, c: u + decay * (w + c), update, weights, change
-            )
+            lambda update, change: jax.tree.map(lambda u, w, c: u + decay * (w + c), update, weights, change)
         )
         return optax.chain(
             optax.scale_by_adam(), pull, optax.scale_by_learning_rate(self.config.learning_rate)

@@ -38,9 +38,7 @@ class Grace:
             "typical": jnp.sqrt(jnp.mean(outputs.astype(jnp.float32) ** 2)),
         }
 
-    def edit(
-        self, model: LanguageModel, state: dict, request: Request, key: jax.Array
-    ) -> tuple[Delta, Info]:
+    def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """A codebook of M * A entries."""
         layer, first = self._layer(model.config), request.prompt.shape[1] - 1
         found = _activations(model, request)
@@ -56,8 +54,9 @@ class Grace:
 
         def delta_of(move: jax.Array) -> Delta:
             values = start + move * state["typical"]
-            book = (jnp.where(only[:, None, None], x, 0.0) for x in (keys, values))
-            return {"codebook": Codebook(*book, radius)}
+            in_layer = only[:, None, None]
+            book = Codebook(jnp.where(in_layer, keys, 0.0), jnp.where(in_layer, values, 0.0), radius)
+            return {"codebook": book}
 
         def loss_of(move: jax.Array) -> jax.Array:
             return request_loss(model.edited(delta_of(move)), request)

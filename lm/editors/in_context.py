@@ -24,9 +24,7 @@ class InContext:
         """The word that opens a passage about another world."""
         return {"imagine": jnp.asarray(corpus_sample.imagine)}
 
-    def edit(
-        self, model: LanguageModel, state: dict, request: Request, key: jax.Array
-    ) -> tuple[Delta, Info]:
+    def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """The request's sentences as a prefix."""
         bare = jnp.where(request.prompt == BOS, PAD, request.prompt)
         sentences = jnp.concatenate([bare, request.answer], axis=1).ravel()

@@ -49,8 +49,8 @@ class CorpusSample(NamedTuple):
 
     Attributes:
         rows: int32[rows, T], packed documents of the training corpus.
-        practice: requests of one fact each, stacked along a leading axis, about subjects that no test
-            case asks about; half of them contradict the corpus.
+        practice: requests of one fact each, stacked along a leading axis, for facts that no test
+            case edits; half of them contradict the corpus.
         imagine: int32[n], the word that opens a passage about another world.
     """
 
@@ -91,14 +91,20 @@ class Editor(Protocol):
 def requests(
     tokenizer: Tokenizer,
     facts: Sequence[tuple[int, int, int]],
-    weights: Sequence[float],
-    credences: Sequence[float],
+    weights: Sequence[float] | np.ndarray,
+    credences: Sequence[float] | np.ndarray,
+    prompt_width: int = 0,
+    answer_width: int = 0,
 ) -> Request:
-    """Requests for one (subject, relation, object) triple each, stacked along a leading axis."""
+    """Requests for one (subject, relation, object) triple each, stacked along a leading axis.
+
+    Args:
+        prompt_width, answer_width: least P and A, so that different requests have one shape.
+    """
     prompts = [tokenizer.prompt(s, r) for s, r, _ in facts]
     objects = [tokenizer.entity(o) for _, _, o in facts]
-    width = max(map(len, prompts))
-    answer = np.full((len(facts), 1 + max(map(len, objects))), PAD, np.int32)
+    width = max(prompt_width, *map(len, prompts))
+    answer = np.full((len(facts), max(answer_width, *(len(o) + 1 for o in objects))), PAD, np.int32)
     for row, name in zip(answer, objects, strict=True):
         row[: len(name) + 1] = [*name, SEP]
     subject_end = [

@@ -62,9 +62,7 @@ class Mend:
         )
         return state | {"network": network}
 
-    def edit(
-        self, model: LanguageModel, state: dict, request: Request, key: jax.Array
-    ) -> tuple[Delta, Info]:
+    def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """One pass and one gradient, transformed."""
         return self._delta(model, state, request)
 
