@@ -24,7 +24,14 @@ from corpus.config import (
     WorldConfig,
 )
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
-from lm.editors.config import EditorConfigs, LoraConfig
+from lm.editors.config import (
+    EditorConfigs,
+    EmbeddingsConfig,
+    FullConfig,
+    LoraConfig,
+    MemitConfig,
+    RomeConfig,
+)
 
 DEFAULT_PRESET = "tiny"
 AgentName = Literal["paper", "exact"]
@@ -318,8 +325,12 @@ TRAIN = {
 SMALL_MODELS = EditorConfigs(
     lora_down=LoraConfig(learning_rate=1e-3),
     lora_all=LoraConfig(learning_rate=1e-3),
+    embeddings=EmbeddingsConfig(learning_rate=1e-2),
+    full=FullConfig(learning_rate=1e-2),
+    rome=RomeConfig(token="last"),
+    memit=MemitConfig(token="last"),
 )
-"""What the paper's rates become for models a hundred times smaller."""
+"""What the papers' choices become for models of two layers, a hundred times smaller."""
 
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),

@@ -39,8 +39,8 @@ class Memory(NamedTuple):
 
 
 def layer_at(depth: float, layers: int) -> int:
-    """The layer at a share of the way to the last but one; what the last one writes nobody reads."""
-    return int(depth * max(layers - 2, 0) + 0.5)
+    """The layer at a share of the way from the first to the last."""
+    return int(depth * (layers - 1) + 0.5)
 
 
 def remember(
@@ -80,14 +80,19 @@ def remember(
     )
 
 
-def in_contexts(request: Request, contexts: jax.Array) -> Request:
-    """Every fact of a request behind every opening: M * C facts, those of one fact together."""
+def in_contexts(config: RomeConfig, request: Request, contexts: jax.Array) -> Request:
+    """Every fact of a request behind every opening: M * C facts, those of one fact together.
+
+    `subject_end` becomes the position of the token whose key is meant.
+    """
     count, width = contexts.shape
     facts = request.prompt.shape[0]
     repeated = Request(*(jnp.repeat(jnp.asarray(x), count, axis=0) for x in request))
     bare = jnp.where(repeated.prompt == BOS, PAD, repeated.prompt)
     prompt = jnp.concatenate([jnp.tile(contexts, (facts, 1)), bare], axis=1)
-    return repeated._replace(prompt=prompt, subject_end=repeated.subject_end + width)
+    last = jnp.full_like(repeated.subject_end, request.prompt.shape[1] - 1)
+    place = repeated.subject_end if config.token == "subject" else last
+    return repeated._replace(prompt=prompt, subject_end=place + width)
 
 
 def activations(model: LanguageModel, request: Request) -> Activations:
@@ -96,16 +101,21 @@ def activations(model: LanguageModel, request: Request) -> Activations:
     return model.activations(tokens, left_padded(tokens))
 
 
-def at_subject(values: jax.Array, asked: Request, contexts: int) -> jax.Array:
-    """[M, W]: values [M * C, T, W] at the subject's last token, averaged over contexts."""
+def at_key(values: jax.Array, asked: Request, contexts: int) -> jax.Array:
+    """[M, W]: values [M * C, T, W] at the token whose key is meant, averaged over contexts."""
     picked = values[jnp.arange(len(values)), asked.subject_end].astype(jnp.float32)
     return picked.reshape(-1, contexts, picked.shape[-1]).mean(axis=1)
 
 
 def wanted_shift(
-    config: RomeConfig, model: LanguageModel, memory: Memory, asked: Request, layer: int
+    config: RomeConfig,
+    model: LanguageModel,
+    memory: Memory,
+    request: Request,
+    asked: Request,
+    layer: int,
 ) -> tuple[jax.Array, jax.Array]:
-    """[M, D]: what to add behind a layer at each subject's last token so that the answers follow; losses.
+    """[M, D]: what to add behind a layer at each key's token so that the answers follow; the losses.
 
     Args:
         asked: the request in its contexts.
@@ -115,8 +125,10 @@ def wanted_shift(
     size = (model.config.layers, *inputs(asked).shape, model.config.hidden)
     furthest = config.farthest * model.config.hidden**0.5
 
+    subject = jnp.repeat(request.subject_end, contexts) + memory.contexts.shape[1]
+
     def next_after_subject(model: LanguageModel, states: jax.Array) -> jax.Array:
-        return jax.nn.log_softmax(model.unembed(states[rows, asked.subject_end]))
+        return jax.nn.log_softmax(model.unembed(states[rows, subject]))
 
     before = next_after_subject(model, request_states(model, asked))
 

@@ -101,8 +101,11 @@ class ConstrainedConfig:
 class RomeConfig:
     """Rank-one model editing (Meng et al. 2022), with one key in numerator and denominator."""
 
+    token: Literal["subject", "last"] = "subject"
+    """Whose key stores the fact: the subject's last token, as published, or the prompt's last token. Models
+    of two layers recall facts only there."""
     depth: float = 0.2
-    """The edited layer, as a share of the layers before the last."""
+    """The edited layer, from 0, the first, to 1, the last. Behind the last nobody reads the subject's state."""
     contexts: int = 8
     """Sentences of the corpus before the prompt over which the key is averaged, besides none."""
     rate: float = 0.1

@@ -11,7 +11,7 @@ from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
     activations,
-    at_subject,
+    at_key,
     in_contexts,
     layer_at,
     remember,
@@ -41,9 +41,9 @@ class Memit:
         """The low-rank change of every layer's down-projection, of rank M."""
         layers, count = self._layers(model.config), len(state.contexts)
         last = layers[-1]
-        asked = in_contexts(request, state.contexts)
-        shift, losses = wanted_shift(self.config, model, state, asked, last)
-        goal = at_subject(activations(model, asked).states[last], asked, count) + shift
+        asked = in_contexts(self.config, request, state.contexts)
+        shift, losses = wanted_shift(self.config, model, state, request, asked, last)
+        goal = at_key(activations(model, asked).states[last], asked, count) + shift
         # The paper's lambda weighs the corpus against a request; F is how much a key weighs by itself.
         ridge = self.config.ridge * model.config.mlp
 
@@ -54,8 +54,8 @@ class Memit:
         )
         for i, layer in enumerate(layers):
             found = activations(model.edited({"down": change}), asked)
-            keys = at_subject(found.inner[layer], asked, count)
-            missing = goal - at_subject(found.states[last], asked, count)
+            keys = at_key(found.inner[layer], asked, count)
+            missing = goal - at_key(found.states[last], asked, count)
             a = change.a.at[layer].set(stored(state.inverse[i], keys, ridge))
             change = LowRank(a, change.b.at[layer].set(missing / (len(layers) - i)))
         read_once = (inputs(asked) != PAD).sum()

@@ -10,7 +10,7 @@ from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
     activations,
-    at_subject,
+    at_key,
     in_contexts,
     layer_at,
     remember,
@@ -46,9 +46,9 @@ class Rome:
     ) -> tuple[Delta, Info]:
         """The low-rank change of one layer's down-projection."""
         layer = layer_at(self.config.depth, model.config.layers)
-        asked = in_contexts(request, state.contexts)
-        keys = at_subject(activations(model, asked).inner[layer], asked, len(state.contexts))
-        shift, losses = wanted_shift(self.config, model, state, asked, layer)
+        asked = in_contexts(self.config, request, state.contexts)
+        keys = at_key(activations(model, asked).inner[layer], asked, len(state.contexts))
+        shift, losses = wanted_shift(self.config, model, state, request, asked, layer)
         only = jnp.zeros(model.config.layers).at[layer].set(1.0)[:, None, None]
         factor = stored(state.inverse[0], keys, 0.0)
         read_once = (inputs(asked) != PAD).sum()
