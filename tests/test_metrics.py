@@ -8,7 +8,6 @@ from hypothesis.extra import numpy as arrays
 
 from testbed.cases import CELLS, REQUEST
 from testbed.metrics import (
-    Metric,
     jensen_shannon,
     kullback_leibler,
     measure,
@@ -18,7 +17,6 @@ from testbed.metrics import (
 )
 from testbed.probes import LOGIC
 from testbed.records import ABSENT, Outcomes
-from testbed.statistics import estimate
 
 CASES, CELL_COUNT, CANDIDATES = 11, len(CELLS), 4
 
@@ -130,38 +128,6 @@ def test_subsets_are_what_they_say():
         assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
         assert not masks["initially coherent"][e] or right
         assert masks["answer changes"][e] == o.scalars["changes"][e]
-
-
-def test_intervals_cover_the_truth_as_often_as_they_say():
-    """95% intervals of a mean over clustered cases, 300 times; false-alarm rate below 1e-6."""
-    rng = np.random.default_rng(0)
-    cluster = np.repeat(np.arange(40), 3)
-    covered = 0
-    for _ in range(300):
-        values = (rng.normal(size=40)[:, None] + 0.3 * rng.normal(size=(40, 3))).ravel() + 1.0
-        found = estimate(Metric(values, np.ones(120)), cluster, np.ones(120, bool), rng)
-        assert found.value == pytest.approx(values.mean())
-        covered += found.low <= 1.0 <= found.high
-    # Percentile intervals of 40 clusters cover a little less than 95%.
-    assert 0.95 * 300 - 5 * np.sqrt(300 * 0.95 * 0.05) - 6 < covered
-
-
-def test_ignoring_clusters_would_be_too_sure():
-    rng = np.random.default_rng(1)
-    cluster = np.repeat(np.arange(30), 10)
-    values = np.repeat(rng.normal(size=30), 10)
-    every = np.ones(300, bool)
-    clustered = estimate(Metric(values, np.ones(300)), cluster, every, rng)
-    alone = estimate(Metric(values, np.ones(300)), np.arange(300), every, rng)
-    assert clustered.high - clustered.low > 2 * (alone.high - alone.low)
-
-
-def test_a_metric_that_no_case_has():
-    nothing = estimate(
-        Metric(np.zeros(3), np.zeros(3)), np.arange(3), np.ones(3, bool), np.random.default_rng(0)
-    )
-    assert nothing.cases == 0
-    assert np.isnan(nothing.value)
 
 
 def test_readers_compare_with_the_right_agent():
