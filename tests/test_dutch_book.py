@@ -23,7 +23,17 @@ TICKETS = WORLDS.shape[1]
 
 # The solver that these tests ask drops coefficients below 1e-9, so prices are kept to a grid.
 price = st.integers(0, 4096).map(lambda ticks: ticks / 4096)
-any_prices = arrays.arrays(float, (len(LOGIC), 2), elements=price)
+
+
+def told(a, b, both, either):
+    """Prices of who is of one mind about each of A, B, A and B, and A or B, but not about all together."""
+    believed = {"A": a, "not A": 1 - a, "B": b, "A and B": both, "B and A": both, "A or B": either}
+    return np.array([[believed[name], 1 - believed[name]] for name in LOGIC])
+
+
+any_prices = st.one_of(
+    arrays.arrays(float, (len(LOGIC), 2), elements=price), st.builds(told, price, price, price, price)
+)
 joints = arrays.arrays(float, 4, elements=st.floats(0, 1)).filter(lambda p: p.sum() > 0.01)
 
 
@@ -86,15 +96,29 @@ def test_dependent_statements_are_coherent_too(both):
     assert sure_loss(prices) == pytest.approx(0, abs=1e-12)
 
 
-def test_by_hand():
-    fair = np.full((len(LOGIC), 2), 0.5)
-    fair[LOGIC.index("A and B")] = fair[LOGIC.index("B and A")] = 0.25, 0.75
-    fair[LOGIC.index("A or B")] = 0.75, 0.25
-    assert sure_loss(fair) == pytest.approx(0)
-    dear = fair.copy()
-    dear[LOGIC.index("A")] = 0.6, 0.6
+@pytest.mark.parametrize(
+    ("beliefs", "loss"),
+    [
+        ((0.5, 0.5, 0.25, 0.75), 0),
+        # Sell A and B and buy the conjunction: 1.3 for what never costs more than 1.
+        ((0.9, 0.9, 0.5, 1.0), 0.1),
+        # Buy A and B and sell the disjunction: 0.3 for what never costs anything.
+        ((0.1, 0.1, 0.0, 0.5), 0.1),
+        # Sell a conjunction that is dearer than A, and buy A.
+        ((0.2, 0.9, 0.6, 0.9), 0.2),
+        # A and B cost more together than the conjunction and the disjunction do.
+        ((0.5, 0.5, 0.2, 0.6), 0.05),
+    ],
+)
+def test_by_hand(beliefs, loss):
+    assert sure_loss(told(*beliefs)) == pytest.approx(loss)
+
+
+def test_one_statement_at_two_prices():
+    prices = told(0.5, 0.5, 0.25, 0.75)
+    prices[LOGIC.index("A")] = 0.6, 0.6
     # Sell both tickets on A for 1.2; one of them pays 1.
-    assert sure_loss(dear) == pytest.approx(0.1)
+    assert sure_loss(prices) == pytest.approx(0.1)
 
 
 def test_many_at_once():

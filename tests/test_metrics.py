@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy.stats import entropy
 
 from testbed.cases import CELLS, CHILD, REQUEST
 from testbed.dutch_book import sure_loss
@@ -117,7 +118,7 @@ def test_changing_every_answer_is_not_propagation(seed):
 def test_against_loops_over_cases(seed):
     o = outcomes_of(seed)
     found = measure(o, readers(o, "x")["x"])
-    success, follow, error, error_s2, tf, commute, answer_s2, tv_new = [], [], [], [], [], [], [], []
+    success, follow, error, error_s2, tf, commute, answer_s2, new = [], [], [], [], [], [], [], []
     top, bottom, damage = 0.0, 0.0, 0.0
     hits, misses, false, stays = 0, 0, 0, 0
     for e in range(CASES):
@@ -145,7 +146,7 @@ def test_against_loops_over_cases(seed):
                 cosine = moved @ gold / np.linalg.norm(moved) / np.linalg.norm(gold)
                 damage += np.sqrt(1 - cosine**2) * np.linalg.norm(moved) * np.linalg.norm(gold)
             if CELLS[q] == "new.r2":
-                tv_new.append(np.abs(full[1] - full[3]).sum() / 2)
+                new.append((full[1], full[3]))
             if q >= CELLS.index("old.r1"):
                 answer_s2.append(o.lm_answer[e, q, 1] == o.agent_answer[e, q, 1])
                 at = o.agent_answer[e, q, 0] - 10
@@ -154,7 +155,12 @@ def test_against_loops_over_cases(seed):
     assert found["error of request"].value() == pytest.approx(np.mean(error))
     assert found["error of s2"].value() == pytest.approx(np.mean(error_s2))
     assert found["answer s2"].value() == pytest.approx(np.mean(answer_s2))
-    assert found["TV new.r2"].value() == pytest.approx(np.mean(tv_new), nan_ok=True)
+    middle = [(q + p) / 2 for q, p in new]
+    js = [(entropy(q, m) + entropy(p, m)) / 2 for (q, p), m in zip(new, middle, strict=True)]
+    assert found["TV new.r2"].numerator.sum() == pytest.approx(sum(np.abs(q - p).sum() / 2 for q, p in new))
+    assert found["JS new.r2"].numerator.sum() == pytest.approx(sum(js))
+    assert found["KL new.r2"].numerator.sum() == pytest.approx(sum(entropy(q, p) for q, p in new))
+    assert found["KL new.r2"].denominator.sum() == len(new)
     assert found["logic TF"].value() == pytest.approx(np.mean(tf))
     assert found["logic commute"].value() == pytest.approx(np.mean(commute))
     assert found["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
@@ -224,3 +230,12 @@ def test_readers_compare_with_the_right_agent():
         "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
     }  # fmt: skip
     assert found["frequency reader"].logic is None
+
+
+@given(seeds)
+def test_readers_answer_what_they_believe_most(seed):
+    o = outcomes_of(seed)
+    for name, reader in readers(o, "x").items():
+        present = o.agent_answer[..., 0] != ABSENT
+        for answer, believed in ((reader.answer, reader.objects), (reader.start_answer, reader.start)):
+            assert (answer == 10 + believed.argmax(-1))[present].all(), name
