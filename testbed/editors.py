@@ -83,6 +83,8 @@ def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Metho
         "lora-all": plain(lora_all(configs.lora_all)),
         "embeddings": plain(Embeddings(configs.embeddings)),
         "full": plain(Full(configs.full)),
+        "full-early": plain(Full(configs.full_early)),
+        "full-late": plain(Full(configs.full_late)),
         "ft-constrained": plain(Constrained(configs.ft_constrained)),
         "rome": plain(Rome(configs.rome)),
         "memit": plain(Memit(configs.memit)),

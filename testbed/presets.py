@@ -327,6 +327,8 @@ SMALL_MODELS = EditorConfigs(
     lora_all=LoraConfig(learning_rate=1e-3),
     embeddings=EmbeddingsConfig(learning_rate=1e-2),
     full=FullConfig(learning_rate=1e-2),
+    full_early=FullConfig(layers="early", learning_rate=1e-2),
+    full_late=FullConfig(layers="late", learning_rate=1e-2),
     rome=RomeConfig(token="last"),
     memit=MemitConfig(token="last"),
 )

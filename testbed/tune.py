@@ -21,6 +21,8 @@ SEARCH: dict[str, dict[str, tuple[float, ...]]] = {
     "lora_all": {"learning_rate": TENFOLD},
     "embeddings": {"learning_rate": (1.0, 3.0, 10.0, 30.0, 100.0)},
     "full": {"learning_rate": TENFOLD},
+    "full_early": {"learning_rate": TENFOLD},
+    "full_late": {"learning_rate": TENFOLD},
     "ft_constrained": {"radius": (0.3, 1.0, 3.0, 10.0, 30.0)},
     "rome": {"rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},
     "memit": {"rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},

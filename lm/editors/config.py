@@ -105,7 +105,7 @@ class RomeConfig:
     """Whose key stores the fact: the subject's last token, as published, or the prompt's last token. Models
     of two layers recall facts only there."""
     depth: float = 0.2
-    """The edited layer, from 0, the first, to 1, the last. Behind the last nobody reads the subject's state."""
+    """The edited layer, from 0, the first, to 1, the last, behind which nobody reads the subject's state."""
     contexts: int = 8
     """Sentences of the corpus before the prompt over which the key is averaged, besides none."""
     rate: float = 0.1
@@ -223,6 +223,10 @@ class EditorConfigs:
     """The embeddings of the request's tokens."""
     full: FullConfig = field(default_factory=FullConfig)
     """Fine-tuning of the weights."""
+    full_early: FullConfig = field(default_factory=lambda: FullConfig(layers="early"))
+    """Fine-tuning of the first third of the layers."""
+    full_late: FullConfig = field(default_factory=lambda: FullConfig(layers="late"))
+    """Fine-tuning of the last third of the layers."""
     ft_constrained: ConstrainedConfig = field(default_factory=ConstrainedConfig)
     """Fine-tuning inside an L-infinity ball."""
     rome: RomeConfig = field(default_factory=RomeConfig)
