@@ -1,0 +1,125 @@
+"""Editors beside each other: paired differences on the cases that both have, adjusted for their number."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.seeds import generator
+from testbed.gather import Edited, matched
+from testbed.metrics import Metric
+from testbed.statistics import Comparison, compare, holm
+from testbed.summary import Measured, Summary, estimated, masks, measured
+
+NO_EDIT = "no edit"
+FLOORS = (NO_EDIT, "frequency reader", "Bayesian reader")
+COMPARED = (
+    "edit success",
+    "answer s1r2, must change",
+    "answer s1r2, must stay",
+    "selective propagation",
+    "propagation ratio",
+    "coherence skill",
+    "answer s2",
+    "Dutch book loss",
+)
+
+
+class Scored(NamedTuple):
+    """An editor with its metrics: case by case, and estimated."""
+
+    edited: Edited
+    values: Measured
+    summary: Summary
+
+    @property
+    def name(self) -> str:
+        """The editor's name, and that of its reader."""
+        return self.edited.name
+
+
+class Differences(NamedTuple):
+    """Every editor against one reference; p-values are Holm's, over the editors of one metric.
+
+    Attributes:
+        reference: an editor, or one of FLOORS.
+        found: editor -> metric -> editor minus reference, for editors of the reference's standard.
+    """
+
+    reference: str
+    found: dict[str, dict[str, Comparison]]
+
+    def detectable(self, metric: str) -> float:
+        """A difference that every one of these comparisons would detect, at its number of cases."""
+        all_of_it = [row[metric].detectable for row in self.found.values() if metric in row]
+        return float(np.max(all_of_it)) if all_of_it else float("nan")
+
+
+def score(edited: Edited) -> Scored:
+    """Measure one editor's cases and estimate all that is reported of them."""
+    values = measured(edited.outcomes, edited.name)
+    return Scored(edited, values, estimated(edited.outcomes, values, edited.seed))
+
+
+def reference_named(editors: Sequence[Scored], against: str) -> str:
+    """Whom editors are compared with: the one asked for, else the first, else (one alone) no edit.
+
+    Raises:
+        InputError: nothing of that name.
+    """
+    names = [e.name for e in editors]
+    if not against:
+        return names[0] if len(names) > 1 else NO_EDIT
+    called = [e.name for e in editors if against in (e.name, e.edited.settings["editor"])]
+    if called or against in FLOORS:
+        return (called or [against])[0]
+    raise InputError(
+        f"nothing to compare with is called {against!r}; there are {', '.join([*names, *FLOORS])}"
+    )
+
+
+def differences(editors: Sequence[Scored], reference: str, subset: str = "all") -> Differences:
+    """Paired differences of every editor from the reference, over one subset of the cases both have."""
+    rng = generator(editors[0].edited.seed, "comparisons")
+    found = {}
+    for editor in editors:
+        pair = _pair(editor, next((e for e in editors if e.name == reference), None), reference)
+        if pair is None:
+            continue
+        (own, mine), (other, theirs) = pair
+        cluster = editor.edited.outcomes.scalars["cluster"][mine]
+        among = masks(editor.edited.outcomes)[subset][mine]
+        found[editor.name] = {
+            name: compare(_at(own[name], mine), _at(other[name], theirs), cluster, among, rng)
+            for name in COMPARED
+            if name in own and name in other
+        }
+    return Differences(reference, _adjusted(found))
+
+
+def _pair(
+    editor: Scored, reference: Scored | None, name: str
+) -> tuple[tuple[dict[str, Metric], np.ndarray], tuple[dict[str, Metric], np.ndarray]] | None:
+    """Metrics and cases of an editor and of its reference; None where the two are not to be compared."""
+    own = editor.values[editor.name]
+    if reference is None:
+        every = np.arange(len(editor.edited.outcomes.objects))
+        return (own, every), (editor.values[name], every)
+    if reference.name == editor.name or reference.edited.standard != editor.edited.standard:
+        return None
+    mine, theirs = matched(editor.edited.outcomes, reference.edited.outcomes)
+    return ((own, mine), (reference.values[name], theirs)) if len(mine) else None
+
+
+def _at(metric: Metric, cases: np.ndarray) -> Metric:
+    return Metric(metric.numerator[cases], metric.denominator[cases])
+
+
+def _adjusted(found: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:
+    adjusted: dict[str, dict[str, Comparison]] = {name: {} for name in found}
+    for metric in COMPARED:
+        p = {name: row[metric].p for name, row in found.items() if metric in row and row[metric].cases}
+        for name, value in holm(p).items():
+            adjusted[name][metric] = found[name][metric]._replace(p=value)
+    return adjusted
