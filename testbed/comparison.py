@@ -1,14 +1,15 @@
 """Editors beside each other: paired differences on the cases that both have, adjusted for their number."""
 
+import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.gather import Edited, matched
-from testbed.metrics import Metric
+from testbed.metrics import Metric, measure, readers
 from testbed.statistics import Comparison, compare, holm
 from testbed.summary import Measured, Summary, estimated, masks, measured
 
@@ -24,6 +25,8 @@ COMPARED = (
     "answer s2",
     "Dutch book loss",
 )
+
+Of = TypeVar("Of")
 
 
 class Scored(NamedTuple):
@@ -56,10 +59,33 @@ class Differences(NamedTuple):
         return float(np.max(all_of_it)) if all_of_it else float("nan")
 
 
-def score(edited: Edited) -> Scored:
-    """Measure one editor's cases and estimate all that is reported of them."""
-    values = measured(edited.outcomes, edited.name)
-    return Scored(edited, values, estimated(edited.outcomes, values, edited.seed))
+def score(editors: Sequence[Edited]) -> list[Scored]:
+    """Measure every editor's cases and estimate all that is reported of them.
+
+    The readers that editors are held against are measured once for editors of the same cases.
+    """
+    known: dict[str, Scored] = {}
+    found = []
+    for edited in editors:
+        outcomes = edited.outcomes
+        same = known.get(_exam(edited))
+        if same is None:
+            values = measured(outcomes, edited.name)
+            scored = Scored(edited, values, estimated(outcomes, values, edited.seed))
+            known[_exam(edited)] = scored
+        else:
+            own = {edited.name: measure(outcomes, readers(outcomes, edited.name)[edited.name])}
+            summary = estimated(outcomes, own, edited.seed)
+            scored = Scored(
+                edited,
+                _in_place(same.values, same.name, own),
+                {
+                    subset: _in_place(same.summary[subset], same.name, rows)
+                    for subset, rows in summary.items()
+                },
+            )
+        found.append(scored)
+    return found
 
 
 def reference_named(editors: Sequence[Scored], against: str) -> str:
@@ -96,6 +122,26 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
             if name in own and name in other
         }
     return Differences(reference, _adjusted(found))
+
+
+def _exam(edited: Edited) -> str:
+    """The same for editors of the same cases, agent and unedited model, whose reference rows are equal."""
+    o, seen = edited.outcomes, hashlib.sha256()
+    for array in (
+        *(o.scalars[name] for name in ("run", "cluster", "position")),
+        o.objects,
+        o.agent,
+        o.lm[:, :, 0],
+    ):
+        seen.update(np.ascontiguousarray(array).tobytes())
+    return seen.hexdigest()
+
+
+def _in_place(rows: dict[str, Of], old: str, new: dict[str, Of]) -> dict[str, Of]:
+    """Rows by reader in their order, with those of one editor replaced by another's."""
+    return dict(
+        item for name, row in rows.items() for item in (new.items() if name == old else [(name, row)])
+    )
 
 
 def _pair(

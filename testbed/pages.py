@@ -76,16 +76,15 @@ def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path
 
 
 def sentence(editor: Scored) -> str:
-    """The finding about one editor in a sentence, from the numbers."""
+    """The finding about one editor in a line, from the numbers."""
     after = editor.summary["all"][editor.name]
     success, follows = after["edit success"], after["answer s1r2, must change"]
-    stated = f"the edited model states the new fact in {success.value:.0%} of {success.cases:,} edits"
+    stated = f"states the new fact in {success.value:.0%} of {success.cases:,} edits"
     if not follows.cases:
-        return f"{stated}."
+        return stated
     return (
-        f"{stated}, and of the {follows.cases:,} after which a rational agent answers a dependent question "
-        f"differently it follows in {follows.value:.0%} "
-        f"(95% interval {follows.low:.0%} to {follows.high:.0%})."
+        f"{stated}, follows {follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%}) "
+        f"of {follows.cases:,} consequences"
     )
 
 

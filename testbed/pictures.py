@@ -97,7 +97,8 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
         for axis in axes[1]:
             axis.set_xlabel("probability")
         figure.suptitle(f"Edit: {names[s]} {relations[r]} = {names[o]}", fontsize=12, fontweight="bold")
-        figure.tight_layout(rect=(0, 0.05, 1, 1))
+        # Names may reach beyond the figure: it is cut to what is drawn when it is saved.
+        figure.subplots_adjust(left=0.25, right=0.99, top=0.87, bottom=0.17, wspace=0.06, hspace=0.16)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
         save(figure, path)

@@ -29,7 +29,7 @@ def report(options: ReportSettings) -> None:
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
     world = load_world(runs[0])
-    editors = [score(edited) for edited in gather(runs)]
+    editors = score(gather(runs))
     reference = reference_named(editors, options.against)
     folder = runs[0].report
     folder.mkdir(parents=True, exist_ok=True)
