@@ -5,15 +5,19 @@ their sums: for a mean the denominator is 1 where a case has the metric and 0 wh
 makes means, shares and ratios such as the propagation ratio one thing to average and to bootstrap.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from testbed.cases import ABSENT, CELLS, CHILD, INDEPENDENT, PARENT, REQUEST
+from testbed.cases import ABSENT, CELLS, CHILD, REQUEST
+from testbed.dutch_book import sure_loss
 from testbed.probes import LOGIC
 from testbed.records import Outcomes
 
-OTHERS = tuple(i for i, name in enumerate(CELLS) if not name.startswith("s1"))
+OTHERS = [i for i, name in enumerate(CELLS) if not name.startswith("s1")]
+PLACES: dict[str, list[int]] = {name: [i] for i, name in enumerate(CELLS)} | {"s2": OTHERS}
+"""Where metrics look: each probe, and all of other subjects together."""
 MOVED = 0.02
 COHERENT = 0.1
 _SMALLEST = 1e-12
@@ -38,7 +42,7 @@ class Reader(NamedTuple):
         objects: float64[E, Q, C], its distribution over each cell's candidates.
         answer: int64[E, Q], its most probable or generated object.
         logic: float64[E, S, 2] of true and false, or None where it gives no truth values.
-        start: float64[E, Q, C], its distribution before the edit.
+        start, start_answer: its distribution and answer before the edit.
         when: 0 to compare with the agent before the edit, 1 with the agent after it.
     """
 
@@ -46,6 +50,7 @@ class Reader(NamedTuple):
     answer: np.ndarray
     logic: np.ndarray | None
     start: np.ndarray
+    start_answer: np.ndarray
     when: int
 
 
@@ -58,66 +63,78 @@ def readers(outcomes: Outcomes, editor: str) -> dict[str, Reader]:
     """
     o = outcomes
     lm, frequency, agent = (np.moveaxis(x, 2, 0) for x in (o.lm, o.frequency, o.agent))
-    top = np.take_along_axis(o.objects, frequency[1].argmax(-1)[..., None], -1)[..., 0]
+    tops = [np.take_along_axis(o.objects, f.argmax(-1)[..., None], -1)[..., 0] for f in frequency]
+    answers = np.moveaxis(o.lm_answer, -1, 0)
     return {
-        "before edit": Reader(lm[0], o.lm_answer[..., 0], o.logic[:, :, 0], lm[0], 0),
-        editor: Reader(lm[1], o.lm_answer[..., 1], o.logic[:, :, 1], lm[0], 1),
-        "no edit": Reader(lm[0], o.lm_answer[..., 0], o.logic[:, :, 0], lm[0], 1),
-        "frequency reader": Reader(frequency[1], top, None, frequency[0], 1),
+        "before edit": Reader(lm[0], answers[0], o.logic[:, :, 0], lm[0], answers[0], 0),
+        editor: Reader(lm[1], answers[1], o.logic[:, :, 1], lm[0], answers[0], 1),
+        "no edit": Reader(lm[0], answers[0], o.logic[:, :, 0], lm[0], answers[0], 1),
+        "frequency reader": Reader(frequency[1], tops[1], None, frequency[0], tops[0], 1),
         "Bayesian reader": Reader(
-            agent[1], o.agent_answer[..., 1], _rational_logic(agent[1], o), agent[0], 1
+            agent[1],
+            o.agent_answer[..., 1],
+            _rational_logic(agent[1], o),
+            agent[0],
+            o.agent_answer[..., 0],
+            1,
         ),
     }
 
 
 def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
-    """Every metric of one reader, by name."""
+    """Every metric of one reader, by name.
+
+    At each of PLACES: "answer", whether the answer is the agent's; "TV", "JS" and "KL", how far the
+    distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of
+    one object, the same before and after: the request, the truth that it may contradict, the agent's new
+    and old answer to s1r2, its old answers about other subjects. Movement is in `_changes` and `_movement`,
+    logic in `_logic`.
+    """
     o, when = outcomes, reader.when
     present = o.agent_answer[..., 0] != ABSENT
     gold, gold_answer = o.agent[:, :, when], o.agent_answer[..., when]
-    child, changes = o.scalars["child"], o.scalars["changes"]
+    asked = present.copy()
+    asked[:, CHILD] &= o.scalars["child"]
+    changes = o.scalars["changes"]
     right = reader.answer == gold_answer
-    tv = total_variation(reader.objects, gold)
 
-    def cell(values: np.ndarray, which: int, among: np.ndarray | bool = True) -> Metric:
-        there = present[:, which] & among
-        return Metric(np.where(there, values[:, which], 0.0), there.astype(float))
+    def over(values: np.ndarray, which: Sequence[int], among: np.ndarray | bool = True) -> Metric:
+        """Values summed over the probes that a case has."""
+        there = asked[:, which] & np.expand_dims(among, -1)
+        return Metric(values[:, which].sum(1, where=there), there.sum(1).astype(float))
 
-    def cells(values: np.ndarray, which: tuple[int, ...]) -> Metric:
-        there = present[:, which]
-        return Metric(np.where(there, values[:, which], 0.0).sum(1), there.sum(1).astype(float))
-
-    def error(obj: np.ndarray, which: int) -> Metric:
-        """|p - q| of one object of a cell."""
-        at = o.objects[:, which] == obj[:, None]
-        gap = np.abs(reader.objects[:, which] - gold[:, which]).sum(1, where=at)
-        return Metric(gap * at.any(1), (present[:, which] & at.any(1)).astype(float))
+    def error(obj: np.ndarray, which: Sequence[int]) -> Metric:
+        """|p - q| of one object of each of some cells, int[E, cells]."""
+        at = o.objects[:, which] == obj[..., None]
+        known = asked[:, which] & at.any(-1)
+        gap = np.abs(reader.objects[:, which] - gold[:, which]).sum(-1, where=at)
+        return Metric(gap.sum(1, where=known), known.sum(1).astype(float))
 
     found: dict[str, Metric] = {}
     if when == 1:
         hit = reader.answer[:, REQUEST] == o.scalars["object"]
         found["edit success"] = Metric(hit.astype(float), np.ones(len(hit)))
     found |= {
-        "answer s1r2": cell(right, CHILD, child),
-        "answer s1r2, must change": cell(right, CHILD, child & changes),
-        "answer s1r2, must stay": cell(right, CHILD, child & ~changes),
-        "answer s1r0": cell(right, PARENT),
-        "answer s1rx": cell(right, INDEPENDENT),
-        "answer s2": cells(right, OTHERS),
-        "error of request": error(o.scalars["object"], REQUEST),
-        "error of old truth": error(o.scalars["truth"], REQUEST),
-        "error of new s1r2": error(o.agent_answer[:, CHILD, 1], CHILD),
-        "TV s1r1": cell(tv, REQUEST),
-        "TV s1r2": cell(tv, CHILD, child),
-        "TV s1rx": cell(tv, INDEPENDENT),
-        "TV s2": cells(tv, OTHERS),
-        "JS s1r2": cell(jensen_shannon(reader.objects, gold), CHILD, child),
-        "KL s1r2": cell(kullback_leibler(gold, reader.objects), CHILD, child),
+        "answer s1r2, must change": over(right, [CHILD], changes),
+        "answer s1r2, must stay": over(right, [CHILD], ~changes),
+        "error of request": error(o.scalars["object"][:, None], [REQUEST]),
+        "error of old truth": error(o.scalars["truth"][:, None], [REQUEST]),
+        "error of new s1r2": error(o.agent_answer[:, [CHILD], 1], [CHILD]),
+        "error of old s1r2": error(o.agent_answer[:, [CHILD], 0], [CHILD]),
+        "error of s2": error(o.agent_answer[:, OTHERS, 0], OTHERS),
     }
+    for name, values in (
+        ("answer", right),
+        ("TV", total_variation(reader.objects, gold)),
+        ("JS", jensen_shannon(reader.objects, gold)),
+        ("KL", kullback_leibler(gold, reader.objects)),
+    ):
+        for place, which in PLACES.items():
+            found[f"{name} {place}"] = over(values, which)
     if when == 1:
+        found |= _changes(o, reader, asked)
         found |= _movement(o, reader, present)
-    found |= _logic(o, reader)
-    return found
+    return found | _logic(o, reader)
 
 
 def subsets(outcomes: Outcomes) -> dict[str, np.ndarray]:
@@ -158,8 +175,37 @@ def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
     return (q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST)))).sum(-1)
 
 
+def _changes(o: Outcomes, reader: Reader, asked: np.ndarray) -> dict[str, Metric]:
+    """Which answers changed, beside which of the agent's did.
+
+    Selective propagation is the F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2. TP: both
+    changed, to the same answer. FN: the agent's changed and the reader's did not follow. FP: the reader's
+    changed, to whatever, though the agent's did not. An edit that moves everything thus gains little over
+    one that moves nothing. "false change" is the share of FP among the answers that must stay.
+    """
+    before, after = np.moveaxis(o.agent_answer, -1, 0)
+    changed = reader.answer != reader.start_answer
+    must, stays = asked & (before != after), asked & (before == after)
+    true = (must & changed & (reader.answer == after))[:, CHILD]
+    false = stays & changed
+    wrong = false[:, CHILD].astype(float) + (must[:, CHILD] & ~true)
+    return {"selective propagation": Metric(2.0 * true, 2.0 * true + wrong)} | {
+        f"false change {place}": Metric(*(x[:, PLACES[place]].sum(1).astype(float) for x in (false, stays)))
+        for place in ("s1r2", "s1rx", "s2")
+    }
+
+
 def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Metric]:
-    """Propagation ratio, spill and coherence skill, over all cells but the request's own."""
+    """How the reader's distributions moved beside the agent's, over all probes but the request's own.
+
+    With dp and dq the changes of reader and agent, and sums over the probes where ||dq||_1 > MOVED:
+    propagation ratio, sum <dp, dq> / sum ||dq||^2, the part of the agent's movement that was made;
+    orthogonal damage, sum ||dp - (<dp, dq> / ||dq||^2) dq|| ||dq|| / sum ||dq||^2, the movement at right
+    angles to it, in the same unit and with the same weights. A reader that moves along dq only has none,
+    and one whose dp makes an angle x with dq everywhere has damage / ratio = tan x. Spill is
+    TV of the movements where the agent stayed; coherence skill, the share of the distance to the agent's
+    new belief that was gone.
+    """
     asked = present.copy()
     asked[:, REQUEST] = False
     gold = np.diff(with_remainder(np.moveaxis(o.agent, 2, 0)), axis=0)[0]
@@ -169,21 +215,29 @@ def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Met
     before = total_variation(reader.start, o.agent[:, :, 1])
     after = total_variation(reader.objects, o.agent[:, :, 1])
     spill = 0.5 * np.abs(moved - gold).sum(-1)
+    along, size = (moved * gold).sum(-1), (gold * gold).sum(-1)
+    aside = moved - (along / np.where(where, size, 1.0))[..., None] * gold
+    damage = np.linalg.norm(aside, axis=-1) * np.sqrt(size)
+    whole = size.sum(1, where=where)
     return {
-        "propagation ratio": Metric(
-            (moved * gold).sum(-1).sum(1, where=where), (gold * gold).sum(-1).sum(1, where=where)
-        ),
+        "propagation ratio": Metric(along.sum(1, where=where), whole),
+        "orthogonal damage": Metric(damage.sum(1, where=where), whole),
         "spill": Metric(spill.sum(1, where=still), still.sum(1).astype(float)),
         "coherence skill": Metric((before - after).sum(1, where=asked), before.sum(1, where=asked)),
     }
 
 
 def _logic(o: Outcomes, reader: Reader) -> dict[str, Metric]:
-    """Residuals of the axioms of probability in the reader's own truth values (Hase A.5)."""
+    """Residuals of the axioms of probability in the reader's own truth values (Hase A.5), and their price.
+
+    "logic and" and "logic or" take A and B to be independent, as the corpus makes them; the Dutch-book loss
+    asks for the laws of probability only, and of all six statements together.
+    """
     cases = len(o.objects)
-    names = ("logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum")
+    names = ("TF", "not", "and", "or", "commute", "sum")
     if reader.logic is None:
-        return {name: Metric(np.zeros(cases), np.zeros(cases)) for name in names}
+        nothing = Metric(np.zeros(cases), np.zeros(cases))
+        return dict.fromkeys([*(f"logic {name}" for name in names), "Dutch book loss"], nothing)
     a, not_a, a_and_b, b_and_a, a_or_b, b = (reader.logic[:, LOGIC.index(x), 0] for x in LOGIC)
     at = o.objects[:, REQUEST] == o.scalars["object"][:, None]
     stated = reader.objects[:, REQUEST].sum(1, where=at)
@@ -195,7 +249,9 @@ def _logic(o: Outcomes, reader: Reader) -> dict[str, Metric]:
         a_and_b - b_and_a,
         reader.logic.sum(-1).mean(1) - 1,
     )
-    return {n: Metric(np.abs(r), np.ones(cases)) for n, r in zip(names, residuals, strict=True)}
+    found = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
+    found["Dutch book loss"] = sure_loss(reader.logic)
+    return {name: Metric(values, np.ones(cases)) for name, values in found.items()}
 
 
 def _rational_logic(agent: np.ndarray, o: Outcomes) -> np.ndarray:

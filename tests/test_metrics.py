@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from testbed.cases import CELLS, REQUEST
+from testbed.cases import CELLS, CHILD, REQUEST
+from testbed.dutch_book import sure_loss
 from testbed.metrics import (
     jensen_shannon,
     kullback_leibler,
@@ -40,7 +41,7 @@ def outcomes_of(seed):
         "truth": rng.integers(10, 10 + CANDIDATES, CASES),
         "reinforces": rng.random(CASES) < 0.5,
         "child": rng.random(CASES) < 0.7,
-        "changes": rng.random(CASES) < 0.5,
+        "changes": (agent_answer[:, CHILD, 0] != agent_answer[:, CHILD, 1]),
         "cluster": rng.integers(0, 6, CASES),
         "support_new": rng.integers(0, 25, CASES),
     }
@@ -51,13 +52,16 @@ def outcomes_of(seed):
 seeds = st.integers(0, 500)
 
 
+PERFECT_AT_ONE = ("answer", "edit", "propagation", "coherence", "selective")
+
+
 @given(seeds)
 def test_the_agent_itself_is_perfect(seed):
     outcomes = outcomes_of(seed)
     # After an edit a rational agent's most probable answer is the request.
     outcomes.agent_answer[:, REQUEST, 1] = outcomes.scalars["object"]
     for name, metric in measure(outcomes, readers(outcomes, "x")["Bayesian reader"]).items():
-        ideal = 1.0 if name.startswith(("answer", "edit", "propagation", "coherence")) else 0.0
+        ideal = 1.0 if name.startswith(PERFECT_AT_ONE) else 0.0
         if metric.denominator.sum() > 0:
             assert metric.value() == pytest.approx(ideal, abs=1e-9), name
 
@@ -66,21 +70,67 @@ def test_the_agent_itself_is_perfect(seed):
 def test_no_edit_moves_nothing(seed):
     outcomes = outcomes_of(seed)
     found = measure(outcomes, readers(outcomes, "x")["no edit"])
-    for name in ("propagation ratio", "coherence skill"):
+    still = [
+        n for n in found if n.startswith(("propagation", "orthogonal", "coherence", "selective", "false"))
+    ]
+    assert len(still) == 7
+    for name in still:
         if found[name].denominator.sum() > 0:
-            assert found[name].value() == pytest.approx(0, abs=1e-12)
+            assert found[name].value() == pytest.approx(0, abs=1e-12), name
+
+
+@given(seeds, st.floats(0, 1))
+def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part):
+    o = outcomes_of(seed)
+    o.lm[:, :, 0] = o.agent[:, :, 0]
+    o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
+    found = measure(o, readers(o, "x")["x"])
+    assert found["propagation ratio"].value() == pytest.approx(part)
+    assert found["coherence skill"].value() == pytest.approx(part)
+    assert found["orthogonal damage"].value() == pytest.approx(0, abs=1e-9)
+
+
+@given(seeds)
+def test_a_movement_is_what_it_propagates_and_what_it_damages(seed):
+    """With one probe, ratio and damage are the two sides at right angles of the movement over the agent's."""
+    o = outcomes_of(seed)
+    o.agent_answer[:, :CHILD], o.agent_answer[:, CHILD + 1 :] = ABSENT, ABSENT
+    found = measure(o, readers(o, "x")["x"])
+    ratio, damage = (found[name] for name in ("propagation ratio", "orthogonal damage"))
+    for e in np.flatnonzero(ratio.denominator):
+        moves = [np.diff([[*v, 1 - v.sum()] for v in who[e, CHILD]], axis=0) for who in (o.lm, o.agent)]
+        sides = ratio.numerator[e] / ratio.denominator[e], damage.numerator[e] / damage.denominator[e]
+        assert np.hypot(*sides) == pytest.approx(np.linalg.norm(moves[0]) / np.linalg.norm(moves[1]))
+
+
+@given(seeds)
+def test_changing_every_answer_is_not_propagation(seed):
+    o = outcomes_of(seed)
+    o.lm_answer[..., 1] = 99
+    found = measure(o, readers(o, "x")["x"])
+    for name in ("selective propagation", "false change s1r2", "false change s1rx", "false change s2"):
+        if found[name].denominator.sum() > 0:
+            assert found[name].value() == (0 if name.startswith("selective") else 1), name
 
 
 @given(seeds)
 def test_against_loops_over_cases(seed):
     o = outcomes_of(seed)
     found = measure(o, readers(o, "x")["x"])
-    success, follow, error, tf, commute = [], [], [], [], []
-    top, bottom = 0.0, 0.0
+    success, follow, error, error_s2, tf, commute, answer_s2, tv_new = [], [], [], [], [], [], [], []
+    top, bottom, damage = 0.0, 0.0, 0.0
+    hits, misses, false, stays = 0, 0, 0, 0
     for e in range(CASES):
         success.append(o.lm_answer[e, 0, 1] == o.scalars["object"][e])
-        if o.scalars["child"][e] and o.scalars["changes"][e] and o.agent_answer[e, 1, 0] != ABSENT:
-            follow.append(o.lm_answer[e, 1, 1] == o.agent_answer[e, 1, 1])
+        if o.scalars["child"][e] and o.agent_answer[e, 1, 0] != ABSENT:
+            before, after = o.lm_answer[e, 1]
+            if o.agent_answer[e, 1, 0] != o.agent_answer[e, 1, 1]:
+                follow.append(after == o.agent_answer[e, 1, 1])
+                hits += after == o.agent_answer[e, 1, 1] != before
+                misses += not (after == o.agent_answer[e, 1, 1] != before)
+            else:
+                stays += 1
+                false += before != after
         at = o.scalars["object"][e] - 10
         error.append(abs(o.lm[e, 0, 1, at] - o.agent[e, 0, 1, at]))
         tf.append(abs(o.logic[e, 0, 1, 0] - o.lm[e, 0, 1, at]))
@@ -92,15 +142,41 @@ def test_against_loops_over_cases(seed):
             gold, moved = full[1] - full[0], full[3] - full[2]
             if np.abs(gold).sum() > 0.02:
                 top, bottom = top + moved @ gold, bottom + gold @ gold
+                cosine = moved @ gold / np.linalg.norm(moved) / np.linalg.norm(gold)
+                damage += np.sqrt(1 - cosine**2) * np.linalg.norm(moved) * np.linalg.norm(gold)
+            if CELLS[q] == "new.r2":
+                tv_new.append(np.abs(full[1] - full[3]).sum() / 2)
+            if q >= CELLS.index("old.r1"):
+                answer_s2.append(o.lm_answer[e, q, 1] == o.agent_answer[e, q, 1])
+                at = o.agent_answer[e, q, 0] - 10
+                error_s2.append(abs(o.lm[e, q, 1, at] - o.agent[e, q, 1, at]))
     assert found["edit success"].value() == pytest.approx(np.mean(success))
     assert found["error of request"].value() == pytest.approx(np.mean(error))
+    assert found["error of s2"].value() == pytest.approx(np.mean(error_s2))
+    assert found["answer s2"].value() == pytest.approx(np.mean(answer_s2))
+    assert found["TV new.r2"].value() == pytest.approx(np.mean(tv_new), nan_ok=True)
     assert found["logic TF"].value() == pytest.approx(np.mean(tf))
     assert found["logic commute"].value() == pytest.approx(np.mean(commute))
+    assert found["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
     assert found["propagation ratio"].value() == pytest.approx(top / bottom)
-    if follow:
-        assert found["answer s1r2, must change"].value() == pytest.approx(np.mean(follow))
-    else:
-        assert np.isnan(found["answer s1r2, must change"].value())
+    assert found["orthogonal damage"].value() == pytest.approx(damage / bottom)
+    for name, numerator, denominator in (
+        ("answer s1r2, must change", sum(follow), len(follow)),
+        ("selective propagation", 2 * hits, 2 * hits + misses + false),
+        ("false change s1r2", false, stays),
+    ):
+        assert found[name].numerator.sum() == numerator, name
+        assert found[name].denominator.sum() == denominator, name
+
+
+@given(seeds)
+def test_places_add_up(seed):
+    o = outcomes_of(seed)
+    found = measure(o, readers(o, "x")["x"])
+    for name in ("answer", "TV", "JS", "KL"):
+        parts = [found[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
+        for field in range(2):
+            assert found[f"{name} s2"][field] == pytest.approx(sum(part[field] for part in parts))
 
 
 pairs = st.tuples(*[arrays.arrays(float, CANDIDATES + 1, elements=st.floats(0.001, 1))] * 2)
