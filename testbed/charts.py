@@ -20,6 +20,7 @@ from testbed.statistics import Estimate
 KEPT = "#8f3d76"
 FOLLOWS = "answer s1r2, must change"
 RATIO = "propagation ratio"
+SAID = {FOLLOWS: "consequences followed"}
 UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 COLUMNS = 4
 PANEL = (2.6, 2.1)
@@ -56,7 +57,7 @@ def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
             axis.grid(axis="y", color="#e4e7eb", lw=0.6)
         if len(editors) > 1:
             axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
-        _finish(figure, axes, "subjects that share the new object (support)", metric)
+        _finish(figure, axes, "subjects that share the new object (support)", SAID.get(metric, metric))
         save(figure, path)
 
 
@@ -98,7 +99,9 @@ def draw_frontier(editors: Sequence[Scored], path: Path) -> bool:
             line[0],
         ]
         words = ["one edit", "with its share of the preparation", "nothing cheaper does better"]
-        axis.legend(handles, words, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16))
+        axis.legend(
+            handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
+        )
         _label_right(figure, axis, [(p.name, p.whole or p.cost, p.ratio.value) for p in points])
         save(figure, path)
     return True
@@ -137,6 +140,8 @@ def draw_retention(curves: Mapping[str, Sequence[Kept]], path: Path) -> None:
                         label=f"{metric}, {when}",
                     )
             axis.set_xscale("log")
+            axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
+            axis.minorticks_off()
             axis.set_title(_wrapped(name), fontsize=9)
             axis.grid(axis="y", color="#e4e7eb", lw=0.6)
         _finish(figure, axes, "edits in the sequence", "share, ratio")

@@ -1,6 +1,7 @@
 """Editors beside each other: paired differences on the cases that both have, adjusted for their number."""
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
@@ -13,7 +14,7 @@ from testbed.metrics import Metric, measure, readers
 from testbed.statistics import Comparison, compare, holm
 from testbed.summary import Measured, Summary, estimated, masks, measured
 
-NO_EDIT = "no edit"
+BEFORE, NO_EDIT = "before edit", "no edit"
 FLOORS = (NO_EDIT, "frequency reader", "Bayesian reader")
 COMPARED = (
     "edit success",
@@ -21,7 +22,9 @@ COMPARED = (
     "answer s1r2, must stay",
     "selective propagation",
     "propagation ratio",
+    "orthogonal damage",
     "coherence skill",
+    "answer s1rx",
     "answer s2",
     "Dutch book loss",
 )
@@ -55,8 +58,8 @@ class Differences(NamedTuple):
 
     def detectable(self, metric: str) -> float:
         """A difference that every one of these comparisons would detect, at its number of cases."""
-        all_of_it = [row[metric].detectable for row in self.found.values() if metric in row]
-        return float(np.max(all_of_it)) if all_of_it else float("nan")
+        known = [row[metric].detectable for row in self.found.values() if metric in row]
+        return max((d for d in known if not math.isnan(d)), default=math.nan)
 
 
 def score(editors: Sequence[Edited]) -> list[Scored]:
@@ -127,12 +130,8 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
 def _exam(edited: Edited) -> str:
     """The same for editors of the same cases, agent and unedited model, whose reference rows are equal."""
     o, seen = edited.outcomes, hashlib.sha256()
-    for array in (
-        *(o.scalars[name] for name in ("run", "cluster", "position")),
-        o.objects,
-        o.agent,
-        o.lm[:, :, 0],
-    ):
+    parts = [o.scalars[name] for name in ("run", "cluster", "position")]
+    for array in (*parts, o.objects, o.agent, o.lm[:, :, 0]):
         seen.update(np.ascontiguousarray(array).tobytes())
     return seen.hexdigest()
 

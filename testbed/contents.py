@@ -1,16 +1,9 @@
-"""The tables of a report, from scored editors; each is None where nothing could stand in it.
-
-Four follow tables of Hase et al. 2024, in our definitions of the metrics. What those show was taken from
-the authors' analysis code where it says: accuracy, probabilistic and logical coherence before and after
-editing (Table 4), and the same on subsets of requests (Table 5). It does not say what Tables 7 and 8
-compare; editing methods with their steps, and what the edit is, are the closest natural ones.
-"""
+"""The tables of a report, from scored editors; each is None where nothing could stand in it."""
 
 from collections.abc import Sequence
 
-from testbed.cases import STRATA, SUPPORT_BINS
-from testbed.comparison import FLOORS, Differences, Scored
-from testbed.statistics import Estimate
+from testbed.cases import SUPPORT_BINS
+from testbed.comparison import BEFORE, FLOORS, Differences, Scored
 from testbed.summary import Summary
 from testbed.tables import Cell, Table
 
@@ -20,15 +13,12 @@ HEADLINES = (
     "answer s1r2, must stay",
     "selective propagation",
     "propagation ratio",
+    "orthogonal damage",
     "coherence skill",
     "answer s1rx",
     "answer s2",
     "Dutch book loss",
 )
-MAIN = (
-    "answer s1r1", "answer s1r2", "answer s1rx", "answer s2", "TV s1r1", "TV s1r2", "TV s1rx", "TV s2",
-    "logic TF", "logic not", "logic and", "logic or",
-)  # fmt: skip
 LOGIC = (
     "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
 )  # fmt: skip
@@ -42,8 +32,6 @@ COST_COLUMNS = {
     "prepare_flops": "FLOPs to prepare",
     "prepare_seconds": "seconds to prepare",
 }
-SUBSETS = ("all", "answer changes", "fixes an error", "initially coherent")
-BEFORE = "before edit"
 
 
 def comparison(editors: Sequence[Scored], found: Differences) -> Table:
@@ -139,70 +127,6 @@ def coherence(editors: Sequence[Scored]) -> Table:
         rows,
         "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent.",
     )
-
-
-def main_results(editors: Sequence[Scored]) -> Table:
-    """Every editor before and after, and the change: accuracy, then both kinds of coherence (Table 4)."""
-    metrics = _known(editors, MAIN)
-    rows: list[list[Cell]] = []
-    for e in editors:
-        before, after = (e.summary["all"][reader] for reader in (BEFORE, e.name))
-        rows.append([e.name, "before", *map(before.get, metrics)])
-        rows.append([e.name, "after", *map(after.get, metrics)])
-        rows.append([e.name, "change", *(_change(before.get(m), after.get(m)) for m in metrics)])
-    return Table(
-        "hase-4",
-        "Before and after editing, all requests",
-        ["editor", "when", *metrics],
-        rows,
-        "As Hase's Table 4, in our definitions: each time against the agent of that time.",
-        words=2,
-    )
-
-
-def by_subset(editors: Sequence[Scored]) -> Table:
-    """The main metrics after editing on every subset of requests (Table 5)."""
-    rows = _by_part(editors, [(subset, subset) for subset in SUBSETS])
-    title, note = "By subset of requests", "As Hase's Table 5, in our definitions; before edit: no editor."
-    return Table("hase-5", title, ["subset", "editor", "edits", *_known(editors, MAIN)], rows, note, words=2)
-
-
-def by_method(editors: Sequence[Scored]) -> Table:
-    """The main metrics after editing, by method, with its gradient steps (closest to Table 7)."""
-    metrics = _known(editors, MAIN)
-    first = editors[0]
-    rows: list[list[Cell]] = [[BEFORE, 0, *_row(first.summary, "all", BEFORE, metrics)]]
-    for e in editors:
-        steps = float(e.edited.outcomes.scalars["steps"].mean())
-        rows.append([e.name, steps, *_row(e.summary, "all", e.name, metrics)])
-    return Table(
-        "hase-7", "By editing method", ["editor", "gradient steps", *metrics], rows, "After the edit."
-    )
-
-
-def by_kind(editors: Sequence[Scored]) -> Table:
-    """The main metrics after editing, by what the edit is (closest to Table 8)."""
-    kinds = [(name, name) for name in ("repeats the truth", "contradicts the truth")]
-    kinds += [(f"consequence stated: {name}", f"stated {name}") for name in STRATA]
-    note = "S0: the dependent fact was never stated in the corpus; S1: one to three times; S2: more often."
-    rows = _by_part(editors, kinds)
-    header = ["kind of edit", "editor", "edits", *_known(editors, MAIN)]
-    return Table("hase-8", "By what the edit is", header, rows, note, words=2)
-
-
-def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
-    metrics = _known(editors, MAIN)
-    rows: list[list[Cell]] = []
-    for label, subset in parts:
-        for e, reader in [(editors[0], BEFORE), *((e, e.name) for e in editors)]:
-            cases = e.summary[subset][e.name]["edit success"].cases
-            if cases:
-                rows.append([label, reader, cases, *_row(e.summary, subset, reader, metrics)])
-    return rows
-
-
-def _change(before: Estimate | None, after: Estimate | None) -> float | None:
-    return after.value - before.value if before and after else None
 
 
 def _known(editors: Sequence[Scored], metrics: Sequence[str]) -> list[str]:

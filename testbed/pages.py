@@ -79,13 +79,11 @@ def sentence(editor: Scored) -> str:
     """The finding about one editor in a line, from the numbers."""
     after = editor.summary["all"][editor.name]
     success, follows = after["edit success"], after["answer s1r2, must change"]
-    stated = f"states the new fact in {success.value:.0%} of {success.cases:,} edits"
+    stated = f"states {success.value:.0%} of {success.cases:,} new facts"
     if not follows.cases:
         return stated
-    return (
-        f"{stated}, follows {follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%}) "
-        f"of {follows.cases:,} consequences"
-    )
+    share = f"{follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%})"
+    return f"{stated}, follows {share} of {follows.cases:,} consequences"
 
 
 def detail_tables(editor: Scored) -> list[Table]:

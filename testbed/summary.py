@@ -15,6 +15,8 @@ from testbed.tables import shown
 
 SHOWN = (
     "edit success",
+    "answer s1r1",
+    "answer s1r2",
     "answer s1r2, must change",
     "answer s1r2, must stay",
     "answer s1rx",
@@ -27,6 +29,9 @@ SHOWN = (
     "propagation ratio",
     "orthogonal damage",
     "spill",
+    "false change s1r2",
+    "false change s1rx",
+    "false change s2",
     "coherence skill",
     "logic TF",
     "logic not",
@@ -66,13 +71,15 @@ def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:
 
 
 def estimated(outcomes: Outcomes, values: Measured, seed: int) -> Summary:
-    """As `summarise`, of metrics that are known already."""
+    """As `summarise`, of metrics that are known already: all of them over all cases, SHOWN over subsets."""
     rng = generator(seed, "bootstrap")
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
+    main = {(reader, name): m for (reader, name), m in flat.items() if name in SHOWN}
     summary: Summary = {}
     for subset, among in masks(outcomes).items():
         rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
-        for (reader, name), found in estimates(flat, outcomes.scalars["cluster"], among, rng).items():
+        metrics = flat if subset == "all" else main
+        for (reader, name), found in estimates(metrics, outcomes.scalars["cluster"], among, rng).items():
             rows[reader][name] = found
         summary[subset] = rows
     return summary
