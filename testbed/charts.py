@@ -61,14 +61,15 @@ def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
         save(figure, path)
 
 
-def draw_frontier(editors: Sequence[Scored], path: Path) -> bool:
+def draw_frontier(editors: Sequence[Scored], path: Path) -> list[str]:
     """Propagation against the cost of an edit, with the editors that nothing cheaper beats joined.
 
-    Hollow markers count the share of the preparation too. Returns whether costs were known for a picture.
+    Hollow markers count the share of the preparation too. Returns the editors drawn, those of known cost;
+    without any there is no picture.
     """
     unit = next((u for u in UNITS if any(_has(e, u) for e in editors)), None)
     if unit is None:
-        return False
+        return []
     points = [
         Point(e.name, e.edited.cost[unit], amortised(e, unit), e.summary["all"][e.name][RATIO])
         for e in editors
@@ -104,7 +105,7 @@ def draw_frontier(editors: Sequence[Scored], path: Path) -> bool:
         )
         _label_right(figure, axis, [(p.name, p.whole or p.cost, p.ratio.value) for p in points])
         save(figure, path)
-    return True
+    return [point.name for point in points]
 
 
 def pareto(points: Sequence[Point]) -> list[Point]:

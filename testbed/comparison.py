@@ -58,7 +58,7 @@ class Differences(NamedTuple):
 
     def detectable(self, metric: str) -> float:
         """A difference that every one of these comparisons would detect, at its number of cases."""
-        known = [row[metric].detectable for row in self.found.values() if metric in row]
+        known = [row[metric].detectable for row in self.found.values()]
         return max((d for d in known if not math.isnan(d)), default=math.nan)
 
 
@@ -111,19 +111,15 @@ def reference_named(editors: Sequence[Scored], against: str) -> str:
 def differences(editors: Sequence[Scored], reference: str, subset: str = "all") -> Differences:
     """Paired differences of every editor from the reference, over one subset of the cases both have."""
     rng = generator(editors[0].edited.seed, "comparisons")
+    other = next((e for e in editors if e.name == reference), None)
     found = {}
     for editor in editors:
-        pair = _pair(editor, next((e for e in editors if e.name == reference), None), reference)
-        if pair is None:
-            continue
-        (own, mine), (other, theirs) = pair
-        cluster = editor.edited.outcomes.scalars["cluster"][mine]
-        among = masks(editor.edited.outcomes)[subset][mine]
-        found[editor.name] = {
-            name: compare(_at(own[name], mine), _at(other[name], theirs), cluster, among, rng)
-            for name in COMPARED
-            if name in own and name in other
-        }
+        pair = _against_floor(editor, reference) if other is None else _against_editor(editor, other)
+        if pair is not None:
+            among = masks(editor.edited.outcomes)[subset][pair.cases]
+            found[editor.name] = {
+                name: compare(*both, pair.cluster, among, rng) for name, both in pair.metrics.items()
+            }
     return Differences(reference, _adjusted(found))
 
 
@@ -143,18 +139,35 @@ def _in_place(rows: dict[str, Of], old: str, new: dict[str, Of]) -> dict[str, Of
     )
 
 
-def _pair(
-    editor: Scored, reference: Scored | None, name: str
-) -> tuple[tuple[dict[str, Metric], np.ndarray], tuple[dict[str, Metric], np.ndarray]] | None:
-    """Metrics and cases of an editor and of its reference; None where the two are not to be compared."""
-    own = editor.values[editor.name]
-    if reference is None:
-        every = np.arange(len(editor.edited.outcomes.objects))
-        return (own, every), (editor.values[name], every)
-    if reference.name == editor.name or reference.edited.standard != editor.edited.standard:
+class _Pair(NamedTuple):
+    """What is compared: an editor's cases, their clusters, and each metric of editor and reference there."""
+
+    cases: np.ndarray
+    cluster: np.ndarray
+    metrics: dict[str, tuple[Metric, Metric]]
+
+
+def _against_floor(editor: Scored, floor: str) -> _Pair:
+    every = np.arange(len(editor.edited.outcomes.objects))
+    own, other = editor.values[editor.name], editor.values[floor]
+    cluster = editor.edited.outcomes.scalars["cluster"]
+    return _Pair(every, cluster, {name: (own[name], other[name]) for name in COMPARED})
+
+
+def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
+    """None for an editor itself, and where two have other standards or no case in common."""
+    if other.name == editor.name or other.edited.standard != editor.edited.standard:
         return None
-    mine, theirs = matched(editor.edited.outcomes, reference.edited.outcomes)
-    return ((own, mine), (reference.values[name], theirs)) if len(mine) else None
+    mine, theirs = matched(editor.edited.outcomes, other.edited.outcomes)
+    if not len(mine):
+        return None
+    # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
+    where = ((editor, mine), (other, theirs))
+    clusters = [scored.edited.outcomes.scalars["cluster"][cases] for scored, cases in where]
+    coarser = min(clusters, key=lambda cluster: len(np.unique(cluster)))
+    own, reference = editor.values[editor.name], other.values[other.name]
+    pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in COMPARED}
+    return _Pair(mine, coarser, pairs)
 
 
 def _at(metric: Metric, cases: np.ndarray) -> Metric:
@@ -164,7 +177,7 @@ def _at(metric: Metric, cases: np.ndarray) -> Metric:
 def _adjusted(found: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:
     adjusted: dict[str, dict[str, Comparison]] = {name: {} for name in found}
     for metric in COMPARED:
-        p = {name: row[metric].p for name, row in found.items() if metric in row and row[metric].cases}
+        p = {name: row[metric].p for name, row in found.items()}
         for name, value in holm(p).items():
             adjusted[name][metric] = found[name][metric]._replace(p=value)
     return adjusted

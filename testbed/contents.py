@@ -50,7 +50,7 @@ def comparison(editors: Sequence[Scored], found: Differences) -> Table:
         rows,
         "± is half of a 95% interval. The last three rows bound what the numbers can mean"
         + (f"; they are for the cases of {first.name}." if len(editors) > 1 else "."),
-        foot=(["smallest detectable difference", None, *map(found.detectable, metrics), None],),
+        foot=(["smallest detectable difference", None, *_detectable(found, metrics), None],),
     )
 
 
@@ -67,8 +67,9 @@ def paired(editors: Sequence[Scored], found: Differences) -> Table | None:
         f"Differences from {found.reference}",
         ["editor", "cases both have", *metrics],
         rows,
-        "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors.",
-        foot=(["smallest detectable difference", None, *map(found.detectable, metrics)],),
+        "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
+        "bold differences have one below .05.",
+        foot=(["smallest detectable difference", None, *_detectable(found, metrics)],),
     )
 
 
@@ -127,6 +128,10 @@ def coherence(editors: Sequence[Scored]) -> Table:
         rows,
         "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent.",
     )
+
+
+def _detectable(found: Differences, metrics: Sequence[str]) -> list[float]:
+    return [round(found.detectable(metric), 3) for metric in metrics]
 
 
 def _known(editors: Sequence[Scored], metrics: Sequence[str]) -> list[str]:

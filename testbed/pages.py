@@ -12,7 +12,6 @@ import jinja2
 from corpus.files import staged_file
 from testbed import tables
 from testbed.comparison import Scored
-from testbed.gather import REQUESTS
 from testbed.retention import Kept
 from testbed.runs import provenance
 from testbed.summary import summary_rows
@@ -112,7 +111,7 @@ def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
         "sentence": sentence,
         "embedded": lambda picture: _embedded(folder / picture.file),
         "provenance": provenance(),
-        "requests": REQUESTS,
+        "significant": tables.SIGNIFICANT,
     }
     content: dict[str, Any] = page._asdict() | {"details": details}
     return environment.get_template("report.html.jinja").render(**content)

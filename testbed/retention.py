@@ -50,7 +50,7 @@ def retention_table(editors: Sequence[Scored], curves: dict[str, list[Kept]]) ->
     ]
     header = ["editor", "edits", *(f"{name}, {when}" for name in FOLLOWED for when in ("at once", "kept"))]
     note = "The first edits of every sequence: each scored at once, and all of them after the last."
-    return Table("retention", "Do edits last?", header, rows, note) if rows else None
+    return Table("retention", "Scores at once, and kept", header, rows, note) if rows else None
 
 
 def _followed(metrics: dict[str, Metric]) -> dict[str, Metric]:

@@ -90,6 +90,9 @@ def _cost(editors: Sequence[Scored], folder: Path) -> Section | None:
         [Picture("frontier.png", "Propagation ratio against the cost of an edit, by editor")] if drawn else []
     )
     text = "Editors above and to the left are better: more propagation for less work."
+    left_out = [e.name for e in editors if e.name not in drawn]
+    if drawn and left_out:
+        text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
     return Section("cost", "What does propagation cost?", text, pictures, folded=[table])
 
 
