@@ -130,7 +130,7 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
 
 def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
     """Share of cases with a property, with its interval over subjects."""
-    metric = Metric(columns[name].astype(float), np.ones(len(among)))
+    metric = Metric(columns[name].astype(float), np.ones(len(among)), share=True)
     return estimate(metric, columns["subject"], among, generator(0, "bootstrap"))
 
 

@@ -24,10 +24,17 @@ _SMALLEST = 1e-12
 
 
 class Metric(NamedTuple):
-    """A metric per case: float64[E] numerators and denominators."""
+    """A metric per case.
+
+    Attributes:
+        numerator, denominator: float64[E].
+        share: whether it counts how many of some things are so. Then a value of 0 or 1 is what was seen, and
+            what was not seen may exist; a distance of 0 is a distance of 0.
+    """
 
     numerator: np.ndarray
     denominator: np.ndarray
+    share: bool = False
 
     def value(self) -> float:
         """The ratio of sums; nan where no case has the metric."""
@@ -101,7 +108,8 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     def over(values: np.ndarray, which: Sequence[int], among: np.ndarray | bool = True) -> Metric:
         """Values summed over the probes that a case has."""
         there = asked[:, which] & np.expand_dims(among, -1)
-        return Metric(values[:, which].sum(1, where=there), there.sum(1).astype(float))
+        total = values[:, which].sum(1, where=there).astype(float)
+        return Metric(total, there.sum(1).astype(float), share=values.dtype == bool)
 
     def error(obj: np.ndarray, which: Sequence[int]) -> Metric:
         """|p - q| of one object of each of some cells, int[E, cells]."""
@@ -113,7 +121,7 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     if when == 1:
         hit = reader.answer[:, REQUEST] == o.scalars["object"]
-        found["edit success"] = Metric(hit.astype(float), np.ones(len(hit)))
+        found["edit success"] = Metric(hit.astype(float), np.ones(len(hit)), share=True)
     found |= {
         "answer s1r2, must change": over(right, [CHILD], changes),
         "answer s1r2, must stay": over(right, [CHILD], ~changes),
@@ -162,7 +170,7 @@ def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """KL(q || p) in nats over the last axis, the rest as one further outcome."""
+    """KL(q || p) in nats over the last axis, the rest as one further outcome; no p is taken below 1e-12."""
     return _relative_entropy(with_remainder(q), with_remainder(p))
 
 
@@ -189,10 +197,11 @@ def _changes(o: Outcomes, reader: Reader, asked: np.ndarray) -> dict[str, Metric
     true = (must & changed & (reader.answer == after))[:, CHILD]
     false = stays & changed
     wrong = false[:, CHILD].astype(float) + (must[:, CHILD] & ~true)
-    return {"selective propagation": Metric(2.0 * true, 2.0 * true + wrong)} | {
-        f"false change {place}": Metric(*(x[:, PLACES[place]].sum(1).astype(float) for x in (false, stays)))
-        for place in ("s1r2", "s1rx", "s2")
-    }
+    found = {"selective propagation": Metric(2.0 * true, 2.0 * true + wrong, share=True)}
+    for place in ("s1r2", "s1rx", "s2"):
+        some, those = (x[:, PLACES[place]].sum(1).astype(float) for x in (false, stays))
+        found[f"false change {place}"] = Metric(some, those, share=True)
+    return found
 
 
 def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Metric]:

@@ -102,4 +102,4 @@ def _columns(o: Outcomes, when: int) -> dict[str, Metric]:
 
 def _mean(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
     there = np.broadcast_to(among, values.shape)
-    return Metric(np.where(there, values, 0.0), there.astype(float))
+    return Metric(np.where(there, values, 0.0), there.astype(float), share=values.dtype == bool)

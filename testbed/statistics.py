@@ -4,12 +4,12 @@ Cases of one cluster (a subject, or a sequence of edits) depend on each other, s
 drawn. A metric is a ratio of sums, and a resample gives the ratio of the drawn clusters' sums.
 
 Intervals are bias-corrected and accelerated, BCa (Efron 1987; Efron & Tibshirani 1993, chapter 14), with
-the acceleration from leaving out one cluster at a time. Where no resample differs from the value, as for
-a share of exactly 0 or 1, the bootstrap would call it certain. What can be said then is that clusters
-unlike all `n` seen are at most a share `u` of all there are, `(1 - u)^n = 2.5%` (Clopper & Pearson 1934;
-`u` is about 3.7/n); the interval is what such clusters could make of the value, if they weigh as much as
-those seen. That needs a bounded metric, with 0 <= numerator <= denominator. A constant that is bounded by
-nothing keeps its value as both ends, and a single cluster has no ends (nan).
+the acceleration from leaving out one cluster at a time; where that is undefined, percentiles. Where no
+resample differs from the value, as for a share of exactly 0 or 1, the bootstrap would call it certain. What
+can be said then is that clusters unlike all `n` seen are at most a part `u` of all there are,
+`(1 - u)^n = 2.5%` (Clopper & Pearson 1934; `u` is about 3.7/n), and the interval is what they could make of
+the share, if they weigh as much as those seen. Any other constant, as a distance of 0 in every case, is
+taken to be one: both ends are its value, and nan if only one cluster was seen.
 
 With 50 clusters and skewed values BCa's 95% intervals miss about 7% of truths; its error falls as 1/n.
 """
@@ -94,7 +94,9 @@ def estimates(
             continue
         total = part.sums.sum(0)
         value, without = float(_ratio(total)), _ratio(total - part.sums)
-        ends = _interval(value, _ratio(draws), without, part.clusters, (0, 1) if part.bounded else None)
+        ends = _interval(
+            value, _ratio(draws), without, part.clusters, (0, 1) if metrics[name].share else None
+        )
         found[name] = Estimate(value, *ends, part.cases)
     return found
 
@@ -124,7 +126,7 @@ def compare(
     difference = float(np.subtract(*_ratio(np.moveaxis(total, -1, 0))))
     without = np.subtract(*_ratio(np.moveaxis(total - sums, -1, 0)))
     clusters = int((sums[:, 1] > 0).any(-1).sum())
-    limits = (-1, 1) if all(part.bounded for part in parts) else None
+    limits = (-1, 1) if first.share and second.share else None
     low, high = _interval(difference, draws, without, clusters, limits)
     spread = float(np.nanstd(draws))
     return Comparison(
@@ -162,13 +164,11 @@ class _Sums(NamedTuple):
     Attributes:
         sums: float64[G, 2], numerators and denominators.
         cases, clusters: how many have the metric.
-        bounded: whether every case's numerator is within 0 and its denominator.
     """
 
     sums: np.ndarray
     cases: int
     clusters: int
-    bounded: bool
 
 
 def _groups(cluster: np.ndarray, among: np.ndarray) -> np.ndarray:
@@ -178,10 +178,9 @@ def _groups(cluster: np.ndarray, among: np.ndarray) -> np.ndarray:
 def _sums(metric: Metric, group: np.ndarray, among: np.ndarray) -> _Sums:
     """Sums over the clusters of `among`; a case with denominator 0, but for rounding, has no such metric."""
     has = metric.denominator[among] > _ROUNDING
-    top, bottom = (np.where(has, x[among], 0.0) for x in metric)
+    top, bottom = (np.where(has, x[among], 0.0) for x in (metric.numerator, metric.denominator))
     sums = np.stack([np.bincount(group, x, group.max() + 1) for x in (top, bottom)], axis=-1)
-    bounded = bool(((top >= 0) & (top <= bottom)).all())
-    return _Sums(sums, int(has.sum()), int((sums[:, 1] > 0).sum()), bounded)
+    return _Sums(sums, int(has.sum()), int((sums[:, 1] > 0).sum()))
 
 
 def _ratio(sums: np.ndarray) -> np.ndarray:
@@ -223,7 +222,8 @@ def _interval(
     """
     draws = draws[np.isfinite(draws)]
     without = without[np.isfinite(without)]
-    if np.ptp(draws) <= _ROUNDING * max(1.0, abs(value)):
+    rounding = _ROUNDING * max(1.0, abs(value))
+    if np.ptp(draws) <= rounding:
         if limits is not None:
             unlike: float = 1 - _TAIL ** (1 / clusters)
             low, high = ((1 - unlike) * value + unlike * limit for limit in limits)
@@ -232,7 +232,7 @@ def _interval(
     left = without.mean() - without
     acceleration = (left**3).sum() / (6 * (left**2).sum() ** 1.5) if (left != 0).any() else 0.0
     # Draws that equal the value count half, as for any discrete statistic.
-    bias = ndtri(((draws < value).mean() + (draws <= value).mean()) / 2)
+    bias = ndtri(((draws < value - rounding).mean() + (draws <= value + rounding).mean()) / 2)
     shifted = bias + ndtri([_TAIL, 1 - _TAIL])
     levels = ndtr(bias + shifted / (1 - acceleration * shifted))
     if not (np.isfinite(bias) and (acceleration * shifted < 1).all()):

@@ -170,6 +170,18 @@ def test_against_loops_over_cases(seed):
 
 
 @given(seeds)
+def test_shares_count_within_what_there_is(seed):
+    o = outcomes_of(seed)
+    for reader in readers(o, "x").values():
+        for name, metric in measure(o, reader).items():
+            assert metric.share == name.startswith(("answer", "edit", "selective", "false")), name
+            if metric.share:
+                assert (metric.numerator == metric.numerator.round()).all(), name
+                assert (metric.numerator >= 0).all(), name
+                assert (metric.numerator <= metric.denominator).all(), name
+
+
+@given(seeds)
 def test_places_add_up(seed):
     o = outcomes_of(seed)
     found = measure(o, readers(o, "x")["x"])

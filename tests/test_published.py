@@ -46,7 +46,9 @@ def test_neither_endings_nor_the_word_false_count(seed):
     for mine, theirs in zip(published(o), published(other), strict=True):
         assert mine.keys() == theirs.keys()
         for name in mine:
-            assert np.array_equal(mine[name], theirs[name]), name
+            assert mine[name].share == name.startswith("accuracy")
+            for one, other_one in zip(mine[name][:2], theirs[name][:2], strict=True):
+                assert np.array_equal(one, other_one), name
 
 
 @given(seeds)
