@@ -159,27 +159,3 @@ class ClusterConfig:
         """The coordinator's port; 0 where none is given."""
         port = self.coordinator.rpartition(":")[2]
         return int(port) if port.isdecimal() else 0
-
-
-@dataclass(frozen=True)
-class LoraDownConfig:
-    """Hyper-parameters of the editor lora-down; the defaults are the paper's (Hase A.2)."""
-
-    rank: int = 1
-    """Rank of each adapter."""
-    alpha: float = 8.0
-    """The adapter's output is scaled by alpha / rank."""
-    learning_rate: float = 1e-4
-    """Of AdamW, constant."""
-    weight_decay: float = 1e-4
-    """Decoupled weight decay of the adapter."""
-    clip: float = 1.0
-    """Largest global norm of an edit's gradient."""
-    steps: int = 40
-    """Gradient steps."""
-
-    def __post_init__(self) -> None:
-        if self.rank < 1 or self.steps < 1:
-            raise ValueError("rank and steps must be positive")
-        if not all(0 < x < math.inf for x in (self.learning_rate, self.clip, self.alpha)):
-            raise ValueError("learning_rate, clip and alpha must be positive numbers")

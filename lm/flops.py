@@ -1,9 +1,13 @@
 """How much arithmetic a step takes, and how much the device could do in that time."""
 
+import math
 import time
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from lm.config import ModelConfig
 
@@ -19,6 +23,48 @@ def flops_per_token(model: ModelConfig, vocabulary: int, row_length: int) -> flo
     """
     weights = model.layers * model.layer_parameters + vocabulary * model.hidden
     return 6.0 * weights + 12.0 * model.layers * row_length * model.heads * model.head_width
+
+
+def count_flops(function: Callable[..., Any], *args: Any) -> float:
+    """Multiplications and additions of the matrix products in a function, counted in its program.
+
+    Loops count once for every turn; a loop of unknown length counts as one turn, and of alternatives the
+    most expensive one counts. Arithmetic outside matrix products is left out, as is usual, and so is
+    what the result does not depend on.
+    """
+    program = jax.make_jaxpr(function)(*args).jaxpr
+    return _flops(dce_jaxpr(program, [True] * len(program.outvars))[0])
+
+
+def _flops(program: Any) -> float:
+    total = 0.0
+    for step in program.eqns:
+        if step.primitive.name == "dot_general":
+            (contracted, _), _ = step.params["dimension_numbers"]
+            a, out = step.invars[0].aval.shape, step.outvars[0].aval.shape
+            total += 2.0 * math.prod(out) * math.prod(a[i] for i in contracted)
+            continue
+        inner = [_flops(part) for part in _programs(step.params.values())]
+        if step.primitive.name == "cond":
+            total += max(inner)
+        elif step.primitive.name == "scan":
+            total += step.params["length"] * sum(inner)
+        else:
+            total += sum(inner)
+    return total
+
+
+def _programs(values: Any) -> list[Any]:
+    """The programs among the parameters of a step."""
+    found = []
+    for value in values:
+        if isinstance(value, list | tuple):
+            found += _programs(value)
+        elif hasattr(value, "eqns"):
+            found.append(value)
+        elif hasattr(value, "jaxpr"):
+            found.append(value.jaxpr)
+    return found
 
 
 def attainable_flops(model: ModelConfig) -> float:

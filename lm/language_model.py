@@ -9,8 +9,10 @@ import jax
 
 from lm import decoding, scoring
 from lm.attention import Array, Layout, left_padded
+from lm.cache import Cache
 from lm.config import ModelConfig
-from lm.model import Cache, Delta, Params, hidden_states, unembed, vocabulary_of
+from lm.delta import Delta, behind, compose
+from lm.model import Activations, Params, hidden_states, unembed, vocabulary_of
 from lm.scoring import CandidateTree
 
 
@@ -49,18 +51,36 @@ class LanguageModel:
         return vocabulary_of(self.params)
 
     def edited(self, delta: Delta | None) -> "LanguageModel":
-        """The same parameters under another edit."""
-        return replace(self, delta=delta)
+        """The same parameters with one more edit on top of those that are there; None adds nothing."""
+        return replace(self, delta=compose(self.delta, delta)) if delta else self
 
     def hidden_states(
         self, tokens: Array, layout: Layout, past: Cache | None = None
     ) -> tuple[jax.Array, Cache]:
-        """States [B, T, D] after the final norm, and the cache of these tokens; see `lm.model`."""
-        return hidden_states(self.config, self.params, self.delta, tokens, layout, past)
+        """States [B, T, D] after the final norm, and the cache of these tokens; see `lm.model`.
+
+        Documents without a past are read behind the prefix of the edit, if it has one; it is in their
+        cache then.
+        """
+        before = None
+        if past is None and self.delta and "prefix" in self.delta:
+            layout, past = behind(self.delta["prefix"], tokens, layout)
+            before = past
+        hidden, cache, _ = hidden_states(self.config, self.params, self.delta, tokens, layout, past)
+        return hidden, cache if before is None else before.joined(cache)
+
+    def activations(self, tokens: Array, layout: Layout) -> Activations:
+        """What the layers compute on the way over int32[B, T] tokens."""
+        past = None
+        if self.delta and "prefix" in self.delta:
+            layout, past = behind(self.delta["prefix"], tokens, layout)
+        found = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
+        assert found is not None
+        return found
 
     def unembed(self, hidden: jax.Array) -> jax.Array:
         """Next-token logits float32[..., V] of states [..., D]."""
-        return unembed(self.params, hidden)
+        return unembed(self.params, self.delta, hidden)
 
     def logits(self, tokens: Array, layout: Layout) -> jax.Array:
         """Next-token logits float32[B, T, V] at every position of int32[B, T] tokens."""
@@ -70,7 +90,7 @@ class LanguageModel:
         """Read int32[B, P] prompts, padded on the left."""
         layout = left_padded(prompts)
         hidden, cache = self.hidden_states(prompts, layout)
-        return Context(cache, hidden[:, -1], layout.positions[:, -1] + 1)
+        return Context(cache, hidden[:, -1], cache.positions[:, -1] + 1)
 
     def object_log_probabilities(self, context: Context, tree: CandidateTree) -> tuple[jax.Array, jax.Array]:
         """Log p(o | prompt) of every candidate, with and without its ending; see `lm.scoring`."""

@@ -24,7 +24,7 @@ def next_token_loss(model: ModelConfig, params: Params, tokens: Array, piece: in
         piece: how many tokens' logits exist at once; at least one of each row does.
     """
     tokens = jnp.asarray(tokens)
-    hidden, _ = hidden_states(model, params, None, tokens, packed(tokens, BOS))
+    hidden, _, _ = hidden_states(model, params, None, tokens, packed(tokens, BOS))
     target = jnp.pad(tokens[:, 1:], ((0, 0), (0, 1)), constant_values=PAD)
     # A document's first token follows nothing, and padding is no text.
     counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)

@@ -5,8 +5,7 @@ and values, H head width, F mlp, V vocabulary, R rank. Modules are written in Fl
 everything else sees a `ModelConfig` (static) and `params` (a plain dict of arrays, layers stacked along a
 leading axis L).
 
-A *delta* edits the model without touching `params`: {module name: LowRank}, stacked over layers like
-the parameters. The layer adds it unmerged, x @ W + (x @ a) @ b, so that many edits share one W.
+A *delta* edits the model without touching `params`; see `lm.delta`.
 """
 
 from functools import lru_cache
@@ -17,7 +16,9 @@ import jax.numpy as jnp
 from flax import nnx
 
 from lm.attention import Array, Layout, Rotation, attend, rotary, rotate
+from lm.cache import Cache
 from lm.config import ModelConfig
+from lm.delta import IN_LAYERS, Delta, LowRank, added, looked_up, low_rank
 from lm.linear import project
 
 INITIAL_SCALE = 0.02
@@ -25,48 +26,18 @@ INITIAL_SCALE = 0.02
 Params = dict
 
 
-class LowRank(NamedTuple):
-    """A low-rank addition to one weight in every layer: a is [L, in, R], b is [L, R, out]."""
-
-    a: jax.Array
-    b: jax.Array
-
-
-Delta = dict[str, LowRank]
-
-
-SLOTS = (2, 2, 1, 1)
-"""The axes of a cache's arrays along which tokens stand."""
-
-
-class Cache(NamedTuple):
-    """What later tokens need of tokens that were read.
+class Activations(NamedTuple):
+    """What layers compute on the way, for editors that look inside.
 
     Attributes:
-        key, value: [L, B, S, K, H], keys already rotated.
-        positions: int32[B, S].
-        real: bool[B, S], whether there is a token at all.
+        inner: [L, B, T, F], what goes into each down-projection.
+        states: [L, B, T, D], the residual stream behind each layer.
+        read: [L, B, T, D], what each MLP reads: the stream before it, normed.
     """
 
-    key: jax.Array
-    value: jax.Array
-    positions: jax.Array
-    real: jax.Array
-
-    def joined(self, other: "Cache") -> "Cache":
-        """The tokens of both, those of `other` behind."""
-        pairs = zip(self, other, SLOTS, strict=True)
-        return Cache(*(jnp.concatenate([mine, behind], axis) for mine, behind, axis in pairs))
-
-    def blank(self, slots: int) -> "Cache":
-        """A cache like this one with `slots` places that hold no token."""
-        shapes = [(*x.shape[:axis], slots, *x.shape[axis + 1 :]) for x, axis in zip(self, SLOTS, strict=True)]
-        return Cache(*(jnp.zeros(shape, x.dtype) for shape, x in zip(shapes, self, strict=True)))
-
-    def put(self, slot: jax.Array, one: "Cache") -> "Cache":
-        """This cache with the tokens of `one` from `slot` on."""
-        update = jax.lax.dynamic_update_slice_in_dim
-        return Cache(*(update(x, y, slot, axis) for x, y, axis in zip(self, one, SLOTS, strict=True)))
+    inner: jax.Array
+    states: jax.Array
+    read: jax.Array
 
 
 class Linear(nnx.Module):
@@ -75,8 +46,9 @@ class Linear(nnx.Module):
     def __init__(self, inputs: int, outputs: int, rngs: nnx.Rngs) -> None:
         self.kernel = nnx.Param(nnx.initializers.normal(INITIAL_SCALE)(rngs.params(), (inputs, outputs)))
 
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return project(x, self.kernel[...])
+    def __call__(self, x: jax.Array, change: LowRank | None = None) -> jax.Array:
+        out = project(x, self.kernel[...])
+        return out if change is None else out + low_rank(x, change)
 
 
 class Norm(nnx.Module):
@@ -104,10 +76,17 @@ class Attention(nnx.Module):
         self.out = Linear(queries, config.hidden, rngs)
 
     def __call__(
-        self, x: jax.Array, rotation: Rotation, mask: jax.Array, past: tuple[jax.Array, jax.Array] | None
+        self,
+        x: jax.Array,
+        rotation: Rotation,
+        mask: jax.Array,
+        past: tuple[jax.Array, jax.Array] | None,
+        delta: Delta,
     ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+        projections = {"query": self.query, "key": self.key, "value": self.value}
         query, key, value = (
-            f(x).reshape(*x.shape[:2], -1, self.width) for f in (self.query, self.key, self.value)
+            linear(x, delta.get(name)).reshape(*x.shape[:2], -1, self.width)
+            for name, linear in projections.items()
         )
         query, own = rotate(query, *rotation), (rotate(key, *rotation), value)
         seen = (
@@ -116,7 +95,7 @@ class Attention(nnx.Module):
             else tuple(jnp.concatenate(two, axis=1) for two in zip(past, own, strict=True))
         )
         mixed = attend(query, seen[0], seen[1], mask)
-        return self.out(mixed.reshape(*x.shape[:2], -1)), own
+        return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), own
 
 
 class Mlp(nnx.Module):
@@ -127,13 +106,12 @@ class Mlp(nnx.Module):
         self.up = Linear(config.hidden, config.mlp, rngs)
         self.down = Linear(config.mlp, config.hidden, rngs)
 
-    def __call__(self, x: jax.Array, delta: Delta) -> jax.Array:
-        inner = jax.nn.silu(self.gate(x)) * self.up(x)
-        out = self.down(inner)
-        if "down" in delta:
-            a, b = (factor.astype(x.dtype) for factor in delta["down"])
-            out = out + (inner @ a) @ b
-        return out
+    def __call__(self, x: jax.Array, delta: Delta) -> tuple[jax.Array, jax.Array]:
+        inner = jax.nn.silu(self.gate(x, delta.get("gate"))) * self.up(x, delta.get("up"))
+        out = self.down(inner, delta.get("down"))
+        if "codebook" in delta:
+            out = looked_up(x, out, delta["codebook"])
+        return out, inner
 
 
 class Block(nnx.Module):
@@ -152,10 +130,15 @@ class Block(nnx.Module):
         mask: jax.Array,
         past: tuple[jax.Array, jax.Array] | None,
         delta: Delta,
-    ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        mixed, own = self.attention(self.attention_norm(x), rotation, mask, past)
+    ) -> tuple[jax.Array, tuple[jax.Array, jax.Array], Activations]:
+        mixed, own = self.attention(self.attention_norm(x), rotation, mask, past, delta)
         x = x + mixed
-        return x + self.mlp(self.mlp_norm(x), delta), own
+        read = self.mlp_norm(x)
+        out, inner = self.mlp(read, delta)
+        x = x + out
+        if "shift" in delta:
+            x = x + delta["shift"].astype(x.dtype)
+        return x, own, Activations(inner, x, read)
 
 
 class Decoder(nnx.Module):
@@ -171,10 +154,13 @@ class Decoder(nnx.Module):
         self.head = Linear(config.hidden, vocabulary, rngs)
 
     def __call__(
-        self, tokens: Array, layout: Layout, past: Cache | None, delta: Delta
-    ) -> tuple[jax.Array, Cache]:
+        self, tokens: Array, layout: Layout, past: Cache | None, delta: Delta, inside: bool
+    ) -> tuple[jax.Array, Cache, Activations | None]:
         config, (positions, mask, real) = self.config, layout
         x = self.embedding[...][tokens]
+        if "embedding" in delta:
+            ids, values = delta["embedding"]
+            x = x + (tokens[..., None] == ids).astype(x.dtype) @ values
         if config.precision == "bfloat16":
             x = x.astype(jnp.bfloat16)
         keys = positions
@@ -187,16 +173,18 @@ class Decoder(nnx.Module):
         rotation = rotary(config, positions)
         block, stacked = nnx.split(self.layers)
 
-        def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-            state, earlier, delta = here
-            return nnx.merge(block, state)(x, rotation, mask, earlier, delta)
+        def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
+            state, earlier, change = here
+            x, own, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
+            return x, (own, activations if inside else None)
 
         body = jax.checkpoint(layer) if config.remat else layer
         earlier = None if past is None else (past.key, past.value)
-        x, (key, value) = jax.lax.scan(
-            body, x, (stacked, earlier, delta), unroll=min(config.unroll, config.layers)
+        changes = {name: part for name, part in delta.items() if name in IN_LAYERS}
+        x, ((key, value), activations) = jax.lax.scan(
+            body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
         )
-        return self.norm(x), Cache(key, value, positions, real)
+        return self.norm(x), Cache(key, value, positions, real), activations
 
 
 def init(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:
@@ -217,26 +205,34 @@ def hidden_states(
     tokens: Array,
     layout: Layout,
     past: Cache | None = None,
-) -> tuple[jax.Array, Cache]:
+    inside: bool = False,
+) -> tuple[jax.Array, Cache, Activations | None]:
     """What the last layer knows at each position, after the final norm.
 
     Args:
         config: static under jit.
-        delta: see the module; None runs the model as it is.
+        delta: see `lm.delta`; None runs the model as it is. A prefix is the caller's to put into `past`.
         tokens: int32[B, T].
         layout: of these tokens among each other.
         past: tokens read before, all real ones of which are seen.
+        inside: whether to return what layers compute on the way.
 
     Returns:
-        [B, T, D] in the model's precision, and the cache of these tokens alone.
+        [B, T, D] in the model's precision, the cache of these tokens alone, and activations or None.
     """
-    model = nnx.merge(_graph(config, vocabulary_of(params)), nnx.State(params))
-    return model(jnp.asarray(tokens), layout, past, delta or {})
+    delta = delta or {}
+    model = nnx.merge(_graph(config, vocabulary_of(params)), nnx.State(changed(params, delta)))
+    return model(jnp.asarray(tokens), layout, past, delta, inside)
 
 
-def unembed(params: Params, hidden: jax.Array) -> jax.Array:
+def changed(params: Params, delta: Delta | None) -> Params:
+    """The parameters with the weights that a delta adds."""
+    return added(params, delta["weights"]) if delta and "weights" in delta else params
+
+
+def unembed(params: Params, delta: Delta | None, hidden: jax.Array) -> jax.Array:
     """Next-token logits float32[..., V] of hidden states [..., D]; call it on no more than needed."""
-    kernel = params["head"]["kernel"].astype(hidden.dtype)
+    kernel = changed(params, delta)["head"]["kernel"].astype(hidden.dtype)
     wide = jnp.promote_types(hidden.dtype, jnp.float32)
     return jnp.matmul(hidden, kernel, preferred_element_type=wide)
 
@@ -244,3 +240,17 @@ def unembed(params: Params, hidden: jax.Array) -> jax.Array:
 @lru_cache
 def _graph(config: ModelConfig, vocabulary: int) -> nnx.GraphDef:
     return nnx.split(nnx.eval_shape(lambda: Decoder(config, vocabulary, nnx.Rngs(0))))[0]
+
+
+def matrix_shape(config: ModelConfig, name: str) -> tuple[int, int]:
+    """Inputs and outputs of one of the matrices inside a layer, by its name in `lm.delta.MATRICES`."""
+    queries, keys = config.heads * config.head_width, config.kv_heads * config.head_width
+    return {
+        "query": (config.hidden, queries),
+        "key": (config.hidden, keys),
+        "value": (config.hidden, keys),
+        "out": (queries, config.hidden),
+        "gate": (config.hidden, config.mlp),
+        "up": (config.hidden, config.mlp),
+        "down": (config.mlp, config.hidden),
+    }[name]

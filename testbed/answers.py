@@ -11,11 +11,11 @@ from bayes.interface import Agent, EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
-from lm.config import LoraDownConfig
+from lm.delta import Delta
+from lm.editors.config import LoraConfig
 from lm.editors.interface import edit_batch, requests
-from lm.editors.lora_down import LoraDown
+from lm.editors.lora import lora_down
 from lm.language_model import Context, LanguageModel
-from lm.model import Delta
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.agents import agent_named
@@ -106,9 +106,9 @@ class Witness:
 
         return answer
 
-    def edited(self, edit: Fact, recipe: LoraDownConfig, seed: int) -> Delta:
+    def edited(self, edit: Fact, recipe: LoraConfig, seed: int) -> Delta:
         """The delta of one lora-down edit."""
         request = requests(self.world.tokenizer, [edit], [1.0], [1.0])
         keys = jax.random.split(jax.random.key(integer(seed, "editor")), 1)
-        deltas, _ = edit_batch(LoraDown(recipe), self.trained, {}, request, keys)
+        deltas, _ = edit_batch(lora_down(recipe), self.trained, {}, request, keys)
         return jax.tree.map(lambda x: x[0], deltas)

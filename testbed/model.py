@@ -1,22 +1,29 @@
 """A run's trained model, and a sample of the text it was trained on."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.seeds import generator
 from corpus.store import open_documents
+from corpus.tokenizer import Word
 from lm.batches import PackedRows
 from lm.checkpoints import best_checkpoint, latest_checkpoint, load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
+from lm.editors.interface import CorpusSample, requests
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import abstract
+from testbed.cases import Case
 from testbed.runs import Run, digest, recorded
 from testbed.world import World
 
-SAMPLE_ROWS = 64
+SAMPLE_ROWS = 256
+PRACTICE = 256
+FEWEST_HELD_OUT = 32
 
 
 def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") -> tuple[LanguageModel, Path]:
@@ -40,8 +47,26 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
 
 
-def packed_sample(run: Run, seed: int) -> np.ndarray:
-    """int32[SAMPLE_ROWS, T]: some packed rows of the training corpus, for editors that want text."""
+def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> CorpusSample:
+    """What editors may read before they edit: text, and practice requests that no case asks for.
+
+    Half of the practice requests contradict the truth by another object that was said of somebody. A
+    world in which nearly every fact is asked about has none to hold out; practice is then drawn from all.
+    """
     recipe = TrainConfig(**recorded(run, "train")[0]["train"])
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
-    return rows.batch(0, SAMPLE_ROWS)
+    rng, graph = generator(seed, "practice"), world.graph
+    asked = graph.find(np.array([c.subject for c in cases]), np.array([c.relation for c in cases]))
+    held_out = np.setdiff1d(world.stated_facts, asked)
+    if len(held_out) < FEWEST_HELD_OUT:
+        held_out = world.stated_facts
+    facts = rng.choice(held_out, PRACTICE)
+    truth = world.generative.truth
+    others = truth[rng.permutation(len(graph))]
+    objects = np.where(rng.random(PRACTICE) < 0.5, truth[facts], others[facts])
+    triples = [
+        (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
+    ]
+    practice = requests(world.tokenizer, triples, np.ones(PRACTICE), np.ones(PRACTICE))
+    imagine = np.array([world.tokenizer.word(Word.IMAGINE)], np.int32)
+    return CorpusSample(rows.batch(0, min(SAMPLE_ROWS, len(rows))), practice, imagine)

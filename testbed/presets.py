@@ -11,7 +11,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -23,7 +23,8 @@ from corpus.config import (
     TokenizerConfig,
     WorldConfig,
 )
-from lm.config import ClusterConfig, LoraDownConfig, MeshConfig, ModelConfig, TrainConfig
+from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
+from lm.editors.config import EditorConfigs, LoraConfig
 
 DEFAULT_PRESET = "tiny"
 AgentName = Literal["paper", "exact"]
@@ -121,17 +122,23 @@ class CaseConfig:
 
 @dataclass(frozen=True)
 class EditSettings:
-    """An editor, its requests and the agent it is compared with."""
+    """Editors, their requests and the agent they are compared with."""
 
+    editors: tyro.conf.Positional[tuple[str, ...]] = ("lora-down",)
+    """Names of built-in editors, or my_module:MyEditor."""
     run: str = "demo"
     """Name of the run."""
     runs: Path = Path("runs")
     """Folder of all runs."""
-    editor: str = "lora-down"
-    """Name of a built-in editor, or my_module:MyEditor."""
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: as training ended, or where it was most accurate."""
-    lora_down: LoraDownConfig = field(default_factory=LoraDownConfig)
+    configs: Annotated[EditorConfigs, tyro.conf.arg(name="")] = field(default_factory=EditorConfigs)
+    tuned: bool = False
+    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    sequential: int = 1
+    """Edits made one after another on top of each other; 1 makes each on the unedited model."""
+    batch: int = 1
+    """Facts of one edit; 1 edits each for itself."""
     cases: CaseConfig = field(default_factory=CaseConfig)
     agent: AgentName = "paper"
     """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
@@ -140,17 +147,31 @@ class EditSettings:
     """How often the paper's agent counts each sentence; 5 as published, 1 is the honest value."""
     prior_mass: float = 1.0
     """Total mass of the paper's agent's Dirichlet prior."""
-    batch_edits: int = 24
-    """Edits computed side by side; bounds memory."""
+    batch_edits: int | Literal["auto"] = "auto"
+    """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
     seed: int = 0
     """Root seed of the requests and of the editor."""
 
     def __post_init__(self) -> None:
-        if self.batch_edits < 1:
-            raise ValueError("batch_edits must be at least 1")
+        if self.batch_edits != "auto" and self.batch_edits < 1:
+            raise ValueError("batch_edits must be at least 1, or auto")
+        if min(self.sequential, self.batch) < 1:
+            raise ValueError("sequential and batch must be at least 1")
+        if self.sequence % self.batch or self.cases.count % self.sequence:
+            raise ValueError(
+                f"{self.cases.count} cases must be whole sequences of {self.sequence} edits, "
+                f"and a sequence whole batches of {self.batch}"
+            )
+        if len(set(self.editors)) < len(self.editors) or not self.editors:
+            raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
         if not (0 < self.prior_mass < math.inf and 0 < self.evidence_multiplicity < math.inf):
             raise ValueError("prior_mass and evidence_multiplicity must be positive numbers")
         check_seed(self.seed)
+
+    @property
+    def sequence(self) -> int:
+        """Edits that build on each other."""
+        return max(self.sequential, self.batch)
 
 
 @dataclass(frozen=True)
@@ -190,7 +211,7 @@ class AskSettings:
     """Answers shown."""
     credence: float = 0.95
     """The agent's belief in the edit after it."""
-    lora_down: LoraDownConfig = field(default_factory=lambda: LoraDownConfig(learning_rate=1e-3))
+    lora_down: LoraConfig = field(default_factory=lambda: LoraConfig(learning_rate=1e-3))
     """Recipe of the edit."""
     seed: int = 0
     """Root seed of the editor."""
@@ -299,9 +320,15 @@ TRAIN = {
     ),
 }
 
+SMALL_MODELS = EditorConfigs(
+    lora_down=LoraConfig(learning_rate=1e-3),
+    lora_all=LoraConfig(learning_rate=1e-3),
+)
+"""What the paper's rates become for models a hundred times smaller."""
+
 EDIT = {
-    "tiny": EditSettings(lora_down=LoraDownConfig(learning_rate=1e-3)),
-    "laptop": EditSettings(run="laptop", lora_down=LoraDownConfig(learning_rate=1e-3)),
-    "small": EditSettings(run="small", lora_down=LoraDownConfig(learning_rate=1e-3)),
-    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), batch_edits=4),
+    "tiny": EditSettings(configs=SMALL_MODELS),
+    "laptop": EditSettings(run="laptop", configs=SMALL_MODELS),
+    "small": EditSettings(run="small", configs=SMALL_MODELS),
+    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
 }

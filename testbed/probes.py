@@ -10,8 +10,8 @@ import numpy as np
 from corpus.language import Atom, Kind, Sentence
 from corpus.tokenizer import BOS, Tokenizer, Word
 from lm.attention import Array
+from lm.delta import Delta
 from lm.language_model import LanguageModel
-from lm.model import Delta
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.cases import CELLS, Case, Cell
@@ -27,6 +27,10 @@ class Probes(NamedTuple):
         tree: candidates of each cell, see `lm.scoring.CandidateTree`.
         logic: int32[E, len(LOGIC), P'], left-padded quoted statements up to "is".
     """
+
+    def grouped(self, size: int) -> "Probes":
+        """Those of every `size` cases as one case with `size` times as many cells and statements."""
+        return jax.tree.map(lambda x: x.reshape(-1, size * x.shape[1], *x.shape[2:]), self)
 
     prompts: Array
     tree: CandidateTree
@@ -47,6 +51,13 @@ class Readings(NamedTuple):
     begun: Array
     tokens: Array
     logic: Array
+
+    def by_case(self) -> "Readings":
+        """NumPy arrays that lead with cases again, after `Probes.grouped`."""
+        sizes = (len(CELLS), len(CELLS), len(CELLS), len(LOGIC))
+        return Readings(
+            *(np.asarray(x).reshape(-1, n, *x.shape[2:]) for x, n in zip(self, sizes, strict=True))
+        )
 
 
 class ProbeShape(NamedTuple):

@@ -53,6 +53,7 @@ _SCALARS = [
     ("steps", pa.int32()),
     ("forward", pa.int32()),
     ("backward", pa.int32()),
+    ("seconds", pa.float64()),
 ]
 SCHEMA = pa.schema(
     [*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))]
@@ -84,12 +85,28 @@ class Outcomes(NamedTuple):
     logic: np.ndarray
 
 
+class Circumstances(NamedTuple):
+    """How each of some cases was edited; every field leads with cases.
+
+    Attributes:
+        case: its number in the sweep.
+        cluster: cases of one cluster are not independent of each other.
+        position: how many edits came before it in its sequence.
+        info: what the editor reports of it.
+        seconds: of the batch it was edited in, for each of the batch's edits.
+    """
+
+    case: np.ndarray
+    cluster: np.ndarray
+    position: np.ndarray
+    info: Info
+    seconds: np.ndarray
+
+
 def case_rows(
-    first: int, cases: Sequence[Case], before: Readings, after: Readings, info: Info, answers: Answers
+    cases: Sequence[Case], before: Readings, after: Readings, how: Circumstances, answers: Answers
 ) -> list[dict]:
-    """Rows of cases.parquet for consecutive cases, the first numbered `first`."""
-    before, after = (Readings(*map(np.asarray, x)) for x in (before, after))
-    info = Info(*map(np.asarray, info))
+    """Rows of cases.parquet for some cases."""
     generated = [answers.read(np.asarray(x.tokens)) for x in (before, after)]
     rows = []
     for i, case in enumerate(cases):
@@ -123,8 +140,8 @@ def case_rows(
         known = {name: getattr(case, name) for name, _ in _SCALARS if hasattr(case, name)}
         rows.append(
             known
-            | {"case": first + i, "cluster": case.subject, "position": 0}
-            | {name: getattr(info, name)[i] for name in ("steps", "forward", "backward", "loss")}
+            | {name: getattr(how, name)[i] for name in ("case", "cluster", "position", "seconds")}
+            | {name: getattr(how.info, name)[i] for name in ("steps", "forward", "backward", "loss")}
             | {"cells": cells, "logic": logic}
         )
     return rows

@@ -484,7 +484,7 @@ import jax
 import jax.numpy as jnp
 
 from lm.editors.interface import Info
-from lm.model import LowRank
+from lm.delta import LowRank
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from lm.editors.lora_down import LoraDown
 
 from corpus.tokenizer import BOS, SEP
 from lm.attention import packed
 from lm.config import LoraDownConfig, ModelConfig
 from lm.editors.interface import Request, edit_batch, requests
-from lm.editors.lora_down import LoraDown
 from lm.language_model import LanguageModel
 from lm.model import init
 

@@ -19,9 +19,10 @@ from corpus.errors import InputError
 from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import packed
 from lm.config import ModelConfig
+from lm.delta import LowRank
 from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
-from lm.model import LowRank, init
+from lm.model import init
 from lm.prompts import left_pad
 
 GOLDEN = Path(__file__).parent / "golden" / "huggingface"

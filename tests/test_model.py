@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import Layout, left_padded, packed
 from lm.config import ModelConfig
+from lm.delta import LowRank
 from lm.language_model import LanguageModel
-from lm.model import LowRank, init
+from lm.model import init
 from lm.prompts import left_pad
 from lm.scoring import ENDINGS, candidate_tree, tree_size
 from tests import naive

@@ -3,9 +3,10 @@
 An editor is a frozen dataclass, its hyper-parameters, with two pure methods:
 
     prepare(model, corpus_sample) -> state              once per model
-    edit(model, state, request, key) -> (delta, info)   one edit
+    edit(model, state, request, key) -> (delta, info)   one edit, of one fact or of several at once
 
-`edit` is traced once and vmapped over requests; the model is shared and never changed.
+`edit` is traced once and vmapped over requests; the model is shared and never changed. Letters of shapes:
+M facts of one request, P prompt tokens, A answer tokens, and those of `lm.model`.
 """
 
 from collections.abc import Sequence
@@ -17,29 +18,45 @@ import numpy as np
 
 from corpus.tokenizer import PAD, SEP, Tokenizer
 from lm.attention import Array
+from lm.delta import Delta
 from lm.language_model import LanguageModel
-from lm.model import Delta
+from lm.prompts import left_pad
 
 State = Any
 """Whatever `prepare` returns: a pytree of arrays; {} for most editors."""
 
 
 class Request(NamedTuple):
-    """One edit, or many along a leading axis.
+    """The facts of one edit; or many edits, along a leading axis.
 
     Attributes:
-        tokens: int32[T], "<s> subject relation object .", padded on the right.
-        target: bool[T], the tokens to be learned: the object and its ending.
-        subject_end: int32[], position of the subject's last token.
-        weight: float32[], evidence weight the rational agent gives the request.
-        credence: float32[], the agent's belief in the request after the edit.
+        prompt: int32[M, P], "<s> subject relation", padded on the left.
+        answer: int32[M, A], "object .", padded on the right: what is to be learned.
+        subject_end: int32[M], position of the subject's last token in `prompt`.
+        weight: float32[M], evidence weight the rational agent gives the request.
+        credence: float32[M], the agent's belief in the request after the edit.
     """
 
-    tokens: Array
-    target: Array
+    prompt: Array
+    answer: Array
     subject_end: Array
     weight: Array
     credence: Array
+
+
+class CorpusSample(NamedTuple):
+    """What an editor may read before it edits: nothing that the test cases ask for.
+
+    Attributes:
+        rows: int32[rows, T], packed documents of the training corpus.
+        practice: requests of one fact each, stacked along a leading axis, for facts that no test
+            case edits; half of them contradict the corpus.
+        imagine: int32[n], the word that opens a passage about another world.
+    """
+
+    rows: Array
+    practice: Request
+    imagine: Array
 
 
 class Info(NamedTuple):
@@ -60,37 +77,52 @@ class Info(NamedTuple):
 class Editor(Protocol):
     """The interface of an editing method; instances must be hashable."""
 
-    def prepare(self, model: LanguageModel, corpus_sample: np.ndarray) -> State:
-        """One-off work for a model, from int32[rows, T] packed corpus text."""
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """One-off work for a model."""
         ...
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
-        """The delta that carries out one request."""
+        """The delta that carries out one request, on top of what was already done to the model."""
         ...
 
 
 def requests(
     tokenizer: Tokenizer,
     facts: Sequence[tuple[int, int, int]],
-    weights: Sequence[float],
-    credences: Sequence[float],
+    weights: Sequence[float] | np.ndarray,
+    credences: Sequence[float] | np.ndarray,
+    prompt_width: int = 0,
+    answer_width: int = 0,
 ) -> Request:
-    """Requests for (subject, relation, object) triples, stacked along a leading axis."""
+    """Requests for one (subject, relation, object) triple each, stacked along a leading axis.
+
+    Args:
+        prompt_width, answer_width: least P and A, so that different requests have one shape.
+    """
     prompts = [tokenizer.prompt(s, r) for s, r, _ in facts]
     objects = [tokenizer.entity(o) for _, _, o in facts]
-    longest = max(len(p) + len(o) + 1 for p, o in zip(prompts, objects, strict=True))
-    tokens = np.full((len(facts), longest), PAD, np.int32)
-    target = np.zeros((len(facts), longest), bool)
-    for i, (prompt, name) in enumerate(zip(prompts, objects, strict=True)):
-        end = len(prompt) + len(name)
-        tokens[i, : end + 1] = [*prompt, *name, SEP]
-        target[i, len(prompt) : end + 1] = True
-    subject_end = np.array([len(tokenizer.entity(s)) for s, _, _ in facts], np.int32)
-    return Request(
-        tokens, target, subject_end, np.asarray(weights, np.float32), np.asarray(credences, np.float32)
+    width = max(prompt_width, *map(len, prompts))
+    answer = np.full((len(facts), max(answer_width, *(len(o) + 1 for o in objects))), PAD, np.int32)
+    for row, name in zip(answer, objects, strict=True):
+        row[: len(name) + 1] = [*name, SEP]
+    subject_end = [
+        width - len(p) + len(tokenizer.entity(s)) for p, (s, _, _) in zip(prompts, facts, strict=True)
+    ]
+    columns = (
+        left_pad(prompts, width),
+        answer,
+        np.array(subject_end, np.int32),
+        np.asarray(weights, np.float32),
+        np.asarray(credences, np.float32),
     )
+    return Request(*(column[:, None] for column in columns))
+
+
+def together(batch: Request, size: int) -> Request:
+    """Requests of one fact each as requests of `size` facts each, in their order."""
+    return Request(*(x.reshape(-1, size, *x.shape[2:]) for x in batch))
 
 
 @partial(jax.jit, static_argnames="editor")

@@ -1,0 +1,46 @@
+"""Keys and values of tokens that were read, so that what follows need not read them again."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+SLOTS = (2, 2, 1, 1)
+"""The axes of a cache's arrays along which tokens stand."""
+ROWS = (1, 1, 0, 0)
+"""The axes along which rows stand."""
+
+
+class Cache(NamedTuple):
+    """What later tokens need of tokens that were read.
+
+    Attributes:
+        key, value: [L, B, S, K, H], keys already rotated.
+        positions: int32[B, S].
+        real: bool[B, S], whether there is a token at all.
+    """
+
+    key: jax.Array
+    value: jax.Array
+    positions: jax.Array
+    real: jax.Array
+
+    def joined(self, other: "Cache") -> "Cache":
+        """The tokens of both, those of `other` behind."""
+        pairs = zip(self, other, SLOTS, strict=True)
+        return Cache(*(jnp.concatenate([mine, behind], axis) for mine, behind, axis in pairs))
+
+    def blank(self, slots: int) -> "Cache":
+        """A cache like this one with `slots` places that hold no token."""
+        shapes = [(*x.shape[:axis], slots, *x.shape[axis + 1 :]) for x, axis in zip(self, SLOTS, strict=True)]
+        return Cache(*(jnp.zeros(shape, x.dtype) for shape, x in zip(shapes, self, strict=True)))
+
+    def put(self, slot: jax.Array, one: "Cache") -> "Cache":
+        """This cache with the tokens of `one` from `slot` on."""
+        update = jax.lax.dynamic_update_slice_in_dim
+        return Cache(*(update(x, y, slot, axis) for x, y, axis in zip(self, one, SLOTS, strict=True)))
+
+    def repeated(self, rows: int) -> "Cache":
+        """A cache of one row as `rows` rows."""
+        pairs = zip(self, ROWS, strict=True)
+        return Cache(*(jnp.broadcast_to(x, (*x.shape[:a], rows, *x.shape[a + 1 :])) for x, a in pairs))

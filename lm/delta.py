@@ -1,0 +1,206 @@
+"""Edits as data: what a model adds to its parameters, which stay as they are (DESIGN 7).
+
+A *delta* is a dict; every key is optional, and arrays lead with layers L as the parameters do:
+
+    query key value out gate up down   LowRank: x @ W + (x @ a) @ b in that matrix of every layer
+    embedding                          Rows: vectors added to the embeddings of a few tokens
+    weights                            a part of the parameters' tree: what is added to those parameters
+    codebook                           Codebook: outputs of MLPs, looked up by their inputs
+    prefix                             Prefix: text that every prompt is read behind
+    shift                              float[L, B, T, D], added to what each layer returns: for editors
+                                       that ask what a state should be before they look for the weights
+
+Low-rank parts are applied unmerged, so that many edits share one W.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from lm.attention import Array, Layout
+from lm.cache import Cache
+
+Delta = dict[str, Any]
+
+ATTENTION = ("query", "key", "value", "out")
+MLP = ("gate", "up", "down")
+MATRICES = (*ATTENTION, *MLP)
+IN_LAYERS = (*MATRICES, "codebook", "shift")
+
+
+class LowRank(NamedTuple):
+    """A low-rank addition to one weight in every layer: a is [L, in, R], b is [L, R, out]."""
+
+    a: jax.Array
+    b: jax.Array
+
+
+class Rows(NamedTuple):
+    """Vectors added to the embeddings of some tokens: tokens is int32[n], values [n, D].
+
+    A token that stands twice gets both vectors; one that is negative gets none.
+    """
+
+    tokens: jax.Array
+    values: jax.Array
+
+
+class Codebook(NamedTuple):
+    """What MLPs return instead, where their input lies within `radius` of a key.
+
+    Attributes:
+        keys, values: [L, n, D].
+        radius: [L, n], Euclidean; negative for entries that hold nothing.
+    """
+
+    keys: jax.Array
+    values: jax.Array
+    radius: jax.Array
+
+
+class Prefix(NamedTuple):
+    """Text before every prompt, already read; the prompt's own beginning-of-document token is skipped.
+
+    Attributes:
+        cache: of one row; slots that are not real are padding.
+        start: int32[], the token that begins documents.
+    """
+
+    cache: Cache
+    start: jax.Array
+
+
+def compose(first: Delta | None, second: Delta | None) -> Delta:
+    """Both edits, the second made on top of the first."""
+    first, second = first or {}, second or {}
+    both = first | second
+    for name in first.keys() & second.keys():
+        both[name] = _composed(name, first[name], second[name])
+    return both
+
+
+def fold(delta: Delta, vocabulary: int) -> Delta:
+    """The same edit with low-rank parts and rows as weights, so that a sequence of edits stays as large."""
+    kept = {name: part for name, part in delta.items() if name not in (*MATRICES, "embedding")}
+    weights: dict[str, Any] = {}
+    for name in MATRICES:
+        if name in delta:
+            blocks = weights.setdefault("layers", {})
+            a, b = delta[name]
+            blocks.setdefault(block_of(name), {})[name] = {"kernel": jnp.einsum("lir,lro->lio", a, b)}
+    if "embedding" in delta:
+        tokens, values = delta["embedding"]
+        table = jnp.zeros((vocabulary, values.shape[1]), values.dtype)
+        # Entries that name no token fall outside the table and are dropped.
+        weights["embedding"] = table.at[jnp.where(tokens < 0, vocabulary, tokens)].add(values, mode="drop")
+    return compose(kept, {"weights": weights}) if weights else kept
+
+
+def room(delta: Delta, vocabulary: int, times: int) -> Delta:
+    """An edit that does nothing yet, into which `times` edits like this one can be settled.
+
+    Args:
+        delta: of one edit; only its shapes matter.
+    """
+    empty = jax.tree.map(jnp.zeros_like, fold(delta, vocabulary))
+    if "prefix" in empty:
+        cache = empty["prefix"].cache
+        empty["prefix"] = Prefix(cache.blank(times * cache.real.shape[1]), delta["prefix"].start)
+    if "codebook" in empty:
+        book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
+        empty["codebook"] = book._replace(radius=book.radius - 1)
+    return empty
+
+
+def settle(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array) -> Delta:
+    """What is carried from edit to edit after one more, the `index`-th; its shapes stay as they are."""
+    latest = fold(delta, vocabulary)
+    settled = dict(carried)
+    if "weights" in latest:
+        settled["weights"] = _united(carried["weights"], latest["weights"])
+    if "prefix" in latest:
+        text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
+        settled["prefix"] = Prefix(carried["prefix"].cache.put(index * slots, text.cache), text.start)
+    if "codebook" in latest:
+        update = jax.lax.dynamic_update_slice_in_dim
+        entries = latest["codebook"].keys.shape[1]
+        pairs = zip(carried["codebook"], latest["codebook"], strict=True)
+        settled["codebook"] = Codebook(*(update(x, y, index * entries, 1) for x, y in pairs))
+    return settled
+
+
+def block_of(matrix: str) -> str:
+    """The module of a layer to which a matrix belongs."""
+    return "attention" if matrix in ATTENTION else "mlp"
+
+
+def added(params: dict, changes: dict) -> dict:
+    """The tree `params` with `changes`, a part of the same tree, added."""
+    return {
+        name: (
+            part
+            if name not in changes
+            else added(part, changes[name])
+            if isinstance(part, dict)
+            else part + changes[name]
+        )
+        for name, part in params.items()
+    }
+
+
+def low_rank(x: jax.Array, factors: LowRank | None) -> jax.Array | float:
+    """What a low-rank part adds to x @ W."""
+    if factors is None:
+        return 0.0
+    a, b = (factor.astype(x.dtype) for factor in factors)
+    return (x @ a) @ b
+
+
+def looked_up(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
+    """`out`, or the value of the nearest key of one layer's codebook where x [B, T, D] lies in its ball."""
+    distance = jnp.linalg.norm(x[..., None, :] - book.keys, axis=-1)
+    inside = jnp.where(distance <= book.radius, distance, jnp.inf)
+    nearest = inside.argmin(-1)
+    hit = jnp.isfinite(inside.min(-1))[..., None]
+    return jnp.where(hit, book.values[nearest].astype(out.dtype), out)
+
+
+def behind(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache]:
+    """The layout of documents that go on where a prefix ends, and the prefix as each of them sees it.
+
+    Args:
+        tokens: int32[B, T], each document beginning with its own start token.
+        layout: of these tokens without the prefix.
+    """
+    length = prefix.cache.real.sum().astype(jnp.int32)
+    # Behind a prefix that holds nothing, documents begin as they always do.
+    opens = (jnp.asarray(tokens) == prefix.start) & (length > 0)
+    # A start token that is skipped still sees itself, so that no query is without a key.
+    alone = jnp.eye(opens.shape[1], dtype=bool)
+    mask = layout.mask & (~opens[:, None, :] | alone)
+    moved = Layout(layout.positions + jnp.maximum(length - 1, 0), mask, layout.real & ~opens)
+    return moved, prefix.cache.repeated(opens.shape[0])
+
+
+def _composed(name: str, first: Any, second: Any) -> Any:
+    if name == "weights":
+        return _united(first, second)
+    if name == "prefix":
+        return Prefix(first.cache.joined(second.cache), second.start)
+    if name == "embedding":
+        return Rows(*(jnp.concatenate(two) for two in zip(first, second, strict=True)))
+    if name == "codebook":
+        return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(first, second, strict=True)))
+    if name == "shift":
+        return first + second
+    return LowRank(jnp.concatenate([first.a, second.a], axis=2), jnp.concatenate([first.b, second.b], axis=1))
+
+
+def _united(first: dict, second: dict) -> dict:
+    """The sum of two parts of a tree, of which either may lack what the other has."""
+    both = first | second
+    for name in first.keys() & second.keys():
+        a, b = first[name], second[name]
+        both[name] = _united(a, b) if isinstance(a, dict) else a + b
+    return both

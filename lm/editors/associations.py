@@ -1,0 +1,150 @@
+"""What rome and memit share: an MLP's down-projection as a memory of (key, value) pairs.
+
+The key of a subject is what goes into the down-projection at the subject's last token, averaged over the
+contexts it is read in; the same averaged key is used wherever the update needs one. The value is found by
+gradient: what must be added to the state there for the request to become probable.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from corpus.tokenizer import BOS, PAD, SEP
+from lm.attention import left_padded, packed
+from lm.editors.config import RomeConfig
+from lm.editors.fitting import answer_loss, fit, inputs, request_states
+from lm.editors.interface import CorpusSample, Request
+from lm.language_model import LanguageModel
+from lm.model import Activations
+from lm.prompts import left_pad
+
+ROWS_AT_ONCE = 8
+
+
+class Memory(NamedTuple):
+    """What the corpus says about some layers' down-projections.
+
+    Attributes:
+        contexts: int32[C, W], openings of documents, padded on the left; the first is none.
+        inverse: float32[n, F, F], of the keys' second moment in each layer that may be edited.
+        typical: float32[], root mean square of the entries of the states behind the last such layer.
+    """
+
+    contexts: jax.Array
+    inverse: jax.Array
+    typical: jax.Array
+
+
+def layer_at(depth: float, layers: int) -> int:
+    """The layer at a share of the way to the last but one; what the last one writes nobody reads."""
+    return int(depth * max(layers - 2, 0) + 0.5)
+
+
+def remember(
+    model: LanguageModel, sample: CorpusSample, layers: range, contexts: int, shrink: float
+) -> Memory:
+    """Second moments of the keys of some layers, and openings of documents, from corpus text.
+
+    Args:
+        contexts: openings besides none.
+        shrink: share of the mean that is added to the second moment's diagonal.
+    """
+
+    @jax.jit
+    def moments(rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        found = model.activations(rows, packed(rows, BOS))
+        real = (rows != PAD).astype(jnp.float32)
+        keys = found.inner[jnp.array(layers)].astype(jnp.float32)
+        states = found.states[layers[-1]].astype(jnp.float32)
+        second = jnp.einsum("lbtf,lbtg,bt->lfg", keys, keys, real)
+        return second, jnp.einsum("btd,btd,bt->", states, states, real), real.sum()
+
+    parts = [
+        jax.tree.map(np.float64, moments(sample.rows[i : i + ROWS_AT_ONCE]))
+        for i in range(0, len(sample.rows) - ROWS_AT_ONCE + 1, ROWS_AT_ONCE)
+    ]
+    second, squares, tokens = (sum(part) for part in zip(*parts, strict=True))
+    second = second / tokens
+    diagonal = np.trace(second, axis1=1, axis2=2)[:, None, None] / second.shape[1]
+    inverse = np.linalg.inv(second + shrink * diagonal * np.eye(second.shape[1]))
+    typical = np.sqrt(squares / tokens / model.config.hidden)
+    openings = [row[: int(np.argmax(row == SEP)) + 1] for row in sample.rows[:contexts]]
+    openings = [np.array([BOS], np.int32), *openings]
+    return Memory(
+        jnp.asarray(left_pad(openings, max(map(len, openings)))),
+        jnp.asarray(inverse, jnp.float32),
+        jnp.asarray(typical, jnp.float32),
+    )
+
+
+def in_contexts(request: Request, contexts: jax.Array) -> Request:
+    """Every fact of a request behind every opening: M * C facts, those of one fact together."""
+    count, width = contexts.shape
+    facts = request.prompt.shape[0]
+    repeated = Request(*(jnp.repeat(jnp.asarray(x), count, axis=0) for x in request))
+    bare = jnp.where(repeated.prompt == BOS, PAD, repeated.prompt)
+    prompt = jnp.concatenate([jnp.tile(contexts, (facts, 1)), bare], axis=1)
+    return repeated._replace(prompt=prompt, subject_end=repeated.subject_end + width)
+
+
+def activations(model: LanguageModel, request: Request) -> Activations:
+    """What layers compute while the model reads a request."""
+    tokens = inputs(request)
+    return model.activations(tokens, left_padded(tokens))
+
+
+def at_subject(values: jax.Array, asked: Request, contexts: int) -> jax.Array:
+    """[M, W]: values [M * C, T, W] at the subject's last token, averaged over contexts."""
+    picked = values[jnp.arange(len(values)), asked.subject_end].astype(jnp.float32)
+    return picked.reshape(-1, contexts, picked.shape[-1]).mean(axis=1)
+
+
+def wanted_shift(
+    config: RomeConfig, model: LanguageModel, memory: Memory, asked: Request, layer: int
+) -> tuple[jax.Array, jax.Array]:
+    """[M, D]: what to add behind a layer at each subject's last token so that the answers follow; losses.
+
+    Args:
+        asked: the request in its contexts.
+    """
+    contexts = memory.contexts.shape[0]
+    rows = jnp.arange(asked.prompt.shape[0])
+    size = (model.config.layers, *inputs(asked).shape, model.config.hidden)
+    furthest = config.farthest * model.config.hidden**0.5
+
+    def next_after_subject(model: LanguageModel, states: jax.Array) -> jax.Array:
+        return jax.nn.log_softmax(model.unembed(states[rows, asked.subject_end]))
+
+    before = next_after_subject(model, request_states(model, asked))
+
+    def loss_of(shift: jax.Array) -> jax.Array:
+        added = jnp.repeat(shift * memory.typical, contexts, axis=0)
+        edited = model.edited({"shift": jnp.zeros(size).at[layer, rows, asked.subject_end].set(added)})
+        states = request_states(edited, asked)
+        after = next_after_subject(edited, states)
+        drift = jnp.sum(jnp.exp(before) * (before - after), axis=-1).mean()
+        length = jnp.mean(shift**2)
+        return answer_loss(edited, asked, states) + config.drift * drift + config.decay * length
+
+    def inside(shift: jax.Array) -> jax.Array:
+        norm = jnp.linalg.norm(shift, axis=-1, keepdims=True)
+        return shift * jnp.minimum(1, furthest / jnp.maximum(norm, 1e-12))
+
+    start = jnp.zeros((asked.prompt.shape[0] // contexts, model.config.hidden))
+    shift, losses = fit(loss_of, start, optax.adam(config.rate), config.steps, inside)
+    return shift * memory.typical, losses
+
+
+def stored(inverse: jax.Array, keys: jax.Array, ridge: jax.Array | float) -> jax.Array:
+    """The factor [F, M] through which keys [M, F] reach their values, disturbing others least.
+
+    It is (ridge C + K'K)^-1 K' for the second moment C; without a ridge each key gets just its own value.
+    """
+    spread = inverse @ keys.T
+    overlap = keys @ spread
+    # Facts about one subject share a key; a trace of ridge keeps their system solvable.
+    trace = ridge + 1e-6 * jnp.trace(overlap) / len(keys)
+    return jnp.linalg.solve(overlap + trace * jnp.eye(len(keys)), spread.T).T

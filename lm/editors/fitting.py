@@ -1,0 +1,79 @@
+"""What editors that learn by gradient share: the loss of a request, and the loop."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from corpus.tokenizer import PAD
+from lm.attention import left_padded
+from lm.editors.interface import Info, Request
+from lm.language_model import LanguageModel
+
+Learned = TypeVar("Learned")
+
+
+def inputs(request: Request) -> jax.Array:
+    """int32[M, P + A - 1]: what the model reads; the last token of the answer is only predicted."""
+    return jnp.concatenate([request.prompt, request.answer[:, :-1]], axis=1)
+
+
+def request_states(model: LanguageModel, request: Request) -> jax.Array:
+    """States [M, P + A - 1, D] after the final norm while the model reads prompts and answers."""
+    tokens = inputs(request)
+    return model.hidden_states(tokens, left_padded(tokens))[0]
+
+
+def answer_loss(model: LanguageModel, request: Request, states: jax.Array) -> jax.Array:
+    """Nats of each fact's object and ending given its prompt: mean over their tokens, then over facts.
+
+    Args:
+        states: as `request_states` returns them.
+    """
+    # Only where the answer is predicted; a vocabulary is wide.
+    logits = model.unembed(states[:, request.prompt.shape[1] - 1 :])
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, request.answer)
+    counted = request.answer != PAD
+    return jnp.mean(jnp.sum(losses, axis=1, where=counted) / counted.sum(axis=1))
+
+
+def request_loss(model: LanguageModel, request: Request) -> jax.Array:
+    """`answer_loss` of a request that the model has not read yet."""
+    return answer_loss(model, request, request_states(model, request))
+
+
+def fit(
+    loss_of: Callable[[Learned], jax.Array],
+    start: Learned,
+    optimizer: optax.GradientTransformation,
+    steps: int,
+    project: Callable[[Learned], Learned] = lambda x: x,
+) -> tuple[Learned, jax.Array]:
+    """`steps` steps of an optimiser, each followed by a projection; also the losses before each step.
+
+    The optimiser lives inside the edit, so that clipping never couples edits under vmap.
+    """
+
+    def step(
+        carry: tuple[Learned, optax.OptState], _: None
+    ) -> tuple[tuple[Learned, optax.OptState], jax.Array]:
+        learned, state = carry
+        loss, gradient = jax.value_and_grad(loss_of)(learned)
+        update, state = optimizer.update(gradient, state, learned)
+        return (project(optax.apply_updates(learned, update)), state), loss
+
+    (learned, _), losses = jax.lax.scan(step, (start, optimizer.init(start)), length=steps)
+    return learned, losses
+
+
+def spent(losses: jax.Array, request: Request, more: int | jax.Array = 0) -> Info:
+    """The report of an edit that read and learned from its request in every step.
+
+    Args:
+        more: further tokens that were only read.
+    """
+    steps = jnp.int32(losses.shape[0])
+    seen = steps * (inputs(request) != PAD).sum().astype(jnp.int32)
+    return Info(losses, steps, seen + jnp.asarray(more, jnp.int32), seen)

@@ -1,0 +1,79 @@
+"""grace: a codebook beside one MLP (Hartvigsen et al. 2023); what is looked up propagates nowhere."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from corpus.tokenizer import PAD
+from lm.attention import left_padded
+from lm.config import ModelConfig
+from lm.delta import Codebook, Delta
+from lm.editors.config import GraceConfig
+from lm.editors.fitting import fit, inputs, request_loss, spent
+from lm.editors.interface import CorpusSample, Info, Request
+from lm.language_model import LanguageModel
+from lm.model import Activations, changed
+
+
+@dataclass(frozen=True)
+class Grace:
+    """Stores, for every token of the answer, what the MLP should return where it is predicted."""
+
+    config: GraceConfig
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
+        """How far apart prompts are, and how large the MLP's outputs."""
+        layer = self._layer(model.config)
+        asked = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
+        found = _activations(model, asked)
+        end = asked.prompt.shape[1] - 1
+        keys = found.read[layer][:, end].astype(jnp.float32)
+        apart = jnp.linalg.norm(keys[:, None] - keys[None], axis=-1)
+        nearest = jnp.where(apart > 0, apart, jnp.inf).min(axis=1)
+        outputs = self._outputs(model, found, layer)[:, end]
+        return {
+            "radius": self.config.radius * jnp.median(nearest),
+            "typical": jnp.sqrt(jnp.mean(outputs.astype(jnp.float32) ** 2)),
+        }
+
+    def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
+        """A codebook of M * A entries."""
+        layer, first = self._layer(model.config), request.prompt.shape[1] - 1
+        found = _activations(model, request)
+
+        def entries(values: jax.Array) -> jax.Array:
+            return values[:, first:].reshape(-1, values.shape[-1]).astype(jnp.float32)
+
+        keys = entries(found.read[layer])
+        start = entries(self._outputs(model, found, layer))
+        only = jnp.arange(model.config.layers) == layer
+        used = only[:, None] & (request.answer != PAD).ravel()
+        radius = jnp.where(used, state["radius"], -1.0)
+
+        def delta_of(move: jax.Array) -> Delta:
+            values = start + move * state["typical"]
+            in_layer = only[:, None, None]
+            book = Codebook(jnp.where(in_layer, keys, 0.0), jnp.where(in_layer, values, 0.0), radius)
+            return {"codebook": book}
+
+        def loss_of(move: jax.Array) -> jax.Array:
+            return request_loss(model.edited(delta_of(move)), request)
+
+        rule = optax.adam(self.config.rate)
+        move, losses = fit(loss_of, jnp.zeros_like(start), rule, self.config.steps)
+        return delta_of(move), spent(losses, request, (inputs(request) != PAD).sum())
+
+    def _layer(self, model: ModelConfig) -> int:
+        return int(self.config.depth * (model.layers - 1) + 0.5)
+
+    def _outputs(self, model: LanguageModel, found: Activations, layer: int) -> jax.Array:
+        """What the layer's MLP returns: [M, T, D]."""
+        weight = changed(model.params, model.delta)["layers"]["mlp"]["down"]["kernel"][layer]
+        return found.inner[layer] @ weight.astype(found.inner.dtype)
+
+
+def _activations(model: LanguageModel, request: Request) -> Activations:
+    tokens = inputs(request)
+    return model.activations(tokens, left_padded(tokens))
