@@ -61,20 +61,22 @@ def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
         save(figure, path)
 
 
-def draw_frontier(editors: Sequence[Scored], path: Path) -> list[str]:
+def draw_frontier(editors: Sequence[Scored], unit: str, path: Path) -> list[str]:
     """Propagation against the cost of an edit, with the editors that nothing cheaper beats joined.
 
     Hollow markers count the share of the preparation too. Returns the editors drawn, those of known cost;
     without any there is no picture.
+
+    Args:
+        unit: "flops" or "seconds".
     """
-    unit = next((u for u in UNITS if any(_has(e, u) for e in editors)), None)
-    if unit is None:
-        return []
     points = [
         Point(e.name, e.edited.cost[unit], amortised(e, unit), e.summary["all"][e.name][RATIO])
         for e in editors
         if _has(e, unit)
     ]
+    if not points:
+        return []
     best = pareto(points)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))

@@ -171,7 +171,7 @@ def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
 
 
 def _at(metric: Metric, cases: np.ndarray) -> Metric:
-    return Metric(metric.numerator[cases], metric.denominator[cases])
+    return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])
 
 
 def _adjusted(found: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:

@@ -7,7 +7,7 @@ from testbed.comparison import BEFORE, FLOORS, Differences, Scored
 from testbed.summary import Summary
 from testbed.tables import Cell, Table
 
-HEADLINES = (
+COLUMNS = (
     "edit success",
     "answer s1r2, must change",
     "answer s1r2, must stay",
@@ -36,7 +36,7 @@ COST_COLUMNS = {
 
 def comparison(editors: Sequence[Scored], found: Differences) -> Table:
     """A row an editor and a floor, the headline metrics with intervals."""
-    metrics = _known(editors, HEADLINES)
+    metrics = _known(editors, COLUMNS)
     rows: list[list[Cell]] = [
         [e.name, _cases(e), *_row(e.summary, "all", e.name, metrics), e.edited.cost.get("seconds")]
         for e in editors
@@ -56,7 +56,7 @@ def comparison(editors: Sequence[Scored], found: Differences) -> Table:
 
 def paired(editors: Sequence[Scored], found: Differences) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [m for m in HEADLINES if any(m in row for row in found.found.values())]
+    metrics = [m for m in COLUMNS if any(m in row for row in found.found.values())]
     rows: list[list[Cell]] = []
     for editor in editors:
         row = found.found.get(editor.name)
@@ -111,8 +111,7 @@ def amortised(editor: Scored, unit: str) -> float | None:
     cost = editor.edited.cost
     if unit not in cost or f"prepare_{unit}" not in cost:
         return None
-    each_run = _cases(editor) / len(editor.edited.runs)
-    return cost[unit] + cost[f"prepare_{unit}"] / each_run
+    return cost[unit] + cost[f"prepare_{unit}"] * editor.edited.sweeps / _cases(editor)
 
 
 def coherence(editors: Sequence[Scored]) -> Table:

@@ -1,5 +1,6 @@
 """Which editors were used in which runs: folders of edits, pooled over runs and seeds (DESIGN 6, 8)."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,9 +15,8 @@ from testbed.records import Outcomes, read_outcomes
 from testbed.runs import Run
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
-COSTS = (
-    "steps", "forward", "backward", "flops", "seconds", "peak_bytes", "prepare_seconds", "prepare_flops",
-)  # fmt: skip
+PER_CASE = ("steps", "forward", "backward", "seconds")
+COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", "prepare_flops")
 
 
 class Edited(NamedTuple):
@@ -26,17 +26,17 @@ class Edited(NamedTuple):
         name: the editor, followed by its settings where those are needed to tell it from another.
         settings: all of them but the seed.
         standard: who the edits are judged by, in words.
-        runs: names of the runs, in the order of `outcomes.scalars["run"]`.
-        outcomes: the cases of all runs; scores immediately after each edit.
+        sweeps: how many folders there are, for each of which the editor was prepared.
+        outcomes: the cases of all runs, numbered by the scalar `run`; scores immediately after each edit.
         retained: after k edits in sequence, the first k of every sequence asked again, by k.
-        cost: means over folders of what cost.json has, see COSTS; what it lacks is absent.
+        cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
         seed: the least of the seeds, for the bootstrap.
     """
 
     name: str
     settings: dict[str, Any]
     standard: str
-    runs: tuple[str, ...]
+    sweeps: int
     outcomes: Outcomes
     retained: dict[int, Outcomes]
     cost: dict[str, float]
@@ -66,8 +66,8 @@ def gather(runs: Sequence[Run]) -> list[Edited]:
             key = digest_of([_lasting(config["settings"]), config["editor"], config["standard"]])
             groups.setdefault(key, []).append((number, folder, config))
     found = sorted(groups.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))
-    names = _names([group[0][2]["settings"] for _, group in found], [key for key, _ in found])
-    return [_edited(name, group, runs) for name, (_, group) in zip(names, found, strict=True)]
+    names = _names([group[0][2] for _, group in found], [key for key, _ in found])
+    return [_edited(name, group) for name, (_, group) in zip(names, found, strict=True)]
 
 
 def pooled(parts: Sequence[Outcomes], runs: Sequence[int]) -> Outcomes:
@@ -127,7 +127,7 @@ def _config(folder: Path) -> dict:
     return config
 
 
-def _edited(name: str, group: Sequence[tuple[int, Path, dict]], runs: Sequence[Run]) -> Edited:
+def _edited(name: str, group: Sequence[tuple[int, Path, dict]]) -> Edited:
     group = sorted(group, key=lambda item: (item[0], item[2]["settings"]["seed"]))
     numbers = [number for number, _, _ in group]
     settings = [config["settings"] for _, _, config in group]
@@ -142,10 +142,9 @@ def _edited(name: str, group: Sequence[tuple[int, Path, dict]], runs: Sequence[R
     }
     kind = settings[0].get("cases", {}).get("request", "evidence")
     standard = f"{group[0][2]['standard']}; to it every request is {REQUESTS.get(kind, kind)}"
-    used = tuple(run.name for run in runs)
     seed = min(s["seed"] for s in settings)
-    costs = [_cost(folder) for _, folder, _ in group]
-    return Edited(name, _lasting(settings[0]), standard, used, whole, retained, _mean(costs), seed)
+    cost = _per_case(whole) | _mean([_cost(folder) for _, folder, _ in group])
+    return Edited(name, _lasting(settings[0]), standard, len(group), whole, retained, cost, seed)
 
 
 def _edits_before(path: Path) -> int:
@@ -163,7 +162,13 @@ def _cost(folder: Path) -> dict[str, float]:
     found = {name: value for name, value in read_json(path).items() if name in COSTS and value is not None}
     if not all(isinstance(value, int | float) for value in found.values()):
         raise InputError(f"{path} should hold numbers; delete {folder} and edit again")
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in found.items() if not math.isnan(value)}
+
+
+def _per_case(outcomes: Outcomes) -> dict[str, float]:
+    """Means of what was recorded with every case."""
+    known = {name: outcomes.scalars[name].astype(float) for name in PER_CASE if name in outcomes.scalars}
+    return {name: float(values.mean()) for name, values in known.items() if not np.isnan(values).any()}
 
 
 def _mean(costs: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -175,10 +180,15 @@ def _lasting(settings: dict) -> dict:
     return {name: value for name, value in settings.items() if name != "seed"}
 
 
-def _names(settings: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by the settings that differ between those of one name, else by hash."""
-    flat = [_leaves(_lasting(s)) for s in settings]
-    editors = [str(s["editor"]).replace(":", ".") for s in settings]
+def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
+    """Names that tell editors apart: by the settings that differ between those of one name, else by hash.
+
+    An editor's own settings stand in the text of its dataclass, such as LoraDown(config=Config(rank=1)).
+    """
+    flat = [
+        _leaves(_lasting(c["settings"])) | dict(re.findall(r"(\w+)=([^,()=]+)", c["editor"])) for c in configs
+    ]
+    editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
     names = []
     for editor, leaves, short in zip(editors, flat, hashes, strict=True):
         family = [other for e, other in zip(editors, flat, strict=True) if e == editor]

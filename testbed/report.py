@@ -7,8 +7,6 @@ from testbed.launch import launch
 from testbed.presets import ReportSettings
 from testbed.runs import Run, read_metrics
 
-SUMMARY = ("edit success", "answer s1r2, must change", "propagation ratio", "coherence skill")
-
 
 def report(options: ReportSettings) -> None:
     """Write report/index.html (self-contained), PNG, CSV, Markdown and LaTeX for every editor of the runs.
@@ -23,6 +21,7 @@ def report(options: ReportSettings) -> None:
     from testbed.gather import gather
     from testbed.pages import write_pages
     from testbed.sections import draw_page
+    from testbed.summary import HEADLINES
     from testbed.tables import shown
     from testbed.world import load_world
 
@@ -38,10 +37,14 @@ def report(options: ReportSettings) -> None:
     )
     path = write_pages(page, curves, folder)
     rows = [
-        [e.name, len(e.edited.outcomes.objects), *(shown(e.summary["all"][e.name][name]) for name in SUMMARY)]
+        [
+            e.name,
+            len(e.edited.outcomes.objects),
+            *(shown(e.summary["all"][e.name][name]) for name in HEADLINES),
+        ]
         for e in editors
     ]
-    table(f"report {' '.join(names)}", ["editor", "edits", *SUMMARY], rows)
+    table(f"report {' '.join(names)}", ["editor", "edits", *HEADLINES], rows)
     say(f"report: {path.resolve()}")
 
 

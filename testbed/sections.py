@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from testbed import contents, paper_tables
-from testbed.charts import FOLLOWS, RATIO, draw_frontier, draw_retention, draw_support
+from testbed.charts import FOLLOWS, RATIO, UNITS, draw_frontier, draw_retention, draw_support
 from testbed.comparison import Differences, Scored
 from testbed.gather import matched
 from testbed.pages import Page, Picture, Section
@@ -85,11 +85,13 @@ def _cost(editors: Sequence[Scored], folder: Path) -> Section | None:
     table = contents.costs(editors)
     if table is None:
         return None
-    drawn = draw_frontier(editors, folder / "frontier.png")
-    pictures = (
-        [Picture("frontier.png", "Propagation ratio against the cost of an edit, by editor")] if drawn else []
-    )
     text = "Editors above and to the left are better: more propagation for less work."
+    pictures, drawn = [], set[str]()
+    for unit, words in UNITS.items():
+        file = f"frontier-{unit}.png"
+        if found := draw_frontier(editors, unit, folder / file):
+            pictures.append(Picture(file, f"Propagation ratio against {words}"))
+            drawn.update(found)
     left_out = [e.name for e in editors if e.name not in drawn]
     if drawn and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."

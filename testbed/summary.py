@@ -40,6 +40,9 @@ SHOWN = (
     "Dutch book loss",
 )
 
+HEADLINES = ("edit success", "answer s1r2, must change", "propagation ratio", "coherence skill")
+"""What commands print."""
+
 Measured = dict[str, dict[str, Metric]]
 """Reader -> metric -> numerators and denominators per case."""
 

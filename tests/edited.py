@@ -6,6 +6,7 @@ import numpy as np
 
 from testbed.agents import agent_named
 from testbed.cases import CELLS, INDEPENDENT, REQUEST
+from testbed.edit import OF_THE_COMMAND
 from testbed.presets import CaseConfig, EditSettings
 from testbed.probes import LOGIC
 from testbed.records import write_rows
@@ -62,17 +63,22 @@ def rows_of(cases, follows, seed=0, start=0, sequence=0):
         cluster = case.subject if not sequence else i // sequence
         position = 0 if not sequence else i % sequence
         done = {"case": start + i, "cluster": cluster, "position": position}
-        work = {"steps": 40, "forward": 400, "backward": 400, "loss": [1.0, 0.1]}
+        work = {"steps": 40, "forward": 400, "backward": 400, "seconds": 0.5, "loss": [1.0, 0.1]}
         rows.append(known | done | work | {"cells": cells, "logic": logic})
     return rows
 
 
-def write_edits(run, editor, rows, seed=0, cost=None, retained=None, **changes):
+def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, **changes):
     """An edits folder as testbed.edit leaves it."""
-    settings = plain(EditSettings(seed=seed)) | {"editor": editor} | changes
+    shared = {k: v for k, v in plain(EditSettings(seed=seed)).items() if k not in OF_THE_COMMAND}
+    settings = shared | {"editor": editor} | changes
     folder = run.edits / f"{editor.replace(':', '.')}-{len(list(run.edits.glob('*'))):012x}"
     folder.mkdir(parents=True)
-    config = {"settings": settings, "editor": editor, "standard": "the paper's agent (a test)"}
+    config = {
+        "settings": settings,
+        "editor": f"Some(config=Config(steps={steps}, rate=0.1))",
+        "standard": "the paper's agent (a test)",
+    }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "summary.json").write_text("{}", encoding="utf-8")
     write_rows(rows, folder / "cases.parquet")
