@@ -15,6 +15,7 @@ from testbed.records import Outcomes, read_outcomes
 from testbed.runs import Run
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
+TOLD = 3
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", "prepare_flops")
 
@@ -44,8 +45,9 @@ class Edited(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The name as part of a file name."""
-        return re.sub(r"[^\w.-]+", "-", self.name).strip("-")
+        """The name as part of a file name; a hash tells apart what the characters left cannot."""
+        kept = re.sub(r"[^\w.-]+", "-", self.name)
+        return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
 
 
 def gather(runs: Sequence[Run]) -> list[Edited]:
@@ -181,26 +183,25 @@ def _lasting(settings: dict) -> dict:
 
 
 def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by the settings that differ between those of one name, else by hash.
+    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash.
 
     An editor's own settings stand in the text of its dataclass, such as LoraDown(config=Config(rank=1)).
     """
-    flat = [
+    editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
+    leaves = [
         _leaves(_lasting(c["settings"])) | dict(re.findall(r"(\w+)=([^,()=]+)", c["editor"])) for c in configs
     ]
-    editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
     names = []
-    for editor, leaves, short in zip(editors, flat, hashes, strict=True):
-        family = [other for e, other in zip(editors, flat, strict=True) if e == editor]
-        differ = [key for key in leaves if any(other.get(key) != leaves[key] for other in family)]
-        told = ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {leaves[key]}" for key in differ)
-        names.append(f"{editor}, {told}" if told else editor)
-        if editors.count(editor) > 1 and not told:
-            names[-1] = f"{editor} {short}"
-    return [
-        name if names.count(name) == 1 else f"{name} {short}"
-        for name, short in zip(names, hashes, strict=True)
-    ]
+    for editor, own, short in zip(editors, leaves, hashes, strict=True):
+        family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]
+        differ = [key for key in own if any(other.get(key) != own[key] for other in family)]
+        told = [f"{key.rpartition('.')[2].replace('_', ' ')} {own[key]}" for key in differ]
+        if len(family) == 1:
+            names.append(editor)
+        else:
+            names.append(f"{editor}, {', '.join(told)}" if 0 < len(told) <= TOLD else f"{editor} {short}")
+    doubled = {name for name in names if names.count(name) > 1}
+    return [f"{name} {short}" if name in doubled else name for name, short in zip(names, hashes, strict=True)]
 
 
 def _leaves(settings: dict, prefix: str = "") -> dict[str, Any]:
