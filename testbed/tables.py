@@ -9,6 +9,8 @@ from testbed.statistics import Comparison, Estimate
 
 SIGNIFICANT = 0.05
 MISSING = "-"
+PAGE = 45
+"""Rows of a LaTeX table that fit a page."""
 Cell = str | int | float | Estimate | Comparison | None
 
 _LATEX = {
@@ -24,7 +26,7 @@ class Table(NamedTuple):
     """A table of cells.
 
     Attributes:
-        key: names it in links, files and LaTeX labels.
+        key: names it in links and LaTeX labels; letters, digits and `_.-` only.
         note: how to read it; empty where the title says it all.
         words: how many of the first columns are words, not numbers.
         foot: rows below all others that are never sorted, such as the smallest detectable difference.
@@ -76,26 +78,33 @@ def markdown_section(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """A LaTeX table for the packages booktabs and, where it is wide, graphicx."""
+    """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
+    parts = [table.rows[i : i + PAGE] for i in range(0, len(table.rows), PAGE)] or [[]]
+    caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
+    label = f"tab:{table.key}"
+    made = [_floating(table, parts[0], caption, label)]
+    for i, rows in enumerate(parts[1:], start=2):
+        made.append(_floating(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
+    return "\n".join(made)
 
+
+def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label: str) -> str:
     def line(cells: Sequence[Cell]) -> str:
         return " & ".join(escaped(shown(cell)) for cell in cells) + r" \\"
 
-    body = [line(row) for row in table.rows]
-    foot = [r"\midrule", *(line(row) for row in table.foot)] if table.foot else []
     columns = "l" * table.words + "r" * (len(table.header) - table.words)
-    caption = escaped(". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + ".")
+    foot = [r"\midrule", *map(line, table.foot)] if table.foot else []
     lines = [
         r"\begin{table}",
-        rf"\caption{{{caption}}}",
-        rf"\label{{tab:{re.sub('[^a-z0-9-]+', '-', table.key.lower())}}}",
+        rf"\caption{{{escaped(caption)}}}",
+        rf"\label{{{label}}}",
         r"\centering",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         line(table.header),
         r"\midrule",
-        *body,
+        *map(line, rows),
         *foot,
         r"\bottomrule",
         r"\end{tabular}}",

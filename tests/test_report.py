@@ -296,7 +296,9 @@ def test_names_are_escaped_everywhere(page):
     assert "my_module.&lt;b&gt;&amp;" in html
     latex = (page / "summary.tex").read_text(encoding="utf-8")
     assert r"my\_module.\textless{}b\textgreater{}\&" in latex
-    assert latex.count(r"\begin{tabular}") == len(parsed(html).tables)
+    labels = set(re.findall(r"\\label\{tab:(.*?)\}", latex))
+    assert set(parsed(html).tables) <= labels
+    assert all(re.fullmatch(r"[\w.-]+", label) for label in labels)
     rows = csv.reader((page / "summary.csv").read_text(encoding="utf-8").splitlines())
     assert 'my_module.<b>&"_%$' in {row[0] for row in rows}
 

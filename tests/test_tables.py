@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.statistics import Comparison, Estimate
-from testbed.tables import MISSING, Table, escaped, latex, markdown_section, number, shown
+from testbed.tables import MISSING, PAGE, Table, escaped, latex, markdown_section, number, shown
 
 texts = st.text(st.sampled_from("ab \\&%$#_{}~^<>|-±“”.1"), max_size=20)
 COMMANDS = (
@@ -74,3 +74,12 @@ def test_nothing_is_a_dash_without_a_number(nothing):
 
 def test_a_value_without_an_interval_claims_none():
     assert shown(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
+
+
+@given(st.integers(1, 3 * PAGE + 1))
+def test_long_latex_tables_go_on_without_losing_a_row(count):
+    made = latex(Table("t", "T", ["n", "x"], [[f"row {i}", 1] for i in range(count)]))
+    assert re.findall(r"row (\d+) &", made) == [str(i) for i in range(count)]
+    assert made.count(r"\begin{table}") == made.count(r"\end{table}") == -(-count // PAGE)
+    labels = re.findall(r"\\label\{(.*?)\}", made)
+    assert len(set(labels)) == len(labels)
