@@ -102,7 +102,7 @@ def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        line(table.header),
+        " & ".join(map(_stacked, table.header)) + r" \\",
         r"\midrule",
         *map(line, rows),
         *foot,
@@ -111,6 +111,16 @@ def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label:
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _stacked(head: str) -> str:
+    """A column's head on two lines of about one length, where it has several words."""
+    words = head.split(" ")
+    if len(words) == 1:
+        return escaped(head)
+    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+    upper, lower = min(halves, key=lambda pair: max(map(len, pair)))
+    return rf"\shortstack{{{escaped(upper)}\\{escaped(lower)}}}"
 
 
 def escaped(text: str) -> str:
