@@ -156,8 +156,8 @@ def panels(count: int) -> tuple[Figure, list[Axes]]:
     if count == 1:
         figure, axis = plt.subplots(figsize=(6.4, 3.2))
         return figure, [axis]
-    columns = min(COLUMNS, count)
-    rows = math.ceil(count / columns)
+    rows = math.ceil(count / COLUMNS)
+    columns = math.ceil(count / rows)
     size = (PANEL[0] * columns, PANEL[1] * rows + 0.5)
     figure, grid = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
     axes = list(grid.flat)

@@ -51,7 +51,7 @@ def shown(cell: Cell) -> str:
         return MISSING
     if isinstance(cell, int) or (cell == round(cell) and abs(cell) < 1e5):
         return f"{round(cell):,}"
-    return f"{cell:.3g}" if abs(cell) >= 1e5 else f"{cell:,.4g}"
+    return f"{cell:,.3g}"
 
 
 def number(cell: Cell) -> float | None:
