@@ -34,13 +34,12 @@ from testbed.cases import STRATA, SUPPORT_BINS, Case, support_bin
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
 from testbed.metrics import Metric
-from testbed.pages import markdown
 from testbed.pictures import AGENT, MODEL, QUIET, STYLE, save
 from testbed.presets import CORPUS, CaseConfig, CorpusSettings
 from testbed.runs import Run
 from testbed.sampling import Sampler
 from testbed.statistics import Estimate, estimate
-from testbed.summary import shown
+from testbed.tables import markdown, shown
 from testbed.world import load_world
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]

@@ -1,146 +1,140 @@
-"""The report's files: an HTML page that opens from disk, CSV, Markdown, and the PNG pictures."""
+"""The report's files: an HTML page that opens from disk, CSV, Markdown, LaTeX, and the PNG pictures."""
 
 import base64
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 
 from corpus.files import staged_file
-from testbed.cases import SUPPORT_BINS
-from testbed.pictures import draw_edit, draw_support, draw_training, panel_case
-from testbed.records import read_outcomes
-from testbed.runs import Run, provenance
-from testbed.summary import BY_SUPPORT, Summary, shown, summarise, summary_rows
-from testbed.world import World
+from testbed import tables
+from testbed.comparison import Scored
+from testbed.retention import Kept
+from testbed.runs import provenance
+from testbed.summary import summary_rows
+from testbed.tables import Table
 
 SUBSETS = ("answer changes", "initially coherent", "fixes an error")
 
 
-class Table(NamedTuple):
-    """A table of text."""
+class Picture(NamedTuple):
+    """A PNG of the report folder and what it shows, in words."""
 
-    title: str
-    header: list[str]
-    rows: list[list[str]]
+    file: str
+    says: str
 
 
 class Section(NamedTuple):
-    """What the page says about one editor; pictures are file names inside the report folder."""
+    """A part of the page: pictures, tables that are open and tables that are folded."""
 
-    name: str
-    cases: int
-    standard: str
-    sentence: str
-    edit: str
-    support: str
-    tables: list[Table]
-    summary: Summary
+    key: str
+    title: str
+    text: str
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[Table] = ()
 
 
-def editor_section(folder: Path, name: str, standard: str, seed: int, world: World, report: Path) -> Section:
-    """Compute the tables of one edits folder, under a name, and draw its pictures into the report folder."""
-    outcomes = read_outcomes(folder / "cases.parquet")
-    summary = summarise(outcomes, name, seed)
-    draw_edit(outcomes, world, panel_case(outcomes), report / f"edit-{name}.png")
-    draw_support(summary, name, report / f"support-{name}.png")
-    header, rows = summary_rows(summary)
-    tables = [Table("All cases: after the edit, against the agent", header, rows), _by_support(summary, name)]
-    tables += [
-        Table(
-            f"Only cases of the subset \u201c{subset}\u201d",
-            [subset, *header[1:]],
-            summary_rows(summary, subset)[1],
-        )
-        for subset in SUBSETS
-        if summary[subset][name]["edit success"].cases
-    ]
-    return Section(
-        name,
-        len(outcomes.objects),
-        standard,
-        _sentence(summary, name),
-        f"edit-{name}.png",
-        f"support-{name}.png",
-        tables,
-        summary,
-    )
+class Page(NamedTuple):
+    """Everything that the report says.
+
+    Attributes:
+        runs: their names.
+        world: what they are about, in words.
+        overall: the table of the first screen.
+        panels: by editor, the picture of one edit.
+    """
+
+    runs: Sequence[str]
+    world: str
+    editors: Sequence[Scored]
+    overall: Table
+    sections: Sequence[Section]
+    panels: dict[str, Picture]
+    training: Picture
 
 
-def write_pages(run: Run, world: World, metrics: Sequence[dict], sections: Sequence[Section]) -> Path:
-    """Write the training curve, index.html, summary.csv and summary.md; returns the page."""
-    folder = run.report
-    draw_training(metrics, folder / "training.png")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    editors = [
-        s._asdict() | {"edit": _embedded(folder / s.edit), "support": _embedded(folder / s.support)}
-        for s in sections
-    ]
-    html = environment.get_template("report.html.jinja").render(
-        run=run.name,
-        facts=f"{len(world.graph):,}",
-        editors=editors,
-        training=_embedded(folder / "training.png"),
-        provenance=provenance(),
-    )
-    for name, text in (
-        ("index.html", html),
-        ("summary.csv", _csv(sections)),
-        (
-            "summary.md",
-            "\n".join(
-                f"### {s.name}: {t.title}\n\n{markdown(t.header, t.rows)}" for s in sections for t in s.tables
-            ),
-        ),
-    ):
+def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path:
+    """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page."""
+    shared = [page.overall, *(t for s in page.sections for t in (*s.tables, *s.folded))]
+    details = {e.name: detail_tables(e) for e in page.editors}
+    every = [*shared, *(table for found in details.values() for table in found)]
+    texts = {
+        "index.html": _html(page, details, folder),
+        "summary.csv": _csv(page.editors, curves),
+        "summary.md": "\n".join(map(tables.markdown_section, every)),
+        "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n" + "\n".join(map(tables.latex, every)),
+    }
+    for name, text in texts.items():
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
     return folder / "index.html"
 
 
-def _sentence(summary: Summary, name: str) -> str:
-    """The finding in one sentence, from the numbers."""
-    after = summary["all"][name]
+def sentence(editor: Scored) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after = editor.summary["all"][editor.name]
     success, follows = after["edit success"], after["answer s1r2, must change"]
+    stated = f"states {success.value:.0%} of {success.cases:,} new facts"
     if not follows.cases:
-        return f"The edited model states the new fact in {success.value:.0%} of the edits."
-    return (
-        f"The edited model states the new fact in {success.value:.0%} of the edits. In the {follows.cases} "
-        f"edits after which a rational agent answers a dependent question differently, the model follows in "
-        f"{follows.value:.0%} (95% interval {follows.low:.0%} to {follows.high:.0%})."
+        return stated
+    share = f"{follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%})"
+    return f"{stated}, follows {share} of {follows.cases:,} consequences"
+
+
+def detail_tables(editor: Scored) -> list[Table]:
+    """Every metric of one editor beside its reference rows, for all cases and for the paper's subsets."""
+    found = []
+    for subset in ("all", *SUBSETS):
+        if editor.summary[subset][editor.name]["edit success"].cases:
+            header, rows = summary_rows(editor.summary, subset)
+            among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
+            key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
+            found.append(Table(key, f"{editor.name}: {among}", header, rows, "After the edit."))
+    return found
+
+
+def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.globals |= {
+        "shown": tables.shown,
+        "number": tables.number,
+        "sentence": sentence,
+        "embedded": lambda picture: _embedded(folder / picture.file),
+        "provenance": provenance(),
+        "significant": tables.SIGNIFICANT,
+    }
+    content: dict[str, Any] = page._asdict() | {"details": details}
+    return environment.get_template("report.html.jinja").render(**content)
 
 
-def _by_support(summary: Summary, name: str) -> Table:
-    rows = []
-    for b in SUPPORT_BINS:
-        found = summary[f"support {b}"][name]
-        rows.append([b, str(found["edit success"].cases), *(shown(found[m]) for m in BY_SUPPORT)])
-    return Table("Contradicting edits by support of the new object", ["support", "edits", *BY_SUPPORT], rows)
-
-
-def _csv(sections: Sequence[Section]) -> str:
+def _csv(editors: Sequence[Scored], curves: dict[str, list[Kept]]) -> str:
+    """One row an estimate: editor, subset, reader, metric, value, ends of the interval, cases."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["edits", "subset", "reader", "metric", "value", "low", "high", "cases"])
-    for section in sections:
-        for subset, rows in section.summary.items():
-            for reader, metrics in rows.items():
-                writer.writerows([section.name, subset, reader, m, *e] for m, e in metrics.items())
+    writer.writerow(["editor", "subset", "reader", "metric", "value", "low", "high", "cases"])
+    for editor in editors:
+        writer.writerows(_lines(editor, curves.get(editor.name, [])))
     return out.getvalue()
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
-    """A Markdown table whose first `words` columns are words, the others numbers."""
-    rule = ["---"] * words + ["---:"] * (len(header) - words)
-    return "".join("| " + " | ".join(line) + " |\n" for line in (header, rule, *rows))
+def _lines(editor: Scored, found: Sequence[Kept]) -> Iterator[tuple]:
+    for subset, rows in editor.summary.items():
+        for reader, metrics in rows.items():
+            yield from ((editor.name, subset, reader, name, *e) for name, e in metrics.items())
+    for at in found:
+        for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
+            subset = f"first {at.edits} edits, {when}"
+            yield from ((editor.name, subset, editor.name, name, *e) for name, e in metrics.items())
 
 
 def _embedded(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of a report: training curve, one edit seen by model and agent, and the support law."""
+"""The pictures of one model and of one edit: how it learned, and the edit as model and agent see it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from corpus.files import staged_file
-from testbed.cases import ABSENT, CHILD, REQUEST, SUPPORT_BINS
+from testbed.cases import ABSENT, CHILD, REQUEST
 from testbed.metrics import MOVED
 from testbed.records import Outcomes
-from testbed.summary import Summary
 from testbed.world import World
 
 MODEL, AGENT, QUIET = "#2b6cb0", "#dd8a1b", "#9aa5b1"
@@ -53,8 +52,10 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
         save(figure, path)
 
 
-def panel_case(outcomes: Outcomes) -> int:
+def panel_case(outcomes: Outcomes, among: np.ndarray | None = None) -> int:
     """The edit to show: a typical one among those that have most to show.
+
+    `among` holds the indices to choose from; every case where it is None.
 
     Most to show: the request contradicts, the agent's dependent answer changes, the model takes the
     request up, and several subjects share the new object. Typical: the median of the model's
@@ -63,7 +64,8 @@ def panel_case(outcomes: Outcomes) -> int:
     s = outcomes.scalars
     taken = outcomes.lm_answer[:, REQUEST, 1] == s["object"]
     wanted = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * taken + (s["support_new"] >= SEVERAL)
-    best = np.flatnonzero(wanted == wanted.max())
+    pool = np.arange(len(wanted)) if among is None else among
+    best = pool[wanted[pool] == wanted[pool].max()]
     answer = outcomes.agent_answer[best, CHILD, 1][:, None]
     follows = (outcomes.lm[best, CHILD, 1] * (outcomes.objects[best, CHILD] == answer)).sum(1)
     return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
@@ -77,7 +79,8 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
     rows = [(REQUEST, f"the edited fact:\n{relations[r]}"), (CHILD, f"what depends on it:\n{below}")]
-    with plt.rc_context(STYLE):
+    # Margins wide enough for the longest names are quicker than measuring what is drawn.
+    with plt.rc_context(STYLE | {"savefig.bbox": "standard"}):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
         for row, (cell, label) in zip(axes, rows, strict=True):
             shown = _tallest(outcomes, case, cell)
@@ -89,38 +92,16 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
                 objects = [names[outcomes.objects[case, cell, i]] for i in shown]
                 axis.set_yticks(at, [_short(name) for name in objects])
                 axis.set_xlim(0, 1)
+                axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
             row[0].set_ylabel(label, fontweight="bold")
         axes[0, 0].set_title("before the edit")
         axes[0, 1].set_title("after the edit")
         for axis in axes[1]:
             axis.set_xlabel("probability")
         figure.suptitle(f"Edit: {names[s]} {relations[r]} = {names[o]}", fontsize=12, fontweight="bold")
-        figure.tight_layout(rect=(0, 0.05, 1, 1))
+        figure.subplots_adjust(left=0.31, right=0.98, top=0.86, bottom=0.18, wspace=0.08, hspace=0.16)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
-        save(figure, path)
-
-
-def draw_support(summary: Summary, editor: str, path: Path) -> None:
-    """Share of edits whose consequence the model follows, by how many subjects share the new object."""
-    with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(6.4, 3.2))
-        for offset, reader, colour in ((-0.1, editor, MODEL), (0.1, "Bayesian reader", AGENT)):
-            found = [summary[f"support {b}"][reader]["answer s1r2, must change"] for b in SUPPORT_BINS]
-            at = [i for i, e in enumerate(found) if e.cases]
-            value = np.array([found[i].value for i in at])
-            low, high = (np.array([getattr(found[i], end) for i in at]) for end in ("low", "high"))
-            label = f"model after {editor}" if reader == editor else "rational agent"
-            spread = np.clip([value - low, high - value], 0, None)
-            axis.errorbar(np.array(at) + offset, value, spread, fmt="o", color=colour, capsize=3, label=label)
-        axis.set_xticks(range(len(SUPPORT_BINS)), ["0 (noise)", *SUPPORT_BINS[1:]])
-        axis.set(
-            xlabel="subjects that share the new object (support)",
-            ylabel="follows the consequence",
-            ylim=(-0.04, 1.06),
-            title="Do consequences follow the edit?",
-        )
-        axis.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
         save(figure, path)
 
 

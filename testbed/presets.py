@@ -183,12 +183,17 @@ class EditSettings:
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """Which run to report on."""
+    """Which runs to report on, and whom editors are compared with."""
 
     run: str = "demo"
-    """Name of the run."""
+    """Name of the run; the report is written into its folder."""
     runs: Path = Path("runs")
     """Folder of all runs."""
+    and_runs: tuple[str, ...] = ()
+    """Further runs, such as other seeds; editors of the same settings are pooled."""
+    against: str = ""
+    """The editor that others are compared with, or a reference row such as "no edit"; by default the
+    first editor, and no edit where there is only one."""
 
 
 @dataclass(frozen=True)

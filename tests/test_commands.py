@@ -55,10 +55,11 @@ def test_a_run_holds_everything(finished):
     assert {"world", "corpus", "checkpoint", "settings", "editor", "source"} == set(summary["traced"])
     assert not list(run.rglob("*.partial"))
     names = {p.name for p in (run / "report").iterdir()}
-    pictures = {"training.png", "edit-lora-down.png", "support-lora-down.png"}
-    assert names == {"index.html", "summary.csv", "summary.md"} | pictures
+    pictures = {"training.png", "edit-lora-down.png", "support.png", "propagation.png"}
+    pictures |= {"frontier-flops.png", "frontier-seconds.png"}
+    assert names == {"index.html", "summary.csv", "summary.md", "summary.tex"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 3
+    assert page.count("data:image/png;base64,") == len(pictures)
     assert 'src="http' not in page
 
 

@@ -1,0 +1,57 @@
+// Tables that sort by a click on a header, or by the address: index.html#sort=TABLE:COLUMN:asc (or desc).
+// COLUMN is a header's text, or its number counted from 1. What is missing stays last either way.
+(() => {
+  const compare = (a, b) => {
+    if (a === null || b === null) return (a === null) - (b === null);
+    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  };
+
+  const key = (row, column) => {
+    const cell = row.cells[column];
+    if ("value" in cell.dataset) return Number(cell.dataset.value);
+    return cell.classList.contains("word") ? cell.textContent : null;
+  };
+
+  const sort = (table, column, descending) => {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, i) =>
+      head.setAttribute("aria-sort", i !== column ? "none" : descending ? "descending" : "ascending"));
+    const body = table.tBodies[0];
+    const rows = [...body.rows].map((row) => ({ row, key: key(row, column) }));
+    rows.sort((a, b) => {
+      const order = compare(a.key, b.key);
+      return descending && a.key !== null && b.key !== null ? -order : order;
+    });
+    body.append(...rows.map(({ row }) => row));
+  };
+
+  const remember = (table, column, descending) => {
+    const name = table.tHead.rows[0].cells[column].textContent.trim();
+    const parts = [table.id, name, descending ? "desc" : "asc"].map(encodeURIComponent);
+    history.replaceState(null, "", "#sort=" + parts.join(":"));
+  };
+
+  const follow = () => {
+    const [, wanted] = location.hash.split("#sort=");
+    if (!wanted) return;
+    const [id, name, order] = wanted.split(":").map(decodeURIComponent);
+    const table = document.getElementById(id);
+    if (!table || !table.tHead) return;
+    const names = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+    const column = names.includes(name) ? names.indexOf(name) : Number(name) - 1;
+    if (!(column in names)) return;
+    sort(table, column, order === "desc");
+    for (let box = table.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    table.scrollIntoView();
+  };
+
+  document.querySelectorAll("table.sortable").forEach((table) =>
+    [...table.tHead.rows[0].cells].forEach((head, column) =>
+      head.querySelector("button").addEventListener("click", () => {
+        const descending = head.getAttribute("aria-sort") === "ascending";
+        sort(table, column, descending);
+        remember(table, column, descending);
+      })));
+  addEventListener("hashchange", follow);
+  follow();
+})();

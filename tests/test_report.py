@@ -1,0 +1,466 @@
+"""Reports over editors and runs: what is pooled, who is compared on what, and pages nobody can break."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from testbed import report
+from testbed.comparison import COMPARED, FLOORS, differences, reference_named, score
+from testbed.gather import case_keys, gather, matched, pooled
+from testbed.metrics import Metric, measure, readers
+from testbed.records import read_outcomes
+from testbed.retention import kept
+from testbed.runs import Run
+from testbed.sections import _panel_cases
+from testbed.statistics import holm
+from testbed.summary import SHOWN, masks, summarise
+from tests.edited import cases_of, rows_of, write_edits, write_training
+from tests.runs import at, complaint, copied
+
+CASES, SEQUENCE = 40, 5
+NASTY = 'my_module:<b>&"_%$'
+COST = {"steps": 40, "forward": 400.0, "backward": 400.0, "flops": 2e8, "seconds": 0.2, "peak_bytes": 2**20,
+        "prepare_seconds": 8.0, "prepare_flops": 8e9}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(built, tmp_path_factory):
+    """Two runs of one world: three editors, of which one has a sequence, one no cost, one a bad name."""
+    folder = copied(built, tmp_path_factory.mktemp("edited"))
+    shutil.copytree(folder / "x", folder / "y")
+    for seed, name in enumerate(("x", "y")):
+        run = Run(folder, name)
+        write_training(run)
+        cases = cases_of(run, CASES, seed)
+        write_edits(run, "lora-down", rows_of(cases, 0.2, seed), seed, COST)
+        sequence, faded = (rows_of(cases, follows, seed, sequence=SEQUENCE) for follows in (0.9, 0.1))
+        later = {k: [row for row in faded if row["position"] < k] for k in (1, 3, SEQUENCE)}
+        write_edits(run, "rome", sequence, seed, COST | {"flops": 1e7, "prepare_flops": 0}, later)
+        write_edits(run, NASTY, rows_of(cases[: CASES // 2], 0.5, seed), seed)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def editors(runs):
+    return {e.name: e for e in score(gather([Run(runs, "x"), Run(runs, "y")]))}
+
+
+@pytest.fixture(scope="module")
+def page(runs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reported") / "runs"
+    shutil.copytree(runs, folder)
+    assert report.main([*at(folder), "--and-runs", "y", "--against", "lora-down"]) == 0
+    return folder / "x" / "report"
+
+
+def named(editors, start):
+    return next(e for name, e in editors.items() if name.startswith(start))
+
+
+def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
+    assert len(editors) == 3
+    for editor in editors.values():
+        outcomes = editor.edited.outcomes
+        size = len(outcomes.objects)
+        assert outcomes.scalars["run"].tolist() == [0] * (size // 2) + [1] * (size // 2)
+        clusters = [set(outcomes.scalars["cluster"][outcomes.scalars["run"] == r]) for r in (0, 1)]
+        assert not clusters[0] & clusters[1]
+    alone = gather([Run(runs, "x")])
+    assert {len(e.outcomes.objects) for e in alone} == {CASES, CASES // 2}
+
+
+def test_pooling_changes_no_case(runs):
+    parts = [read_outcomes(p) for p in sorted(runs.glob("*/edits/lora-down*/cases.parquet"))]
+    # Fewer candidates in one of them, as in a smaller world.
+    least = (parts[1].objects >= 0).any((0, 1)).sum()
+    parts[1] = parts[1]._replace(
+        **{n: getattr(parts[1], n)[..., :least] for n in ("objects", "agent", "frequency", "lm", "lm_open")}
+    )
+    whole = pooled(parts, [0, 1])
+    together = measure(whole, readers(whole, "e")["e"])
+    apart = [measure(part, readers(part, "e")["e"]) for part in parts]
+    for name, metric in together.items():
+        for column in ("numerator", "denominator"):
+            expected = np.concatenate([getattr(found[name], column) for found in apart])
+            np.testing.assert_allclose(getattr(metric, column), expected, atol=1e-12, err_msg=name)
+
+
+def test_matching_is_by_request_and_one_to_one(editors):
+    first, second = (named(editors, name).edited.outcomes for name in ("lora-down", "my_module"))
+    left, right = case_keys(first), case_keys(second)
+    mine, theirs = matched(first, second)
+    assert [left[i] for i in mine] == [right[i] for i in theirs]
+    assert len(set(mine)) == len(mine)
+    assert len(set(theirs)) == len(theirs)
+    assert len(mine) == sum(min(left.count(key), right.count(key)) for key in set(left))
+
+
+def test_settings_tell_editors_of_one_name_apart(runs, tmp_path):
+    folder = copied(runs, tmp_path)
+    rows = rows_of(cases_of(Run(folder, "x"), 3), 0.5)
+    write_edits(Run(folder, "x"), "lora-down", rows, steps=7)
+    write_edits(Run(folder, "x"), "lora-down", rows, sequential=3)
+    write_edits(Run(folder, "x"), "lora-down", rows, seed=9)
+    names = [e.name for e in gather([Run(folder, "x")])]
+    assert len(set(names)) == len(names) == 5
+    assert sum("steps 7" in name for name in names) == 1
+    assert sum("sequential 3" in name for name in names) == 1
+    slugs = [e.slug for e in gather([Run(folder, "x")])]
+    assert all(re.fullmatch(r"[\w.-]+", slug) for slug in slugs)
+    assert len(set(slugs)) == len(slugs)
+
+
+def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
+    for editor in gather([Run(runs, "x"), Run(runs, "y")]):
+        (alone,) = score([editor])
+        for reader, metrics in editors[editor.name].values.items():
+            for name, metric in metrics.items():
+                for a, b in zip(metric[:2], alone.values[reader][name][:2], strict=True):
+                    np.testing.assert_array_equal(a, b)
+        for subset, rows in alone.summary.items():
+            for reader, found in rows.items():
+                values = {name: e.value for name, e in editors[editor.name].summary[subset][reader].items()}
+                assert values == pytest.approx({n: e.value for n, e in found.items()}, nan_ok=True)
+
+
+def test_differences_are_of_the_cases_both_have(editors):
+    everyone = list(editors.values())
+    found = differences(everyone, "lora-down")
+    assert "lora-down" not in found.found
+    for name, row in found.found.items():
+        mine, theirs = matched(editors[name].edited.outcomes, editors["lora-down"].edited.outcomes)
+        assert row["edit success"].cases == len(mine)
+        for metric, comparison in row.items():
+            own, other = (
+                Metric(*(part[cases] for part in editor.values[editor.name][metric][:2])).value()
+                for editor, cases in ((editors[name], mine), (editors["lora-down"], theirs))
+            )
+            assert comparison.difference == pytest.approx(own - other, nan_ok=True)
+    # The editor that goes most of the agent's way propagates more than the one that hardly does.
+    assert found.found["rome"]["propagation ratio"].low > 0.4
+    assert found.found["rome"]["propagation ratio"].p < 0.05
+
+
+def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
+    folder = copied(runs, tmp_path)
+    rows = rows_of(cases_of(Run(folder, "x"), CASES), 0.2)
+    write_edits(Run(folder, "x"), "copy", rows)
+    found = differences(score(gather([Run(folder, "x")])), "lora-down").found["copy"]
+    for comparison in found.values():
+        if comparison.cases:
+            assert comparison.difference == 0
+            assert comparison.p == 1
+
+
+def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
+    everyone = list(editors.values())
+    adjusted = differences(everyone, "lora-down").found
+    monkeypatch.setattr("testbed.comparison.holm", dict)
+    raw = differences(everyone, "lora-down").found
+    for metric in COMPARED:
+        expected = holm({name: row[metric].p for name, row in raw.items()})
+        assert {n: row[metric].p for n, row in adjusted.items()} == pytest.approx(expected, nan_ok=True)
+    assert any(adjusted[n][m].p > raw[n][m].p for n in raw for m in raw[n])
+
+
+def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
+    folder = copied(runs, tmp_path)
+    path = next((folder / "x" / "edits").glob("rome*")) / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(config | {"standard": "another agent"}), encoding="utf-8")
+    found = differences(score(gather([Run(folder, "x")])), "lora-down")
+    assert "rome" not in found.found
+    assert len(found.found) == 1
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_a_reference_row_can_be_the_reference(editors, floor):
+    found = differences(list(editors.values()), floor)
+    assert set(found.found) == set(editors)
+    ratio = found.found["rome"]["propagation ratio"].difference
+    assert (ratio < 0) == (floor == "Bayesian reader")
+
+
+def test_the_reference_by_default(editors):
+    everyone = list(editors.values())
+    assert reference_named(everyone, "") == everyone[0].name
+    assert reference_named(everyone[:1], "") == "no edit"
+    assert reference_named(everyone, NASTY) == 'my_module.<b>&"_%$'
+
+
+def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
+    rome = editors["rome"]
+    found = kept(rome)
+    assert [point.edits for point in found] == [1, 3, SEQUENCE]
+    for point in found:
+        outcomes = rome.edited.outcomes
+        first = outcomes.scalars["position"] < point.edits
+        now = rome.values["rome"]["propagation ratio"]
+        expected = now.numerator[first].sum() / now.denominator[first].sum()
+        assert point.immediate["propagation ratio"].value == pytest.approx(expected)
+        cases = {part["edit success"].cases for part in (point.immediate, point.retained)}
+        assert cases == {2 * CASES // SEQUENCE * point.edits}
+    assert found[-1].retained["propagation ratio"].value < found[-1].immediate["propagation ratio"].value
+    assert kept(editors["lora-down"]) == []
+
+
+def test_all_panels_show_the_same_edit(editors):
+    shown = {case_keys(e.edited.outcomes)[case] for e, case in _panel_cases(list(editors.values()))}
+    assert len(shown) == 1
+    assert next(iter(shown))[0] == 0, "the world whose names are shown is the first run's"
+
+
+def test_subsets_share_out_the_cases(editors):
+    for editor in editors.values():
+        found = masks(editor.edited.outcomes)
+        bins = np.sum([mask for name, mask in found.items() if name.startswith("support")], axis=0)
+        np.testing.assert_array_equal(bins, found["contradicts the truth"])
+        np.testing.assert_array_equal(found["repeats the truth"], ~found["contradicts the truth"])
+        strata = np.sum([mask for name, mask in found.items() if name.startswith("stated")], axis=0)
+        np.testing.assert_array_equal(strata, editor.edited.outcomes.scalars["child"])
+
+
+class Tables(HTMLParser):
+    """The tables of a page: by id its headers, and its rows of (text, data-value)."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.ids, self.images, self.tags = {}, [], [], set()
+        self.table = self.row = None
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.add(tag)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        if tag == "img":
+            self.images.append(attrs["src"])
+        if tag == "table":
+            self.table = {"heads": [], "sort": [], "rows": [], "foot": []}
+            self.tables[attrs["id"]] = self.table
+            self.part = "rows"
+        elif tag == "tfoot":
+            self.part = "foot"
+        elif tag == "tr":
+            self.row = []
+        elif tag in ("td", "th"):
+            self.text, self.value = "", attrs.get("data-value")
+            if tag == "th":
+                self.table["sort"].append(attrs.get("aria-sort"))
+
+    def handle_data(self, data):
+        self.text += data
+
+    def handle_endtag(self, tag):
+        if tag == "th":
+            self.table["heads"].append(self.text.strip())
+        elif tag == "td":
+            self.row.append((self.text, None if self.value is None else float(self.value)))
+        elif tag == "tr" and self.row:
+            self.table[self.part].append(self.row)
+
+
+def parsed(html):
+    found = Tables()
+    found.feed(html)
+    return found
+
+
+def test_the_page_is_self_contained_and_whole(page):
+    html = (page / "index.html").read_text(encoding="utf-8")
+    found = parsed(html)
+    assert all(src.startswith("data:image/png;base64,") for src in found.images)
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', html)
+    assert len(set(found.ids)) == len(found.ids)
+    links = re.findall(r'href="#([^"]+)"', html)
+    assert links
+    assert set(links) <= set(found.ids)
+    wanted = {"comparison", "differences", "support-followed", "support-ratio", "costs", "retention", "logic"}
+    assert wanted | {"hase-4", "hase-5", "hase-7", "hase-8", "published"} <= set(found.tables)
+    for name, table in found.tables.items():
+        assert table["rows"], name
+        assert {len(row) for row in (*table["rows"], *table["foot"])} == {len(table["heads"])}, name
+        assert len(table["sort"]) == len(table["heads"])
+
+
+def test_names_are_escaped_everywhere(page):
+    html = (page / "index.html").read_text(encoding="utf-8")
+    assert "b" in parsed(html).tags, "editors are named in bold"
+    assert "my_module.<b>" not in html
+    assert "my_module.&lt;b&gt;&amp;" in html
+    latex = (page / "summary.tex").read_text(encoding="utf-8")
+    assert r"my\_module.\textless{}b\textgreater{}\&" in latex
+    labels = set(re.findall(r"\\label\{tab:(.*?)\}", latex))
+    assert set(parsed(html).tables) <= labels
+    assert all(re.fullmatch(r"[\w.-]+", label) for label in labels)
+    rows = csv.reader((page / "summary.csv").read_text(encoding="utf-8").splitlines())
+    assert 'my_module.<b>&"_%$' in {row[0] for row in rows}
+
+
+def test_the_first_table_has_every_editor_and_every_floor(page, editors):
+    table = parsed((page / "index.html").read_text(encoding="utf-8")).tables["comparison"]
+    assert [row[0][0] for row in table["rows"]] == [*editors, *FLOORS]
+    column = table["heads"].index("propagation ratio")
+    for row in table["rows"][: len(editors)]:
+        estimate = editors[row[0][0]].summary["all"][row[0][0]]["propagation ratio"]
+        assert row[column][1] == pytest.approx(estimate.value)
+        assert float(row[column][0].split(" ")[0]) == pytest.approx(estimate.value, abs=0.0051)
+    seconds = [row[table["heads"].index("seconds an edit")][0] for row in table["rows"]]
+    assert seconds.count("0.2") == 2
+    assert seconds[list(editors).index(named(editors, "my_module").name)] == "0.5", (
+        "without cost.json, as recorded"
+    )
+    assert seconds[-3:] == ["-"] * 3
+    detectable = table["foot"][0][column][1]
+    smallest = max(
+        row["propagation ratio"].detectable
+        for row in differences(list(editors.values()), "lora-down").found.values()
+    )
+    assert detectable == pytest.approx(smallest, abs=2e-3)
+
+
+def test_amortised_preparation_is_spread_over_the_edits_of_a_run(page):
+    table = parsed((page / "index.html").read_text(encoding="utf-8")).tables["costs"]
+    row = next(row for row in table["rows"] if row[0][0] == "lora-down")
+    assert row[table["heads"].index("seconds, amortised")][1] == pytest.approx(0.2 + 8.0 / CASES)
+
+
+def test_the_long_table_has_every_estimate(page, editors):
+    with (page / "summary.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["editor", "subset", "reader", "metric", "value", "low", "high", "cases"]
+    found = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
+    assert len(found) == len(rows)
+    for name, editor in editors.items():
+        for subset, by_reader in editor.summary.items():
+            for reader, metrics in by_reader.items():
+                for metric, estimate in metrics.items():
+                    row = found[name, subset, reader, metric]
+                    assert float(row["value"]) == pytest.approx(estimate.value, nan_ok=True)
+                    assert int(row["cases"]) == estimate.cases
+    assert ("rome", "first 3 edits, kept", "rome", "edit success") in found
+
+
+def test_subsets_have_what_tables_show(editors):
+    summary = editors["lora-down"].summary
+    assert all(set(SHOWN) <= set(rows["lora-down"]) for rows in summary.values())
+    again = summarise(editors["lora-down"].edited.outcomes, "lora-down", 0)
+    for name, estimate in again["all"]["lora-down"].items():
+        assert estimate == pytest.approx(summary["all"]["lora-down"][name], nan_ok=True)
+
+
+def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
+    folder = copied(runs, tmp_path)
+    for other in [*(folder / "x" / "edits").glob("rome*"), *(folder / "x" / "edits").glob("my_module*")]:
+        shutil.rmtree(other)
+    for cost in folder.glob("x/edits/*/cost.json"):
+        cost.unlink()
+    assert report.main(at(folder)) == 0
+    assert "lora-down" in capsys.readouterr().out
+    html = (folder / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert "Differences from no edit" in html
+    assert "FLOPs" not in parsed(html).tables["costs"]["heads"]
+    pictures = {path.name for path in (folder / "x" / "report").glob("frontier*")}
+    assert pictures == {"frontier-seconds.png"}, "seconds are recorded with every case too"
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def no_numbers(path):
+    path.write_text('{"seconds": "many"}', encoding="utf-8")
+
+
+def no_json(path):
+    path.write_text("{", encoding="utf-8")
+
+
+def older(path):
+    path.write_text('{"settings": {}}', encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "message"),
+    [
+        ("cases.parquet", cut, "cases.parquet is not readable"),
+        ("cases.parquet", lambda path: path.unlink(), "cases.parquet is missing"),
+        ("retained-3.parquet", cut, "retained-3.parquet is not readable"),
+        ("retained-3.parquet", lambda path: path.rename(path.with_name("retained-x.parquet")), "retained-x"),
+        ("cost.json", no_json, "cost.json is not readable as JSON"),
+        ("cost.json", no_numbers, "cost.json should hold numbers"),
+        ("config.json", no_json, "config.json is not readable as JSON"),
+        ("config.json", older, "was written by another version"),
+    ],
+)
+def test_damaged_files_are_named(runs, tmp_path, capsys, file, damage, message):
+    folder = copied(runs, tmp_path)
+    damage(next((folder / "x" / "edits").glob("rome*")) / file)
+    assert report.main(at(folder)) == 2
+    error = complaint(capsys)
+    assert message in error
+    assert "rome" in error
+    assert not (folder / "x" / "report" / "index.html").exists()
+
+
+def test_names_of_nothing(runs, capsys):
+    assert report.main([*at(runs), "--against", "nobody"]) == 2
+    assert "'nobody'" in complaint(capsys)
+    assert report.main([*at(runs), "--and-runs", "z"]) == 2
+    assert "no edits yet" in complaint(capsys)
+
+
+def browser():
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def opened(page, address):
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*command, f"{page.resolve().as_uri()}/index.html#{address}"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return parsed(done.stdout)
+
+
+@pytest.mark.skipif(browser() is None, reason="needs chromium")
+@pytest.mark.parametrize(
+    ("table", "column", "order"),
+    [
+        ("comparison", "seconds an edit", "asc"),
+        ("comparison", "seconds an edit", "desc"),
+        ("logic", "editor", "desc"),
+    ],
+)
+def test_a_browser_sorts_by_the_address(page, table, column, order):
+    before = parsed((page / "index.html").read_text(encoding="utf-8")).tables[table]
+    at_column = before["heads"].index(column)
+    after = opened(page, f"sort={table}:{column.replace(' ', '%20')}:{order}").tables[table]
+    assert sorted(after["rows"], key=str) == sorted(before["rows"], key=str)
+    assert after["foot"] == before["foot"]
+    keys = [row[at_column][1] for row in after["rows"]]
+    if column == "editor":
+        words = [row[at_column][0].lower() for row in after["rows"]]
+        assert words == sorted(words, reverse=order == "desc")
+    else:
+        known = [k for k in keys if k is not None]
+        assert known == sorted(known, reverse=order == "desc")
+        assert keys[: len(known)] == known, "what is missing comes last"
+    assert before["rows"] != after["rows"] or order == "asc"
+    expected = ["none"] * len(after["heads"])
+    expected[at_column] = {"asc": "ascending", "desc": "descending"}[order]
+    assert after["sort"] == expected
+
+
+@pytest.mark.skipif(browser() is None, reason="needs chromium")
+def test_a_browser_ignores_addresses_of_nothing(page):
+    before = parsed((page / "index.html").read_text(encoding="utf-8")).tables["comparison"]
+    assert opened(page, "sort=comparison:nothing:asc").tables["comparison"] == before
+    numbered = opened(page, "sort=comparison:1:desc").tables["comparison"]
+    assert numbered["sort"][0] == "descending"

@@ -1,0 +1,85 @@
+"""Tables: what a reader sees is the number, and no name can break Markdown or LaTeX."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.statistics import Comparison, Estimate
+from testbed.tables import MISSING, PAGE, Table, escaped, latex, markdown_section, number, shown
+
+texts = st.text(st.sampled_from("ab \\&%$#_{}~^<>|-±“”.1"), max_size=20)
+COMMANDS = (
+    r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|ldots)\{\}"
+    r"|\\[&%$#_{}]|\$(\\pm|-)\$"
+)
+
+
+def words(key, header, rows, **rest):
+    return Table(key, "A title", header, rows, **rest)
+
+
+@given(texts)
+def test_latex_has_no_special_character_left(text):
+    assert not re.search(r"[\\&%$#_{}~^<>|±]", re.sub(COMMANDS, "", escaped(text)))
+
+
+@given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4), texts)
+def test_a_latex_table_has_its_rows_and_columns(rows, title):
+    made = latex(Table("a_table", title, ["x", "y_1", "z"], rows, foot=[["a", "b", "c"]]))
+    lines = [line for line in made.split("\n") if line.endswith(r" \\")]
+    assert len(lines) == len(rows) + 2
+    for line in lines:
+        plain = re.sub(COMMANDS, "", line.removesuffix(r" \\"))
+        assert plain.count("&") == 2
+    plain = re.sub(COMMANDS, "", made)
+    assert plain.count("{") == plain.count("}")
+    assert made.count(r"\begin{") == made.count(r"\end{") == 2
+    assert all(rule in made for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+@given(st.lists(st.lists(texts, min_size=2, max_size=2), min_size=1, max_size=4))
+def test_a_markdown_table_has_its_columns(rows):
+    lines = markdown_section(words("t", ["x", "y"], rows)).split("\n\n")[-1].splitlines()
+    assert len(lines) == len(rows) + 2
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines)
+
+
+@given(st.floats(-5, 5), st.floats(0, 2), st.floats(0, 2), st.floats(0, 1))
+def test_what_is_shown_is_the_number(value, below, above, p):
+    estimate = Estimate(value, value - below, value + above, 9)
+    assert float(shown(estimate).split(" ")[0]) == pytest.approx(value, abs=0.0051)
+    assert float(shown(estimate).split("±")[1]) == pytest.approx((below + above) / 2, abs=0.0051)
+    assert number(estimate) == value
+    difference = Comparison(value, value - below, value + above, p, 0.1, 9)
+    middle, tail = shown(difference).split(", p ")
+    assert float(middle.split(" ")[0]) == pytest.approx(value, abs=0.0051)
+    assert float(tail.lstrip("<")) == pytest.approx(p, abs=0.00101)
+    assert number(difference) == value
+    assert "-0.00" not in shown(difference)
+
+
+@given(st.floats(1e-6, 1e15))
+def test_plain_numbers_keep_their_size(value):
+    assert float(shown(value).replace(",", "")) == pytest.approx(value, rel=6e-3)
+
+
+@pytest.mark.parametrize("nothing", [None, math.nan, Estimate(math.nan, math.nan, math.nan, 0)])
+def test_nothing_is_a_dash_without_a_number(nothing):
+    assert shown(nothing) == MISSING
+    assert number(nothing) is None
+
+
+def test_a_value_without_an_interval_claims_none():
+    assert shown(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
+
+
+@given(st.integers(1, 3 * PAGE + 1))
+def test_long_latex_tables_go_on_without_losing_a_row(count):
+    made = latex(Table("t", "T", ["n", "x"], [[f"row {i}", 1] for i in range(count)]))
+    assert re.findall(r"row (\d+) &", made) == [str(i) for i in range(count)]
+    assert made.count(r"\begin{table}") == made.count(r"\end{table}") == -(-count // PAGE)
+    labels = re.findall(r"\\label\{(.*?)\}", made)
+    assert len(set(labels)) == len(labels)
