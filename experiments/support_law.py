@@ -1,0 +1,112 @@
+"""The support law: does a consequence follow an edit, by how many subjects share the new object?
+
+Command:
+    python -m experiments.support_law
+
+A world whose upstream objects have Zipf popularity (1,320 subjects, 300 objects of each upstream
+relation), three seeds. Editors are tuned on held-out edits of the first seed's model; then every model is
+edited by all of them, once with the `stratified` sampler (as many requests for every support) and once
+with the `published` one. All requests contradict the truth. Resumes when killed; on 2 cores it takes
+less than an hour. The tables of the last run are in experiments/records, what they say in the README.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpus.config import BuiltinWorld, WorldConfig
+from experiments.record import write_record
+from testbed.cases import SUPPORT_BINS
+from testbed.comparison import score
+from testbed.console import command, say, table
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.gather import gather
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.report import report
+from testbed.runs import Run, read_metrics
+from testbed.runtime import prepare_jax
+from testbed.tables import shown
+from testbed.train import train
+from testbed.tune import tune
+from testbed.tuned import tuned
+
+EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
+SAMPLERS = ("stratified", "published")
+METRICS = ("edit success", "answer s1r2, must change", "propagation ratio", "coherence skill")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seeds: int = 3
+    """Worlds, each with its own corpus, model and edits."""
+    subjects: int = 1320
+    """Subjects of each world."""
+    upstream_objects: int = 300
+    """Objects of each upstream relation."""
+    steps: int = 1200
+    """Training steps."""
+    edits: int = 400
+    """Edits by each editor and sampler in each world."""
+    held_out: int = 120
+    """Edits that the hyper-parameters are chosen on."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.subjects, self.steps, self.edits, self.held_out) < 1:
+            raise ValueError("seeds, subjects, steps, edits and held_out must be positive")
+
+
+def experiment(options: Settings) -> None:
+    """Worlds, models, hyper-parameters, edits, tables, record."""
+    prepare_jax()
+    began = time.perf_counter()
+    runs = [Run(options.runs, f"support-law-{seed}") for seed in range(options.seeds)]
+    laptop = TRAIN["laptop"]
+    world = WorldConfig(
+        subjects=options.subjects,
+        builtin=BuiltinWorld(upstream_objects=options.upstream_objects, downstream_objects=60),
+    )
+    for seed, run in enumerate(runs):
+        where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+        build_corpus(replace(CORPUS["laptop"], world=world, **where))
+        train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
+    first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
+    tune(replace(first, cases=CaseConfig(count=options.held_out, reinforce=0.0)))
+    configs = tuned(runs[0], EDITORS, first.configs)
+    for seed, run in enumerate(runs):
+        for sampler in SAMPLERS:
+            cases = CaseConfig(count=options.edits, reinforce=0.0, sampler=sampler)
+            edit(replace(first, run=run.name, seed=seed, cases=cases, configs=configs))
+    others = tuple(run.name for run in runs[1:])
+    report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
+
+    found = {}
+    for one in score(gather(runs)):
+        sampler, editor = one.edited.settings["cases"]["sampler"], one.edited.settings["editor"]
+        rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
+        found[f"{editor}, {sampler}"] = {
+            b: {m: readers[one.name][m]._asdict() for m in METRICS} for b, readers in rows.items()
+        }
+        lines = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
+        table(f"{editor}, {sampler}", ["support", *METRICS], lines)
+    lines = read_metrics(runs[0])
+    seconds = time.perf_counter() - began
+    kept = write_record(
+        runs[0], "support-law", "python -m experiments.support_law", lines, seconds=seconds, found=found
+    )
+    say(f"{seconds / 60:.0f} minutes in this session; record: {kept}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("support_law", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
