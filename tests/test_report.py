@@ -361,6 +361,8 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
         shutil.rmtree(other)
     for cost in folder.glob("x/edits/*/cost.json"):
         cost.unlink()
+    (folder / "x" / "report").mkdir()
+    (folder / "x" / "report" / "frontier-flops.png").write_bytes(b"of an earlier report")
     assert report.main(at(folder)) == 0
     assert "lora-down" in capsys.readouterr().out
     html = (folder / "x" / "report" / "index.html").read_text(encoding="utf-8")
