@@ -1,6 +1,7 @@
 """The pictures that hold several editors: the support law, cost against propagation, and retention."""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -208,7 +209,12 @@ def _finish(figure: Figure, axes: Sequence[Axes], across: str, up: str) -> None:
     figure.tight_layout()
     handles, words = axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(4, len(words)), frameon=False
+        handles,
+        words,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=4 if len(axes) > 2 else 2,
+        frameon=False,
     )
 
 
@@ -232,5 +238,6 @@ def _has(editor: Scored, unit: str) -> bool:
     return editor.edited.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][RATIO].cases > 0
 
 
-def _wrapped(name: str, most: int = 30) -> str:
-    return name if len(name) <= most else name[: most - 1] + "\u2026"
+def _wrapped(name: str, width: int = 28) -> str:
+    """A name as the title of a panel, on two lines at most."""
+    return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="\u2026"))

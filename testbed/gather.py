@@ -16,6 +16,7 @@ from testbed.runs import Run
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 TOLD = 3
+OWN = re.compile(r"(\w+)=([^,()=]+)(?=[,)])")
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", "prepare_flops")
 
@@ -188,13 +189,13 @@ def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
     An editor's own settings stand in the text of its dataclass, such as LoraDown(config=Config(rank=1)).
     """
     editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
-    leaves = [
-        _leaves(_lasting(c["settings"])) | dict(re.findall(r"(\w+)=([^,()=]+)", c["editor"])) for c in configs
-    ]
+    own_settings = [dict(OWN.findall(c["editor"])) for c in configs]
+    leaves = [_leaves(_lasting(c["settings"])) | own for c, own in zip(configs, own_settings, strict=True)]
     names = []
     for editor, own, short in zip(editors, leaves, hashes, strict=True):
         family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]
-        differ = [key for key in own if any(other.get(key) != own[key] for other in family)]
+        shared = [key for key in own if all(key in other for other in family)]
+        differ = [key for key in shared if any(other[key] != own[key] for other in family)]
         told = [f"{key.rpartition('.')[2].replace('_', ' ')} {own[key]}" for key in differ]
         if len(family) == 1:
             names.append(editor)

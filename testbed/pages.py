@@ -58,7 +58,10 @@ class Page(NamedTuple):
 
 
 def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path:
-    """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page."""
+    """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page.
+
+    Pictures of an earlier report that this one has not are removed.
+    """
     shared = [page.overall, *(t for s in page.sections for t in (*s.tables, *s.folded))]
     details = {e.name: detail_tables(e) for e in page.editors}
     every = [*shared, *(table for found in details.values() for table in found)]
@@ -71,6 +74,9 @@ def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path
     for name, text in texts.items():
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
+    pictures = [page.training, *page.panels.values(), *(p for s in page.sections for p in s.pictures)]
+    for stale in {*folder.glob("*.png")} - {folder / picture.file for picture in pictures}:
+        stale.unlink()
     return folder / "index.html"
 
 

@@ -52,7 +52,8 @@ def test_a_run_holds_everything(finished):
     assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
     summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
     assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
-    assert {"world", "corpus", "checkpoint", "settings", "editor", "source"} == set(summary["traced"])
+    made_from = {"world", "corpus", "checkpoint", "settings", "editor", "facts", "source"}
+    assert set(summary["traced"]) == made_from
     assert not list(run.rglob("*.partial"))
     names = {p.name for p in (run / "report").iterdir()}
     pictures = {"training.png", "edit-lora-down.png", "support.png", "propagation.png"}

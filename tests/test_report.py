@@ -361,6 +361,8 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
         shutil.rmtree(other)
     for cost in folder.glob("x/edits/*/cost.json"):
         cost.unlink()
+    (folder / "x" / "report").mkdir()
+    (folder / "x" / "report" / "frontier-flops.png").write_bytes(b"of an earlier report")
     assert report.main(at(folder)) == 0
     assert "lora-down" in capsys.readouterr().out
     html = (folder / "x" / "report" / "index.html").read_text(encoding="utf-8")
@@ -420,13 +422,14 @@ def browser():
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def opened(page, address):
-    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+def opened(page, address, profile):
+    """What a browser makes of a page: its document after the scripts have run."""
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
     done = subprocess.run(
-        [*command, f"{page.resolve().as_uri()}/index.html#{address}"],
+        [*command, "--dump-dom", f"{page.resolve().as_uri()}#{address}"],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    return parsed(done.stdout)
+    return done.stdout
 
 
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
@@ -435,13 +438,15 @@ def opened(page, address):
     [
         ("comparison", "seconds an edit", "asc"),
         ("comparison", "seconds an edit", "desc"),
-        ("logic", "editor", "desc"),
+        ("hase-7", "editor", "desc"),
     ],
 )
-def test_a_browser_sorts_by_the_address(page, table, column, order):
+def test_a_browser_sorts_by_the_address(page, tmp_path, table, column, order):
     before = parsed((page / "index.html").read_text(encoding="utf-8")).tables[table]
     at_column = before["heads"].index(column)
-    after = opened(page, f"sort={table}:{column.replace(' ', '%20')}:{order}").tables[table]
+    address = f"sort={table}:{column.replace(' ', '%20')}:{order}"
+    html = opened(page / "index.html", address, tmp_path)
+    after = parsed(html).tables[table]
     assert sorted(after["rows"], key=str) == sorted(before["rows"], key=str)
     assert after["foot"] == before["foot"]
     keys = [row[at_column][1] for row in after["rows"]]
@@ -456,11 +461,33 @@ def test_a_browser_sorts_by_the_address(page, table, column, order):
     expected = ["none"] * len(after["heads"])
     expected[at_column] = {"asc": "ascending", "desc": "descending"}[order]
     assert after["sort"] == expected
+    if table == "hase-7":
+        folded = html[: html.index('id="hase-7"')].rpartition("<details")[2]
+        assert folded.startswith(" open"), "what holds the table is unfolded"
 
 
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
-def test_a_browser_ignores_addresses_of_nothing(page):
-    before = parsed((page / "index.html").read_text(encoding="utf-8")).tables["comparison"]
-    assert opened(page, "sort=comparison:nothing:asc").tables["comparison"] == before
-    numbered = opened(page, "sort=comparison:1:desc").tables["comparison"]
+def test_a_browser_ignores_addresses_of_nothing(page, tmp_path):
+    index = page / "index.html"
+    before = parsed(index.read_text(encoding="utf-8")).tables["comparison"]
+    unchanged = opened(index, "sort=comparison:nothing:asc", tmp_path)
+    assert parsed(unchanged).tables["comparison"] == before
+    numbered = parsed(opened(index, "sort=comparison:1:desc", tmp_path)).tables["comparison"]
     assert numbered["sort"][0] == "descending"
+
+
+@pytest.mark.skipif(browser() is None, reason="needs chromium")
+def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
+    html = (page / "index.html").read_text(encoding="utf-8")
+    column = parsed(html).tables["comparison"]["heads"].index("propagation ratio")
+    for clicks, name in ((1, "ascending"), (2, "descending"), (3, "ascending")):
+        press = f"document.querySelectorAll('#comparison th button')[{column}].click();"
+        script = f"<script>{press * clicks}document.body.dataset.hash = location.hash;</script>"
+        clicked = tmp_path / f"{clicks}.html"
+        clicked.write_text(html.replace("</body>", f"{script}</body>"), encoding="utf-8")
+        made = opened(clicked, "", tmp_path / "profile")
+        table = parsed(made).tables["comparison"]
+        assert table["sort"][column] == name
+        values = [row[column][1] for row in table["rows"]]
+        assert values == sorted(values, reverse=name == "descending")
+        assert f'data-hash="#sort=comparison:propagation%20ratio:{name.removesuffix("ending")}"' in made
