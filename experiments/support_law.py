@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.config import BuiltinWorld, WorldConfig
+from corpus.files import read_json
 from experiments.record import write_record
 from testbed.cases import SUPPORT_BINS
 from testbed.comparison import score
@@ -93,12 +94,17 @@ def experiment(options: Settings) -> None:
         found[f"{editor}, {sampler}"] = {
             b: {m: readers[one.name][m]._asdict() for m in METRICS} for b, readers in rows.items()
         }
-        lines = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
-        table(f"{editor}, {sampler}", ["support", *METRICS], lines)
-    lines = read_metrics(runs[0])
+        texts = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
+        table(f"{editor}, {sampler}", ["support", *METRICS], texts)
     seconds = time.perf_counter() - began
     kept = write_record(
-        runs[0], "support-law", "python -m experiments.support_law", lines, seconds=seconds, found=found
+        runs[0],
+        "support-law",
+        "python -m experiments.support_law",
+        read_metrics(runs[0]),
+        seconds=seconds,
+        found=found,
+        tuned={path.stem: read_json(path) for path in runs[0].folder.glob("tuned/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes in this session; record: {kept}")
 
