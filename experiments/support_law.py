@@ -13,7 +13,7 @@ less than an hour. The tables of the last run are in experiments/records, what t
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_json
@@ -35,7 +35,7 @@ from testbed.tune import tune
 from testbed.tuned import tuned
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
-SAMPLERS = ("stratified", "published")
+SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")
 METRICS = ("edit success", "answer s1r2, must change", "propagation ratio", "coherence skill")
 
 
