@@ -1,0 +1,36 @@
+"""Five thousand edits, killed five times, are the edits of an uninterrupted command."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from testbed import edit
+from tests.runs import at, copied, killed_after, python
+
+EDITS = ["lora-down", "--cases.count", "5000", "--batch-edits", "50", "--lora-down.steps", "10"]
+KILLS = 5
+
+
+def scores(runs):
+    (table,) = (runs / "x" / "edits").glob("*/cases.parquet")
+    # How long a batch took is no result.
+    return pq.read_table(table).drop_columns(["seconds"])
+
+
+@pytest.mark.slow
+def test_five_thousand_edits_survive_five_kills(trained, tmp_path):
+    whole, killed = (copied(trained, tmp_path / name) for name in ("whole", "killed"))
+    assert edit.main([*at(whole), *EDITS]) == 0
+
+    def parts():
+        return len(list(killed.glob("x/edits/*/parts/*-cases.parquet")))
+
+    rng = np.random.default_rng(0)
+    for _ in range(KILLS):
+        enough = parts() + int(rng.integers(1, 15))
+        process = python("testbed.edit", *at(killed), *EDITS)
+        killed_after(process, lambda least=enough: parts() >= least, limit=600)
+    assert 0 < parts() < 100, "the sweep ended before its last kill"
+    assert edit.main([*at(killed), *EDITS]) == 0
+    assert scores(killed).num_rows == 5000
+    assert scores(killed).equals(scores(whole))
