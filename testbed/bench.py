@@ -64,5 +64,7 @@ class Bench:
             if size == "auto":
                 shapes = worker.delta_shapes(np.arange(options.batch)[None])
                 size = fitting(self.model, shapes, self.questions.shape, options.batch, worker.method.most)
-            write_json(kept, {"abreast": min(size, cases // options.sequence)})
+            # Chunks of one size, rather than full ones and a rest that costs as much.
+            chunks = -(-(cases // options.sequence) // size)
+            write_json(kept, {"abreast": -(-(cases // options.sequence) // chunks)})
         return Plan(cases, options.sequence, options.batch, read_json(kept)["abreast"])

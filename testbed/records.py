@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
@@ -174,26 +175,33 @@ def read_outcomes(path: Path) -> Outcomes:
     Raises:
         InputError: the file is missing or no such table.
     """
-    table = _read(path)
+    table = _read(path).combine_chunks()
+    if not len(table):
+        raise InputError(f"{path} holds no case; delete it and edit again")
     scalars = {name: table[name].to_numpy() for name, _ in _SCALARS}
-    rows = table.select(["cells", "logic"]).to_pylist()
-    cells, most = len(CELLS), max(len(c["objects"]) for row in rows for c in row["cells"])
-    shape = (len(rows), cells, 2, most)
+    case, cells = _flat(table["cells"])
+    place = pc.index_in(cells.field("name"), pa.array(CELLS)).to_numpy()
+    which, at = _flat(cells.field("objects"))
+    e, q, c = case[which], place[which], np.arange(len(which)) - np.searchsorted(which, which)
+    shape = (len(table), len(CELLS), 2, int(c.max()) + 1)
     vectors = {who: np.zeros(shape) for who in _VECTORS}
     answers = {who: np.full(shape[:3], ABSENT) for who in ("agent", "lm")}
-    objects = np.full((len(rows), cells, most), ABSENT)
-    logic = np.empty((len(rows), len(LOGIC), 2, 2))
-    for e, row in enumerate(rows):
-        for cell in row["cells"]:
-            q, n = CELLS.index(cell["name"]), len(cell["objects"])
-            objects[e, q, :n] = cell["objects"]
-            for t, when in enumerate(_PAIR):
-                for who, array in vectors.items():
-                    array[e, q, t, :n] = cell[f"{who}_{when}"]
-                for who, array in answers.items():
-                    array[e, q, t] = cell[f"{who}_answer_{when}"]
-        for s, statement in enumerate(row["logic"]):
-            logic[e, s] = [[statement[f"{w}_{when}"] for w in ("true", "false")] for when in _PAIR]
+    objects = np.full((*shape[:2], shape[3]), ABSENT)
+    objects[e, q, c] = at.to_numpy()
+    for t, when in enumerate(_PAIR):
+        for who, array in vectors.items():
+            array[e, q, t, c] = _flat(cells.field(f"{who}_{when}"))[1].to_numpy()
+        for who, array in answers.items():
+            array[case, place, t] = cells.field(f"{who}_answer_{when}").to_numpy()
+    _, statements = _flat(table["logic"])
+    pairs = [[statements.field(f"{w}_{when}").to_numpy() for w in ("true", "false")] for when in _PAIR]
+    logic = np.moveaxis(np.array(pairs), 2, 0).reshape(len(table), len(LOGIC), 2, 2)
     return Outcomes(
         scalars, objects, **vectors, agent_answer=answers["agent"], lm_answer=answers["lm"], logic=logic
     )
+
+
+def _flat(lists: pa.ChunkedArray | pa.ListArray) -> tuple[np.ndarray, pa.Array]:
+    """The items of all lists, end to end, and the number of the list that each is from."""
+    whole = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    return np.repeat(np.arange(len(whole)), pc.list_value_length(whole).to_numpy()), whole.flatten()
