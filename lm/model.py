@@ -33,11 +33,13 @@ class Activations(NamedTuple):
         inner: [L, B, T, F], what goes into each down-projection.
         states: [L, B, T, D], the residual stream behind each layer.
         read: [L, B, T, D], what each MLP reads: the stream before it, normed.
+        written: [L, B, T, D], what each MLP adds to the stream.
     """
 
     inner: jax.Array
     states: jax.Array
     read: jax.Array
+    written: jax.Array
 
 
 class Linear(nnx.Module):
@@ -138,7 +140,7 @@ class Block(nnx.Module):
         x = x + out
         if "shift" in delta:
             x = x + delta["shift"].astype(x.dtype)
-        return x, own, Activations(inner, x, read)
+        return x, own, Activations(inner, x, read, out)
 
 
 class Decoder(nnx.Module):

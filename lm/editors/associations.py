@@ -15,7 +15,7 @@ import optax
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.attention import left_padded, packed
 from lm.editors.config import RomeConfig
-from lm.editors.fitting import answer_loss, fit, inputs, request_states
+from lm.editors.fitting import answer_loss, fit, inputs, request_states, wide
 from lm.editors.interface import CorpusSample, Request
 from lm.language_model import LanguageModel
 from lm.model import Activations
@@ -57,14 +57,17 @@ def remember(
     def moments(rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         found = model.activations(rows, packed(rows, BOS))
         real = (rows != PAD).astype(jnp.float32)
-        keys = found.inner[jnp.array(layers)].astype(jnp.float32)
-        states = found.states[layers[-1]].astype(jnp.float32)
+        keys = wide(found.inner[jnp.array(layers)])
+        states = wide(found.states[layers[-1]])
         second = jnp.einsum("lbtf,lbtg,bt->lfg", keys, keys, real)
         return second, jnp.einsum("btd,btd,bt->", states, states, real), real.sum()
 
+    # Rows of padding alone count for nothing, and let the last part have the shape of the others.
+    lacking = -len(sample.rows) % ROWS_AT_ONCE
+    rows = np.pad(sample.rows, ((0, lacking), (0, 0)), constant_values=PAD)
     parts = [
-        jax.tree.map(np.float64, moments(sample.rows[i : i + ROWS_AT_ONCE]))
-        for i in range(0, len(sample.rows) - ROWS_AT_ONCE + 1, ROWS_AT_ONCE)
+        jax.tree.map(np.float64, moments(rows[i : i + ROWS_AT_ONCE]))
+        for i in range(0, len(rows), ROWS_AT_ONCE)
     ]
     second, squares, tokens = (sum(part) for part in zip(*parts, strict=True))
     second = second / tokens
@@ -75,8 +78,8 @@ def remember(
     openings = [np.array([BOS], np.int32), *openings]
     return Memory(
         jnp.asarray(left_pad(openings, max(map(len, openings)))),
-        jnp.asarray(inverse, jnp.float32),
-        jnp.asarray(typical, jnp.float32),
+        jnp.asarray(inverse),
+        jnp.asarray(typical),
     )
 
 
@@ -103,7 +106,7 @@ def activations(model: LanguageModel, request: Request) -> Activations:
 
 def at_key(values: jax.Array, asked: Request, contexts: int) -> jax.Array:
     """[M, W]: values [M * C, T, W] at the token whose key is meant, averaged over contexts."""
-    picked = values[jnp.arange(len(values)), asked.subject_end].astype(jnp.float32)
+    picked = wide(values[jnp.arange(len(values)), asked.subject_end])
     return picked.reshape(-1, contexts, picked.shape[-1]).mean(axis=1)
 
 

@@ -20,6 +20,11 @@ def inputs(request: Request) -> jax.Array:
     return jnp.concatenate([request.prompt, request.answer[:, :-1]], axis=1)
 
 
+def wide(x: jax.Array) -> jax.Array:
+    """What layers compute as float32, or as it is where it is wider."""
+    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+
+
 def request_states(model: LanguageModel, request: Request) -> jax.Array:
     """States [M, P + A - 1, D] after the final norm while the model reads prompts and answers."""
     tokens = inputs(request)

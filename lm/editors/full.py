@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from lm.delta import Delta
+from lm.delta import Delta, fold
 from lm.editors.config import FullConfig, Layers
 from lm.editors.fitting import fit, request_loss, spent
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
+from lm.model import changed
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Full:
     ) -> tuple[Delta, Info]:
         """What is added to the weights after `steps` steps on the request's negative log-likelihood."""
         config = self.config
-        learned: dict = model.params if config.layers == "all" else {"layers": _matrices(model.params)}
+        weights = changed(model.params, fold(model.delta or {}, model.vocabulary))
+        learned: dict = weights if config.layers == "all" else {"layers": _matrices(weights)}
         chosen = layer_mask(config.layers, model.config.layers)
 
         def delta_of(change: dict) -> Delta:

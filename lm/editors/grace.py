@@ -11,10 +11,10 @@ from lm.attention import left_padded
 from lm.config import ModelConfig
 from lm.delta import Codebook, Delta
 from lm.editors.config import GraceConfig
-from lm.editors.fitting import fit, inputs, request_loss, spent
+from lm.editors.fitting import fit, inputs, request_loss, spent, wide
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
-from lm.model import Activations, changed
+from lm.model import Activations
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,12 @@ class Grace:
         asked = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
         found = _activations(model, asked)
         end = asked.prompt.shape[1] - 1
-        keys = found.read[layer][:, end].astype(jnp.float32)
+        keys = wide(found.read[layer][:, end])
         apart = jnp.linalg.norm(keys[:, None] - keys[None], axis=-1)
         nearest = jnp.where(apart > 0, apart, jnp.inf).min(axis=1)
-        outputs = self._outputs(model, found, layer)[:, end]
         return {
             "radius": self.config.radius * jnp.median(nearest),
-            "typical": jnp.sqrt(jnp.mean(outputs.astype(jnp.float32) ** 2)),
+            "typical": jnp.sqrt(jnp.mean(wide(found.written[layer][:, end]) ** 2)),
         }
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
@@ -44,10 +43,10 @@ class Grace:
         found = _activations(model, request)
 
         def entries(values: jax.Array) -> jax.Array:
-            return values[:, first:].reshape(-1, values.shape[-1]).astype(jnp.float32)
+            return wide(values[:, first:].reshape(-1, values.shape[-1]))
 
         keys = entries(found.read[layer])
-        start = entries(self._outputs(model, found, layer))
+        start = entries(found.written[layer])
         only = jnp.arange(model.config.layers) == layer
         used = only[:, None] & (request.answer != PAD).ravel()
         radius = jnp.where(used, state["radius"], -1.0)
@@ -67,11 +66,6 @@ class Grace:
 
     def _layer(self, model: ModelConfig) -> int:
         return int(self.config.depth * (model.layers - 1) + 0.5)
-
-    def _outputs(self, model: LanguageModel, found: Activations, layer: int) -> jax.Array:
-        """What the layer's MLP returns: [M, T, D]."""
-        weight = changed(model.params, model.delta)["layers"]["mlp"]["down"]["kernel"][layer]
-        return found.inner[layer] @ weight.astype(found.inner.dtype)
 
 
 def _activations(model: LanguageModel, request: Request) -> Activations:

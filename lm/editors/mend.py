@@ -16,7 +16,7 @@ from corpus.tokenizer import BOS, PAD
 from lm.attention import left_padded, packed
 from lm.delta import Delta, LowRank
 from lm.editors.config import MendConfig
-from lm.editors.fitting import inputs, request_loss, spent
+from lm.editors.fitting import inputs, request_loss, spent, wide
 from lm.editors.full import layer_mask
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
@@ -63,7 +63,7 @@ class Mend:
         return state | {"network": network}
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
-        """One pass and one gradient, transformed."""
+        """Two passes and one gradient, transformed."""
         return self._delta(model, state, request)
 
     def _delta(self, model: LanguageModel, state: dict, request: Request) -> tuple[Delta, Info]:
@@ -80,7 +80,8 @@ class Mend:
         chosen = layer_mask(self.config.layers, model.config.layers)
         rate = FIRST_STEP * jnp.exp(network["rate"]) * typical * chosen
         a, b = both[..., :width], -both[..., width:] * rate[:, None, None]
-        return {"down": LowRank(a.swapaxes(1, 2), b)}, spent(loss[None], request)
+        read = (inputs(request) != PAD).sum()
+        return {"down": LowRank(a.swapaxes(1, 2), b)}, spent(loss[None], request, read)
 
     def _practised(self, model: LanguageModel, state: dict, request: Request, text: jax.Array) -> jax.Array:
         """Loss of the edit on its own request, and how far it moves unrelated text."""
@@ -111,7 +112,7 @@ def _factors(model: LanguageModel, request: Request) -> tuple[jax.Array, jax.Arr
         return request_loss(model.edited({"shift": shift}), request)
 
     loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros((layers, *tokens.shape, hidden)))
-    keys = model.activations(tokens, left_padded(tokens)).inner.astype(jnp.float32)
+    keys = wide(model.activations(tokens, left_padded(tokens)).inner)
     real = (tokens != PAD)[None, ..., None]
     flat = (jnp.where(real, x, 0.0).reshape(layers, -1, x.shape[-1]) for x in (keys, gradient))
     return *flat, loss
