@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, settings
 
 from testbed import corpus, train
 from tests.runs import RECIPE, WORLD, at, copied
+from tests.toys import make_toy
 from tests.worlds import make_world
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,6 +16,12 @@ settings.load_profile("project")
 def world():
     """A small built-in world with its sentences."""
     return make_world()
+
+
+@pytest.fixture(scope="session")
+def toy(world):
+    """A small model that knows that world."""
+    return make_toy(world)
 
 
 @pytest.fixture(scope="session")

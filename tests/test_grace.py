@@ -1,0 +1,85 @@
+"""grace: a lookup that changes the answer inside its balls and not one bit outside."""
+
+import jax
+import numpy as np
+import pytest
+
+from corpus.tokenizer import PAD
+from lm.attention import left_padded
+from lm.editors.config import GraceConfig
+from lm.editors.grace import Grace
+from lm.editors.interface import CorpusSample
+from tests.toys import at, probability, random_model, requests_of, some_requests, some_text, spelt_world
+
+TINY_BALLS = Grace(GraceConfig(depth=0.5, radius=1e-3, rate=0.3, steps=25))
+
+
+@jax.jit
+def logits(model, tokens):
+    return model.logits(tokens, left_padded(tokens))
+
+
+@pytest.fixture(scope="module")
+def spelt(world):
+    words = spelt_world(world)
+    model = random_model(words.tokenizer.vocabulary)
+    sample = CorpusSample(some_text(words, 8), some_requests(words, 1, seed=7), np.zeros(1, np.int32))
+    state = TINY_BALLS.prepare(model, sample)
+    return words, model, state, jax.jit(TINY_BALLS.edit)
+
+
+def test_answers_of_several_tokens_change_and_nothing_else_does(spelt):
+    words, model, state, edit = spelt
+    graph = words.graph
+    long = max(graph.objects, key=lambda o: len(words.tokenizer.entity(int(o))))
+    assert len(words.tokenizer.entity(int(long))) > 1
+    request = at(requests_of(words, np.array([0, 1]), np.array([long, graph.objects[0]]), each=2), 0)
+    delta, _ = edit(model, state, request, jax.random.key(0))
+    edited = model.edited(delta)
+    before, after = probability(model, request), probability(edited, request)
+    assert (after > 100 * before).all()
+    # Every token of every answer has its entry, in one layer.
+    radius = np.asarray(delta["codebook"].radius)
+    assert (radius >= 0).sum(1).tolist() == [0, int((request.answer != PAD).sum()), 0]
+    # Of prompts that were not edited not one bit changes.
+    others = np.concatenate([r.prompt for r in (at(some_requests(words, 2, s), 0) for s in (3, 4))])
+    same = logits(edited, others) == logits(model, others)
+    asked = (
+        (others[:, None] == request.prompt[None, :, -others.shape[1] :]).all(2).any(1)
+        if (others.shape[1] == request.prompt.shape[1])
+        else np.zeros(len(others), bool)
+    )
+    assert same[~asked].all()
+    assert (~asked).sum() >= 2
+
+
+def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
+    words, model, state, edit = spelt
+    request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)
+    delta, _ = edit(model, state, request, jax.random.key(0))
+    written = model.edited(delta).activations(request.prompt, left_padded(request.prompt)).written
+    np.testing.assert_array_equal(written[1, 0, -1], delta["codebook"].values[1, 0])
+    unedited = model.activations(request.prompt, left_padded(request.prompt)).written
+    assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()
+
+
+def test_the_same_question_can_be_answered_anew(spelt):
+    """Both entries have one key; the later edit counts, and begins where the first one ended."""
+    words, model, state, edit = spelt
+    fact = np.array([5])
+    first, second = (at(requests_of(words, fact, words.graph.objects[i : i + 1]), 0) for i in (0, 3))
+    once = model.edited(edit(model, state, first, jax.random.key(0))[0])
+    delta, info = edit(once, state, second, jax.random.key(0))
+    twice = once.edited(delta)
+    assert probability(twice, second) > 10 * probability(once, second)
+    assert probability(twice, first) < probability(once, first)
+    said = np.count_nonzero(second.answer)
+    assert float(info.loss[0]) == pytest.approx(-np.log(probability(once, second)[0]) / said, rel=1e-3)
+
+
+def test_the_radius_is_a_share_of_how_far_prompts_are_apart(spelt):
+    words, model, state, _ = spelt
+    prompts = np.unique(np.asarray(some_requests(words, 1, seed=7).prompt)[:, 0], axis=0)
+    read = np.asarray(model.activations(prompts, left_padded(prompts)).read)[1, :, -1]
+    apart = np.linalg.norm(read[:, None] - read[None], axis=-1) + np.diag([np.inf] * len(read))
+    assert float(state["radius"]) == pytest.approx(1e-3 * np.median(apart.min(1)), rel=1e-3)

@@ -1,0 +1,61 @@
+"""in-context: exactly the model that has read the sentence."""
+
+import jax
+import numpy as np
+import pytest
+
+from corpus.tokenizer import BOS, PAD
+from lm.attention import left_padded, packed
+from lm.editors.config import InContextConfig
+from lm.editors.in_context import InContext
+from tests.toys import at, random_model, some_requests, spelt_world
+
+IMAGINE = np.array([17], np.int32)
+
+
+@pytest.fixture(scope="module")
+def spelt(world):
+    words = spelt_world(world)
+    return words, random_model(words.tokenizer.vocabulary)
+
+
+def bare(row):
+    row = np.asarray(row)
+    return row[(row != PAD) & (row != BOS)]
+
+
+def sentences(request):
+    return np.concatenate(
+        [bare(x) for pair in zip(request.prompt, request.answer, strict=True) for x in pair]
+    )
+
+
+def edited(model, request, **config):
+    editor = InContext(InContextConfig(**config))
+    return model.edited(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
+
+
+@pytest.mark.parametrize("config", [{"copies": 1}, {"copies": 3}, {"imagine": True, "copies": 3}])
+def test_logits_are_those_of_the_text_as_a_whole(config, spelt):
+    """ "<s> s r o . s r o . s' r'", and "<s> imagine s r o . s' r'"; of two facts one after the other."""
+    words, model = spelt
+    request = at(some_requests(words, 2), 0)
+    text = sentences(request)
+    text = np.concatenate([IMAGINE, text]) if "imagine" in config else np.tile(text, config["copies"])
+    prompts = np.concatenate([np.asarray(at(some_requests(words, 2, seed=3), i).prompt) for i in range(3)])
+    assert len({len(bare(p)) for p in prompts}) > 1, "prompts of different lengths"
+    got = edited(model, request, **config).logits(prompts, left_padded(prompts))[:, -1]
+    for row, prompt in zip(got, prompts, strict=True):
+        whole = np.concatenate([[BOS], text, bare(prompt)])[None]
+        np.testing.assert_allclose(row, model.logits(whole, packed(whole, BOS))[0, -1], rtol=1e-3, atol=1e-4)
+
+
+def test_a_second_edit_is_read_behind_the_first(spelt):
+    words, model = spelt
+    first, second = (at(some_requests(words, 1, seed=s), 0) for s in (1, 2))
+    twice = edited(edited(model, first, copies=2), second, copies=1)
+    text = [BOS], sentences(first), sentences(first), sentences(second)
+    prompt = np.asarray(at(some_requests(words, 1, seed=3), 0).prompt)
+    whole = np.concatenate([*text, bare(prompt[0])])[None]
+    got = twice.logits(prompt, left_padded(prompt))[0, -1]
+    np.testing.assert_allclose(got, model.logits(whole, packed(whole, BOS))[0, -1], rtol=1e-3, atol=1e-4)

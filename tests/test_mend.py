@@ -1,0 +1,81 @@
+"""mend: what an untrained network does, and what training it is for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lm.delta import LowRank
+from lm.editors.config import MendConfig
+from lm.editors.interface import CorpusSample
+from lm.editors.mend import FIRST_STEP, Mend
+from lm.language_model import LanguageModel
+from tests.toys import (
+    at,
+    documents_loss,
+    doubled,
+    merged,
+    probability,
+    random_model,
+    some_requests,
+    some_text,
+    spelt_world,
+)
+
+MEND = Mend(MendConfig(rank=5, steps=1, batch=2))
+
+
+@pytest.fixture(scope="module")
+def spelt(world):
+    words = spelt_world(world)
+    sample = CorpusSample(some_text(words, 9), some_requests(words, 1, seed=7), np.zeros(1, np.int32))
+    return random_model(words.tokenizer.vocabulary), sample, at(some_requests(words, 2), 0)
+
+
+def test_untrained_it_is_a_step_down_the_gradient(spelt):
+    """Also for padded prompts: minus a rate times the gradient of the loss by the weights themselves."""
+    model, sample, request = spelt
+    state = MEND.prepare(model, sample)
+    state["network"] |= {"out": jnp.zeros_like(state["network"]["out"]), "rate": jnp.zeros(3)}
+    with jax.enable_x64(True):
+        model, state = doubled(model), doubled(state)
+        delta, info = MEND.edit(model, state, request, jax.random.key(0))
+        weight = model.params["layers"]["mlp"]["down"]["kernel"]
+
+        def loss_of(change):
+            return documents_loss(
+                LanguageModel(model.config, merged(model.params, {"down": change})), request
+            )
+
+        loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros_like(weight))
+        sizes = np.sqrt(np.mean(np.asarray(weight) ** 2, axis=(1, 2), keepdims=True))
+        rate = FIRST_STEP * sizes / (state["scale"]["input"] * state["scale"]["gradient"])
+        np.testing.assert_allclose(
+            jnp.einsum("lir,lro->lio", *delta["down"]), -rate * gradient, rtol=1e-7, atol=1e-12
+        )
+        assert float(info.loss[0]) == pytest.approx(float(loss))
+
+
+def test_only_chosen_layers_change(spelt):
+    model, sample, request = spelt
+    early = Mend(MendConfig(layers="early", rank=5, steps=1, batch=2))
+    delta, _ = early.edit(model, early.prepare(model, sample), request, jax.random.key(0))
+    assert isinstance(delta["down"], LowRank)
+    changed = np.abs(np.einsum("lir,lro->lio", *delta["down"])).max((1, 2)) > 0
+    assert changed.tolist() == [True, False, False]
+
+
+def test_training_makes_unseen_edits_work(toy):
+    """On edits that it never practised, whose facts are not among those it did."""
+    short, long = (Mend(MendConfig(rank=7, steps=steps, batch=8)) for steps in (1, 60))
+    practised = {tuple(p) for p in np.asarray(toy.sample.practice.prompt)[:, 0].tolist()}
+    asked = {tuple(p) for p in np.asarray(toy.batch.prompt)[:, 0].tolist()}
+    assert not practised & asked
+    losses = []
+    for editor in (short, long):
+        state = editor.prepare(toy.model, toy.sample)
+        edit = jax.jit(editor.edit)
+        deltas = [edit(toy.model, state, at(toy.batch, i), toy.keys[i])[0] for i in range(3)]
+        found = [probability(toy.model.edited(d), at(toy.batch, i))[0] for i, d in enumerate(deltas)]
+        losses.append(-np.log(found).mean())
+    assert losses[1] < 0.7 * losses[0]
