@@ -1,5 +1,8 @@
 """rome and memit against dense linear algebra by NumPy."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import jax
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ FOUR = ModelConfig(hidden=14, mlp=11, layers=4, heads=7, kv_heads=7, head_width=
 SHRINK, CONTEXTS = 0.02, 2
 ROME = RomeConfig(depth=0.5, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK)
 ONE_LAYER = MemitConfig(depth=0.5, spread=0.1, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK)
-THREE = MemitConfig(depth=1.0, spread=0.75, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK, ridge=0.3)
+THREE = MemitConfig(depth=2 / 3, spread=0.75, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK, ridge=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +49,7 @@ def edited(editor, model, sample, request):
 
 def documents_of(row):
     starts = [*np.flatnonzero(row == BOS), len(row[row != PAD])]
-    return [row[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [row[a:b] for a, b in pairwise(starts)]
 
 
 def openings(sample):
@@ -58,19 +61,18 @@ def second_moment(model, sample, layer):
     total, tokens = 0.0, 0
     for row in sample.rows:
         for document in documents_of(row):
-            for key in np.asarray(model.activations(document[None], packed(document[None], BOS)).inner)[
-                layer, 0
-            ]:
+            found = model.activations(document[None], packed(document[None], BOS))
+            for key in np.asarray(found.inner[layer, 0]):
                 total, tokens = total + np.outer(key, key), tokens + 1
     moment = total / tokens
     return moment + SHRINK * np.trace(moment) / len(moment) * np.eye(len(moment))
 
 
-def at_subjects(model, sample, request, layer):
-    """Keys [M, F] and states [M, D] behind a layer at each subject's last token, averaged over openings."""
+def at_keys(model, sample, request, layer, token="subject"):
+    """Keys [M, F] and states [M, D] behind a layer where the key is meant, averaged over openings."""
     keys, states = [], []
     for prompt, end in zip(np.asarray(request.prompt), np.asarray(request.subject_end), strict=True):
-        subject = prompt[: end + 1]
+        subject = prompt[: end + 1] if token == "subject" else prompt
         subject = subject[(subject != PAD) & (subject != BOS)]
         read = [np.concatenate([opening, subject])[None] for opening in openings(sample)]
         found = [model.activations(tokens, packed(tokens, BOS)) for tokens in read]
@@ -100,12 +102,13 @@ def test_the_second_moment_equals_a_loop_over_tokens(setup):
     assert shown == [o.tolist() for o in openings(sample)]
 
 
-def test_rome_stores_the_value_at_the_key_and_disturbs_the_corpus_least(setup):
+@pytest.mark.parametrize("token", ["subject", "last"])
+def test_rome_stores_the_value_at_the_key_and_disturbs_the_corpus_least(token, setup):
     """W' k* = W k* + shift, and of all W' of which that is true the one nearest to W under C."""
     model, sample, request = setup
     layer = layer_at(ROME.depth, 4)
-    change = edited(Rome(ROME), model, sample, request)
-    keys, _ = at_subjects(model, sample, request, layer)
+    change = edited(Rome(replace(ROME, token=token)), model, sample, request)
+    keys, _ = at_keys(model, sample, request, layer, token)
     moment = second_moment(model, sample, layer)
     dense = np.einsum("lir,lro->lio", *change)
     assert not dense[[i for i in range(4) if i != layer]].any()
@@ -118,14 +121,13 @@ def test_rome_stores_the_value_at_the_key_and_disturbs_the_corpus_least(setup):
     np.testing.assert_allclose(dense[layer], expected, atol=2e-5 * np.abs(expected).max())
     # First-order conditions: moving along any change that leaves the keys alone would cost.
     free = np.eye(11) - np.linalg.pinv(keys) @ keys
-    np.testing.assert_allclose(
-        free @ moment @ dense[layer], 0, atol=1e-5 * np.abs(moment @ dense[layer]).max()
-    )
+    slope = moment @ dense[layer]
+    np.testing.assert_allclose(free @ slope, 0, atol=1e-5 * np.abs(slope).max())
 
 
 def test_memit_with_one_layer_and_no_ridge_is_rome(setup):
     model, sample, request = setup
-    almost = MemitConfig(**{**vars(ONE_LAYER), "ridge": 1e-12})
+    almost = replace(ONE_LAYER, ridge=1e-12)
     one, other = (edited(e, model, sample, request) for e in (Memit(almost), Rome(ROME)))
     dense = [np.einsum("lir,lro->lio", *change) for change in (one, other)]
     np.testing.assert_allclose(*dense, atol=1e-6 * np.abs(dense[1]).max())
@@ -141,12 +143,12 @@ def test_memit_solves_the_normal_equations_of_every_layer(setup):
     # The goal is where the last layer's share takes the state.
     done = np.zeros_like(dense)
     done[:last] = dense[:last]
-    goal = at_subjects(with_change(model, done), sample, request, last)[1] + np.asarray(change.b)[last]
+    goal = at_keys(with_change(model, done), sample, request, last)[1] + np.asarray(change.b)[last]
     done[:] = 0
     for layer in layers:
         now = with_change(model, done)
-        keys, _ = at_subjects(now, sample, request, layer)
-        missing = (goal - at_subjects(now, sample, request, last)[1]) / (len(layers) - layer)
+        keys, _ = at_keys(now, sample, request, layer)
+        missing = (goal - at_keys(now, sample, request, last)[1]) / (len(layers) - layer)
         moment = second_moment(model, sample, layer)
         expected = np.linalg.solve(ridge * moment + keys.T @ keys, keys.T @ missing)
         np.testing.assert_allclose(dense[layer], expected, atol=2e-5 * np.abs(expected).max())
@@ -156,13 +158,13 @@ def test_memit_solves_the_normal_equations_of_every_layer(setup):
 def test_what_memit_spreads_reaches_its_goal(setup):
     """Without a ridge the state behind the last layer is where one layer alone would have put it."""
     model, sample, request = setup
-    spread, alone = (MemitConfig(**{**vars(THREE), "ridge": 1e-12, "spread": share}) for share in (0.75, 0.1))
+    spread, alone = (replace(THREE, ridge=1e-12, spread=share) for share in (0.75, 0.1))
     states = []
     for config in (spread, alone):
         dense = np.einsum("lir,lro->lio", *edited(Memit(config), model, sample, request))
         assert np.count_nonzero(np.abs(dense).max((1, 2))) == (3 if config is spread else 1)
-        states.append(at_subjects(with_change(model, dense), sample, request, 2)[1])
-    before = at_subjects(model, sample, request, 2)[1]
+        states.append(at_keys(with_change(model, dense), sample, request, 2)[1])
+    before = at_keys(model, sample, request, 2)[1]
     moved = np.abs(states[1] - before).max()
     assert moved > 0.1
     np.testing.assert_allclose(states[0], states[1], atol=1e-4 * moved)
@@ -177,7 +179,7 @@ def test_facts_about_one_subject_share_its_key(setup, world):
     facts = np.flatnonzero(graph.subject == subject)[:2]
     request = at(requests_of(words, facts, graph.objects[:2], each=2), 0)
     change = edited(Rome(ROME), model, sample, request)
-    keys, _ = at_subjects(model, sample, request, layer_at(ROME.depth, 4))
+    keys, _ = at_keys(model, sample, request, layer_at(ROME.depth, 4))
     np.testing.assert_allclose(keys[0], keys[1])
     shift = np.asarray(change.b)[layer_at(ROME.depth, 4)]
     dense = np.einsum("lir,lro->lio", *change)[layer_at(ROME.depth, 4)]
@@ -187,7 +189,8 @@ def test_facts_about_one_subject_share_its_key(setup, world):
 def test_every_fact_is_read_behind_every_opening(setup):
     model, sample, request = setup
     contexts = remember(model, sample, range(1, 2), CONTEXTS, SHRINK).contexts
-    asked = in_contexts(request, contexts)
+    asked = in_contexts(ROME, request, contexts)
+    last = in_contexts(replace(ROME, token="last"), request, contexts)
     number = 0
     for prompt, answer, end in zip(request.prompt, request.answer, request.subject_end, strict=True):
         for opening in openings(sample):
@@ -195,12 +198,12 @@ def test_every_fact_is_read_behind_every_opening(setup):
             row = np.asarray(asked.prompt[number])
             assert row[row != PAD].tolist() == [*opening, *bare]
             assert row[asked.subject_end[number]] == prompt[end]
+            assert last.subject_end[number] == len(row) - 1
             np.testing.assert_array_equal(asked.answer[number], answer)
             number += 1
     assert number == len(asked.prompt)
 
 
 def test_layers_by_depth():
-    """The last layer is never edited: nobody reads what it writes at the subject."""
-    assert [layer_at(d, 12) for d in (0.0, 0.5, 1.0)] == [0, 5, 10]
-    assert [layer_at(1.0, n) for n in (1, 2, 3)] == [0, 0, 1]
+    assert [layer_at(d, 12) for d in (0.0, 0.5, 1.0)] == [0, 6, 11]
+    assert [layer_at(1.0, n) for n in (1, 2, 3)] == [0, 1, 2]

@@ -102,8 +102,12 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
     """Three edits, and room for exactly three; after each, whatever way it is carried."""
     deltas = [make(model, jax.random.key(i)) for i in range(EDITS)]
     carried, edited, folded = room(deltas[0], VOCABULARY, EDITS), model, {}
-    np.testing.assert_array_equal(logits(model.edited(carried)), logits(model))
-    before = logits(model)
+    before, nothing = logits(model), logits(model.edited(carried))
+    if "prefix" in carried:
+        # Slots that nobody sees still change the order in which attention adds up.
+        np.testing.assert_allclose(nothing, before, rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(nothing, before)
     for i, delta in enumerate(deltas):
         shapes = jax.tree.map(jnp.shape, carried)
         carried, edited = settle(carried, delta, VOCABULARY, jnp.int32(i)), edited.edited(delta)

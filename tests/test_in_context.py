@@ -37,7 +37,7 @@ def edited(model, request, **config):
 
 @pytest.mark.parametrize("config", [{"copies": 1}, {"copies": 3}, {"imagine": True, "copies": 3}])
 def test_logits_are_those_of_the_text_as_a_whole(config, spelt):
-    """ "<s> s r o . s r o . s' r'", and "<s> imagine s r o . s' r'"; of two facts one after the other."""
+    """As in "<s> s r o . s r o . s' r'" and "<s> imagine s r o . s' r'"; two facts one after the other."""
     words, model = spelt
     request = at(some_requests(words, 2), 0)
     text = sentences(request)
