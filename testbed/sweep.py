@@ -95,7 +95,8 @@ class Sweep:
             write_json(cost, found | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
             (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
-        for name in ("cases", *(f"retained-{mark}" for mark in plan.marks)):
+        # Whoever finds cases.parquet takes the sweep for finished, so it comes last.
+        for name in (*(f"retained-{mark}" for mark in plan.marks), "cases"):
             parts = [self._part(first, name) for first in plan.firsts]
             merge_parts(parts, self.folder / f"{name}.parquet")
 
