@@ -74,6 +74,8 @@ def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Metho
         return [(case.subject, case.relation, target if len(others) else case.object)]
 
     def retrain() -> Method:
+        if options.sequence > options.batch:
+            raise InputError("retrain learns everything anew and builds on no earlier edit; use --batch")
         reshuffles = recorded(run, "corpus")[0]["documents"]["reshuffles"]
         per_weight = reshuffles / (options.evidence_multiplicity if options.agent == "paper" else 1.0)
         return Method(Retrain(configs.retrain, run, per_weight), the_request, most=4)
