@@ -62,7 +62,10 @@ class Bench:
         if not kept.exists():
             size = options.batch_edits
             if size == "auto":
-                shapes = worker.delta_shapes(np.arange(options.batch)[None])
+                first, rounds = np.arange(options.batch)[None], options.sequence // options.batch
+                shapes = [worker.delta_shapes(first)]
+                if rounds > 1:
+                    shapes.append(worker.carried_shapes(first, rounds))
                 size = fitting(self.model, shapes, self.questions.shape, options.batch, worker.method.most)
             # Chunks of one size, rather than full ones and a rest that costs as much.
             chunks = -(-(cases // options.sequence) // size)

@@ -2,10 +2,10 @@
 
 import math
 import os
+from typing import Any
 
 import jax
 
-from lm.delta import Delta
 from lm.language_model import LanguageModel
 from testbed.cases import CELLS
 from testbed.probes import ProbeShape
@@ -16,26 +16,26 @@ COPIES = 5
 """Of what an edit changes: itself, its gradient, two moments, and one to spare."""
 
 
-def fitting(model: LanguageModel, delta: Delta, shape: ProbeShape, facts: int, most: int) -> int:
+def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
     """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
 
     An upper estimate from shapes alone: what an edit changes with its optimiser, and the activations and
     logits of its probes, which are scored for all edits of a batch at once.
 
     Args:
-        delta: of one edit, or its shapes.
+        changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
         facts: whose probes are asked under each edit.
         most: more are never taken.
     """
     config = model.config
-    changed = sum(math.prod(x.shape) for x in jax.tree.leaves(delta))
+    numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))
     tokens = facts * len(CELLS) * (shape.prompt + shape.nodes)
     inside = (
         4 * config.layers * (2 * config.kv_heads * config.head_width) + 8 * config.hidden + 4 * config.mlp
     )
     seen = config.heads * (shape.prompt + shape.nodes)
     logits = facts * len(CELLS) * (shape.nodes + 1) * model.vocabulary
-    floats = COPIES * changed + tokens * (inside + 2 * seen) + 2 * logits
+    floats = COPIES * numbers + tokens * (inside + 2 * seen) + 2 * logits
     return max(1, min(most, int(SHARE * free_bytes() / (4 * floats))))
 
 

@@ -70,6 +70,12 @@ class Worker:
         """Shapes and types of the delta of one edit."""
         return jax.eval_shape(self._one, *self._asked_once(which))
 
+    def carried_shapes(self, which: np.ndarray, rounds: int) -> Delta:
+        """Shapes and types of what a sequence of `rounds` edits carries."""
+        return jax.eval_shape(
+            lambda delta: room(delta, self.model.vocabulary, rounds), self.delta_shapes(which)
+        )
+
     def cost(self, which: np.ndarray) -> dict[str, float]:
         """What a case takes: arithmetic as the program has it, and memory as it was compiled."""
         asked = self._asked(which)
