@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import PAD, SEP
+from experiments.my_editor import MyEditor
 from lm.attention import left_padded
 from lm.delta import room
 from lm.editors.config import (
@@ -56,6 +57,7 @@ EDITORS = {
     "in-context, imagine": InContext(InContextConfig(imagine=True)),
     "grace": Grace(GraceConfig(rate=0.3, steps=STEPS)),
     "none": NoEdit(),
+    "a user's own": MyEditor(),
 }
 STORES = ("rome", "rome, last token", "memit")
 
@@ -84,7 +86,7 @@ def logits(model, tokens):
 
 
 def test_every_built_in_editor_is_here(world):
-    named = {name.partition(",")[0] for name in EDITORS}
+    named = {name.partition(",")[0] for name in EDITORS} - {"a user's own"}
     assert methods(EditSettings(), world).keys() - {"random-target", "oracle", "retrain"} == named
 
 
@@ -125,6 +127,7 @@ def test_what_was_read_and_learned_from_is_counted(done):
         "in-context": (0, 1 + COPIES * sentences, 0),
         "in-context, imagine": (0, 2 + sentences, 0),
         "none": (0, 0, 0),
+        "a user's own": (1, (1 + len(MyEditor().lengths)) * request, request),
     }.get(done.name, (STEPS, STEPS * request, STEPS * request))
     counted = zip(done.info.steps, done.info.forward, done.info.backward, strict=True)
     assert [tuple(map(int, c)) for c in counted] == [expected] * EDITS

@@ -1,0 +1,54 @@
+"""An editor of your own, whole: one step down a gradient, as far as it helps.
+
+    python -m testbed.edit experiments.my_editor:MyEditor
+
+Copy this file, change what `edit` does, and give the command your module and class; cases, metrics and
+reports need nothing else. The class is a frozen dataclass with defaults, because results are filed under
+its settings. `edit` is traced once and computed for many requests side by side, so it may not branch on
+values; what it changes it returns as a delta (see `lm.delta`), and the parameters stay as they are.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from corpus.tokenizer import PAD
+from lm.delta import Delta
+from lm.editors.fitting import inputs, request_loss, spent
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.language_model import LanguageModel
+
+
+@dataclass(frozen=True)
+class MyEditor:
+    """Moves the last down-projection along one gradient, by the best of a few lengths."""
+
+    lengths: tuple[float, ...] = (0.0, 0.03, 0.1, 0.3, 1.0)
+    """Steps that are tried, as shares of the weight's own length; 0 is none."""
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Once per model: nothing here. What is returned comes back to `edit` as `state`."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """One request, of one fact or of several."""
+        weight = model.params["layers"]["mlp"]["down"]["kernel"]
+
+        def delta_of(change: jax.Array) -> Delta:
+            whole = jnp.zeros_like(weight).at[-1].set(change)
+            return {"weights": {"layers": {"mlp": {"down": {"kernel": whole}}}}}
+
+        def loss_of(change: jax.Array) -> jax.Array:
+            return request_loss(model.edited(delta_of(change)), request)
+
+        loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros_like(weight[-1]))
+        downhill = -gradient * jnp.linalg.norm(weight[-1]) / jnp.linalg.norm(gradient)
+        lengths = jnp.array(self.lengths)
+        tried = jax.lax.map(lambda length: loss_of(length * downhill), lengths)
+        best = lengths[jnp.argmin(tried)]
+        # The first pass and its gradient, and one more pass for every length.
+        passes = len(self.lengths) * (inputs(request) != PAD).sum()
+        return delta_of(best * downhill), spent(loss[None], request, passes)
