@@ -1,0 +1,69 @@
+"""How many edits fit side by side: never none, never more than wanted, fewer the more each takes."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm.delta import LowRank, room
+from lm.language_model import LanguageModel
+from lm.model import init
+from testbed import memory
+from testbed.memory import fitting
+from testbed.probes import ProbeShape
+from tests.toys import SMALL
+
+VOCABULARY = 19
+MODEL = LanguageModel(SMALL, jax.eval_shape(lambda: init(SMALL, VOCABULARY, 0)))
+counts = st.integers(1, 200)
+shapes = st.builds(ProbeShape, counts, counts, counts, counts, st.integers(1, 9))
+
+
+def numbers(size):
+    return {"weights": jax.ShapeDtypeStruct((size,), jnp.float32)}
+
+
+@given(shapes, st.integers(0, 10**9), counts, counts, st.floats(0, 1e12), st.data())
+def test_bounded_and_monotone(shape, size, facts, most, free, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "free_bytes", lambda: free)
+        fits = fitting(MODEL, numbers(size), shape, facts, most)
+        assert 1 <= fits <= most
+        assert fits <= fitting(MODEL, numbers(size), shape, facts, most + 1) <= fits + 1
+        longer, wider = shape._replace(prompt=shape.prompt + 9), shape._replace(nodes=shape.nodes + 9)
+        more = data.draw(st.sampled_from(["size", "facts", "prompt", "nodes"]))
+        larger = {
+            "size": lambda: fitting(MODEL, numbers(2 * size + 1), shape, facts, most),
+            "facts": lambda: fitting(MODEL, numbers(size), shape, facts + 1, most),
+            "prompt": lambda: fitting(
+                MODEL, numbers(size), shape._replace(prompt=shape.prompt + 9), facts, most
+            ),
+            "nodes": lambda: fitting(
+                MODEL, numbers(size), shape._replace(nodes=shape.nodes + 9), facts, most
+            ),
+        }[more]
+        assert larger() <= fits
+        patch.setattr(memory, "free_bytes", lambda: 2 * free)
+        assert fitting(MODEL, numbers(size), shape, facts, most) >= fits
+
+
+@given(shapes, st.integers(1, 10**7))
+def test_what_fits_does_fit(shape, size):
+    """The edits' own copies alone, with their optimiser, stay within their share of what is free."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "free_bytes", lambda: 1e9)
+        fits = fitting(MODEL, numbers(size), shape, 1, 10**9)
+    assert fits == 1 or fits * 4 * 4 * size <= 0.25 * 1e9
+
+
+def test_free_memory_is_some():
+    assert memory.free_bytes() > 0
+
+
+def test_sequences_carry_more_than_one_edit():
+    """Low-rank edits are carried as whole weights."""
+    one = {"down": LowRank(jnp.zeros((3, 11, 1)), jnp.zeros((3, 1, 14)))}
+    carried = jax.eval_shape(lambda delta: room(delta, VOCABULARY, 5), one)
+    size = sum(x.size for x in jax.tree.leaves(carried))
+    assert size == 3 * 11 * 14

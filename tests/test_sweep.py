@@ -1,0 +1,368 @@
+"""Sweeps of edits: each mode, whole or killed and resumed; what is written; controls; the cost."""
+
+import json
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.tokenizer import PAD
+from lm.config import ModelConfig
+from lm.editors.config import LoraConfig
+from lm.editors.interface import edit_batch
+from lm.editors.lora import lora_down
+from lm.editors.none import NoEdit
+from lm.flops import count_flops
+from testbed import edit, report, sweep
+from testbed.agents import agent_named
+from testbed.bench import Bench
+from testbed.cases import CELLS, REQUEST
+from testbed.editors import Method, method_named, the_request
+from testbed.metrics import measure, readers
+from testbed.model import load_model
+from testbed.presets import CaseConfig, EditSettings
+from testbed.probes import read, truth_words
+from testbed.records import read_outcomes
+from testbed.runs import Run
+from testbed.sampling import Sampler
+from testbed.sweep import Plan
+from testbed.worker import Worker
+from testbed.world import load_world
+from tests.runs import at, copied
+from tests.toys import SMALL, random_model, some_requests
+
+CASES, STEPS = 18, 3
+LORA = Method(lora_down(LoraConfig(learning_rate=0.02, steps=STEPS)), the_request)
+MODES = {
+    "independent": {"batch_edits": 4},
+    "sequences": {"sequential": 6, "batch_edits": 2},
+    "batches": {"batch": 3, "batch_edits": 4},
+    "sequences of batches": {"sequential": 6, "batch": 3, "batch_edits": 2},
+}
+
+
+class Killed(Exception):  # noqa: N818
+    pass
+
+
+@pytest.fixture(scope="module")
+def ready(trained):
+    run = Run(trained, "x")
+    world = load_world(run)
+    model, _ = load_model(run, world)
+    cases = list(Sampler(world, agent_named("paper", world), CaseConfig(count=CASES), 0))
+    return run, world, model, cases
+
+
+def bench_of(ready, **mode):
+    run, world, model, cases = ready
+    return Bench(run, world, model, cases, EditSettings(cases=CaseConfig(count=CASES), **mode))
+
+
+def edited(ready, mode, folder, method=LORA, advance=lambda *_: None):
+    bench_of(ready, **MODES[mode]).edit(method, folder, advance)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(ready, tmp_path_factory):
+    """Every mode without any interruption."""
+    return {mode: edited(ready, mode, tmp_path_factory.mktemp("whole")) for mode in MODES}
+
+
+def tables(folder):
+    """All tables of a sweep; how long an edit took is never the same."""
+    return {p.name: pq.read_table(p).drop_columns("seconds") for p in sorted(folder.glob("*.parquet"))}
+
+
+def after(folder, name="cases"):
+    """What the model answers after the edits: [cases, cells, candidates] and [cases, cells]."""
+    outcomes = read_outcomes(folder / f"{name}.parquet")
+    return outcomes.lm[:, :, 1], outcomes.lm_answer[:, :, 1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
+    """Killed ever later, between edits and between tables, until a session is left alone long enough."""
+    monkeypatch.setattr(sweep, "ROUNDS_BETWEEN_SAVES", 2)
+    merge = sweep.merge_parts
+    sessions, finished = 0, False
+    while not finished:
+        calls = iter(range(1000))
+
+        def breathe(*_, calls=calls, limit=3 + sessions):
+            if next(calls) >= limit:
+                raise Killed
+
+        def merged(parts, path):
+            merge(parts, path)
+            breathe()
+
+        monkeypatch.setattr(sweep, "merge_parts", merged)
+        try:
+            edited(ready, mode, tmp_path, advance=breathe)
+            finished = True
+        except Killed:
+            # A command that finds cases.parquet looks no further.
+            assert (
+                not (tmp_path / "cases.parquet").exists()
+                or tables(tmp_path).keys() == tables(whole[mode]).keys()
+            )
+        sessions += 1
+    assert sessions > 3
+    mine, other = tables(tmp_path), tables(whole[mode])
+    assert mine.keys() == other.keys()
+    for name, table in mine.items():
+        assert table.equals(other[name]), name
+
+
+def test_which_tables_there_are(whole):
+    found = {mode: sorted(tables(folder)) for mode, folder in whole.items()}
+    assert found == {
+        "independent": ["cases.parquet"],
+        "sequences": ["cases.parquet", "retained-1.parquet", "retained-6.parquet"],
+        "batches": ["cases.parquet", "retained-3.parquet"],
+        "sequences of batches": ["cases.parquet", "retained-6.parquet"],
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_case_stands_once_in_its_place(mode, ready, whole):
+    cases, length = ready[3], {"independent": 1, "batches": 3}.get(mode, 6)
+    for name, table in tables(whole[mode]).items():
+        number = np.array(table["case"])
+        kept = np.arange(CASES) if name != "retained-1.parquet" else np.arange(0, CASES, 6)
+        assert sorted(number) == kept.tolist()
+        np.testing.assert_array_equal(table["subject"], [cases[k].subject for k in number])
+        np.testing.assert_array_equal(table["position"], number % length)
+        cluster = [cases[k].subject for k in number] if mode == "independent" else number // length
+        np.testing.assert_array_equal(table["cluster"], cluster)
+
+
+def test_one_edit_is_retained_as_it_was_made(whole):
+    """After the first edit of a sequence, after one batch, and for the last edit of any sequence."""
+    first = tables(whole["sequences"])
+    number = np.array(first["cases.parquet"]["case"])
+    assert first["cases.parquet"].take(np.flatnonzero(number % 6 == 0)).equals(first["retained-1.parquet"])
+    batches = tables(whole["batches"])
+    assert batches["cases.parquet"].equals(batches["retained-3.parquet"])
+    for mode, length in (("sequences", 1), ("sequences of batches", 3)):
+        made, kept = (tables(whole[mode])[name] for name in ("cases.parquet", "retained-6.parquet"))
+        ends = [np.argsort(t["case"])[np.sort(t["case"]) % 6 >= 6 - length] for t in (made, kept)]
+        assert made.take(ends[0])["cells"].equals(kept.take(ends[1])["cells"])
+        assert not made["cells"].equals(kept["cells"]), "nothing was forgotten or gained on the way"
+
+
+def test_the_first_edits_of_sequences_are_those_of_unedited_models(whole):
+    """Room for further edits changes nothing, up to rounding."""
+    alone, first = (after(whole[mode])[0] for mode in ("independent", "sequences"))
+    number = np.array(tables(whole["sequences"])["cases.parquet"]["case"])
+    starts = np.flatnonzero(number % 6 == 0)
+    np.testing.assert_allclose(first[starts], alone[number[starts]], rtol=1e-3, atol=1e-5)
+    later = np.flatnonzero(number % 6 == 5)
+    assert np.abs(first[later] - alone[number[later]]).max() > 1e-3
+
+
+def test_what_is_retained_equals_editing_step_by_step(ready, whole):
+    """Two batches of three edits on top of each other, composed unmerged and asked one case at a time."""
+    _, world, model, cases = ready
+    mode = "sequences of batches"
+    bench = bench_of(ready, **MODES[mode])
+    worker = Worker(bench.questions, LORA, {}, 0)
+    kept = read_outcomes(whole[mode] / "retained-6.parquet")
+    number = kept.scalars["case"]
+    edit_once = jax.jit(LORA.editor.edit)
+    now = model
+    for which in (np.arange(3)[None], np.arange(3, 6)[None]):
+        _, _, request, key = worker._asked_once(which)
+        now = now.edited(edit_once(now, {}, request, key)[0])
+    for k in range(6):
+        probes = bench.questions._probes(np.array([[k]]))
+        delta = jax.tree.map(lambda x: x[None], now.delta)
+        found = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.answers.longest)
+        line = int(np.flatnonzero(number == k)[0])
+        for q, cell in enumerate(cases[k].cells):
+            if cell is not None:
+                size = len(cell.candidates)
+                np.testing.assert_allclose(
+                    kept.lm[line, q, 1, :size], found.objects[0, q, :size], rtol=1e-3, atol=1e-5
+                )
+
+
+@pytest.mark.parametrize("mode", ["independent", "sequences of batches"])
+def test_no_edit_is_the_floor_exactly(mode, ready, tmp_path):
+    folder = edited(ready, mode, tmp_path, Method(NoEdit(), the_request))
+    outcomes = read_outcomes(folder / "cases.parquet")
+    np.testing.assert_array_equal(outcomes.lm[:, :, 0], outcomes.lm[:, :, 1])
+    np.testing.assert_array_equal(outcomes.logic[:, :, 0], outcomes.logic[:, :, 1])
+    measured = {name: measure(outcomes, reader) for name, reader in readers(outcomes, "none").items()}
+    for name, metric in measured["none"].items():
+        np.testing.assert_array_equal(metric.numerator, measured["no edit"][name].numerator)
+    cost = json.loads((folder / "cost.json").read_text(encoding="utf-8"))
+    assert cost["flops"] == 0
+    assert not outcomes.scalars["forward"].any()
+
+
+def test_random_targets_are_nobodys_request(ready):
+    _, world, _, cases = ready
+    method = method_named("random-target", EditSettings(), world)
+    again = method_named("random-target", EditSettings(), world)
+    other = method_named("random-target", EditSettings(seed=1), world)
+    told = [method.facts(case) for case in cases]
+    assert all(len(facts) == 1 for facts in told)
+    for case, ((s, r, o),) in zip(cases, told, strict=True):
+        assert (s, r) == (case.subject, case.relation)
+        assert o in world.graph.objects
+        assert o not in (case.object, case.truth)
+    assert told == [again.facts(case) for case in cases]
+    assert told != [other.facts(case) for case in cases]
+
+
+def test_the_oracle_is_taught_what_the_agent_answers(ready):
+    _, world, _, cases = ready
+    method = method_named("oracle", EditSettings(), world)
+    for case in cases:
+        told = method.facts(case)
+        assert told[0] == (case.subject, case.relation, case.object)
+        assert len(told) == len(CELLS)
+        expected = [
+            (c.subject, c.relation, int(c.candidates[np.argmax(c.agent[1])])) if c else told[0]
+            for i, c in enumerate(case.cells)
+            if i != REQUEST
+        ]
+        assert told[1:] == expected
+
+
+def flops_by_hand(model: ModelConfig, vocabulary, request, config):
+    """Two for every multiplication in a product of matrices of one lora-down edit.
+
+    A step goes forward and back to where the first adapter's gradient could begin: through activations,
+    but never to the gradients of the model's own weights. Every product forward is one product back;
+    adapters, and the two products inside attention, whose both factors matter, are two.
+    """
+    facts, answers = request.answer.shape
+    tokens = request.prompt.shape[1] + answers - 1
+    matrices = model.hidden * 2 * (model.heads + model.kv_heads) * model.head_width
+    matrices += 3 * model.hidden * model.mlp
+    attention = 2 * model.heads * model.head_width * tokens
+    adapter = config.rank * (model.mlp + model.hidden)
+    head = answers * model.hidden * vocabulary
+    forward = model.layers * tokens * (matrices + attention + adapter) + head
+    backward = model.layers * tokens * (matrices + 2 * attention + 2 * adapter) + head
+    return 2 * config.steps * facts * (forward + backward)
+
+
+@pytest.mark.parametrize("rank", [1, 5])
+def test_flops_of_an_edit_equal_a_count_by_hand(rank, world):
+    model, config = random_model(world.tokenizer.vocabulary), LoraConfig(rank=rank, steps=7)
+    request = jax.tree.map(lambda x: x[0], some_requests(world, 2))
+    counted = count_flops(lambda m: lora_down(config).edit(m, {}, request, jax.random.key(0))[0], model)
+    expected = flops_by_hand(SMALL, model.vocabulary, request, config)
+    assert counted == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_cost_of_a_sweep(mode, ready, whole):
+    """Tokens as the tokenizer spells the requests; arithmetic of one case as it is counted alone."""
+    _, world, _, cases = ready
+    table, tokenizer = tables(whole[mode])["cases.parquet"], world.tokenizer
+    size = MODES[mode].get("batch", 1)
+    longest = bench_of(ready).questions.answers.longest + 1
+
+    def read_of(case):
+        # What is read of "<s> s r o ." is all but the last place of the answer.
+        answer = np.full(longest, PAD)
+        name = tokenizer.entity(case.object)
+        answer[: len(name) + 1] = [*name, -1]
+        return len(tokenizer.prompt(case.subject, case.relation)) + np.count_nonzero(answer[:-1] != PAD)
+
+    for k, steps, forward, backward in zip(
+        *(np.array(table[name]) for name in ("case", "steps", "forward", "backward")), strict=True
+    ):
+        first = k // size * size
+        seen = STEPS * sum(read_of(case) for case in cases[first : first + size])
+        assert (steps, forward, backward) == (STEPS, seen, seen)
+    cost = json.loads((whole[mode] / "cost.json").read_text(encoding="utf-8"))
+    assert cost["peak_bytes"] > 0
+    _, _, request, _ = Worker(bench_of(ready).questions, LORA, {}, 0)._asked_once(np.arange(size)[None])
+    by_hand = flops_by_hand(ready[2].config, ready[2].vocabulary, request, LORA.editor.config)
+    assert cost["flops"] == pytest.approx(by_hand / size, rel=0.01)
+
+
+def test_plans_cover_every_case_once():
+    for cases, sequence, batch, abreast in (
+        (18, 1, 1, 4),
+        (18, 6, 1, 2),
+        (18, 6, 3, 2),
+        (12, 3, 3, 4),
+        (5, 1, 1, 5),
+    ):
+        plan = Plan(cases, sequence, batch, abreast)
+        chunks = [plan.chunk(first) for first in plan.firsts]
+        assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
+        own = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
+        np.testing.assert_array_equal(np.concatenate(own).ravel(), np.arange(cases))
+        assert plan.rounds * batch == sequence
+        assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
+
+
+@pytest.fixture(scope="module")
+def retrained(ready):
+    """A function: the weights after training again with evidence that counts `copies` times."""
+    run, world, model, _ = ready
+    bench = bench_of(ready, batch_edits=1)
+    for_all = method_named("retrain", EditSettings(run=run.name, runs=run.folder.parent), world)
+
+    def train_again(copies):
+        editor = replace(for_all.editor, config=replace(for_all.editor.config, copies=copies))
+        worker = Worker(bench.questions, Method(editor, the_request), editor.prepare(model, bench.sample), 0)
+        _, state, requests, keys = worker._asked(np.array([[0], [1]]))
+        return edit_batch(editor, model, state, requests, keys)
+
+    return train_again
+
+
+def test_training_again_without_evidence_gives_the_same_model(ready, retrained):
+    """What is left is rounding, which Muon's orthogonal steps carry along."""
+    deltas, info = retrained(1e-9)
+    for change, start in zip(
+        jax.tree.leaves(deltas["weights"]), jax.tree.leaves(ready[2].params), strict=True
+    ):
+        assert np.abs(change).max() < 1e-2 * np.abs(start).max()
+    told, _ = retrained(1.0)
+    moved, still = (
+        jnp.sqrt(sum(jnp.sum(x**2) for x in jax.tree.leaves(d["weights"]))) for d in (told, deltas)
+    )
+    assert moved > 10 * still
+    assert info.steps.tolist() == [30, 30]
+
+
+def test_retrain_makes_no_sequences(trained, capsys):
+    flags = ["--cases.count", "4", "--sequential", "2"]
+    assert edit.main(["retrain", *at(trained), *flags]) == 2
+    assert "retrain learns everything anew" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_every_editor_goes_all_the_way(trained, tmp_path, monkeypatch):
+    """By name on one command line, independent and in sequences of batches; then the report."""
+    runs = copied(trained, tmp_path)
+    names = "lora-down lora-all embeddings full ft-constrained rome memit mend in-context grace none".split()
+    names += ["random-target", "oracle", "experiments.my_editor:MyEditor"]
+    flags = ["--cases.count", "4", "--mend.steps", "5", "--mend.batch", "2"]
+    for name in ("lora-down", "lora-all", "embeddings", "full", "ft-constrained", "rome", "memit", "grace"):
+        flags += [f"--{name}.steps", "3"]
+    assert edit.main([*names, "retrain", *at(runs), *flags]) == 0
+    assert edit.main([*names, *at(runs), *flags, "--sequential", "4", "--batch", "2"]) == 0
+    folders = list((runs / "x" / "edits").iterdir())
+    assert len(folders) == 2 * len(names) + 1
+    for folder in folders:
+        lm, _ = after(folder)
+        assert np.isfinite(lm).all()
+        assert (lm.sum(-1) <= 1 + 1e-4).all()
+        cost = json.loads((folder / "cost.json").read_text(encoding="utf-8"))
+        assert cost["prepare_seconds"] >= 0
+    assert report.main(at(runs)) == 0
