@@ -160,10 +160,12 @@ def low_rank(x: jax.Array, factors: LowRank | None) -> jax.Array | float:
 def looked_up(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
     """`out`, or the value of the nearest key of one layer's codebook where x [B, T, D] lies in its ball.
 
-    Of keys that are equally near the latest counts: it was stored to replace the earlier ones.
+    Of keys that are equally near, to a hundredth of a radius, the latest counts: it was stored to replace
+    the earlier ones, from which rounding errors may separate it.
     """
     distance = jnp.linalg.norm(x[..., None, :] - book.keys, axis=-1)
-    inside = jnp.where(distance <= book.radius, distance, jnp.inf)
+    unit = jnp.maximum(0.01 * book.radius.max(), jnp.finfo(distance.dtype).tiny)
+    inside = jnp.where(distance <= book.radius, jnp.round(distance / unit), jnp.inf)
     nearest = inside.shape[-1] - 1 - jnp.flip(inside, -1).argmin(-1)
     hit = jnp.isfinite(inside.min(-1))[..., None]
     return jnp.where(hit, book.values[nearest].astype(out.dtype), out)

@@ -37,7 +37,7 @@ def test_answers_of_several_tokens_change_and_nothing_else_does(spelt):
     delta, _ = edit(model, state, request, jax.random.key(0))
     edited = model.edited(delta)
     before, after = probability(model, request), probability(edited, request)
-    assert (after > 100 * before).all()
+    assert (after > 10 * before).all()
     # Every token of every answer has its entry, in one layer.
     radius = np.asarray(delta["codebook"].radius)
     assert (radius >= 0).sum(1).tolist() == [0, int((request.answer != PAD).sum()), 0]

@@ -31,19 +31,14 @@ def test_bounded_and_monotone(shape, size, facts, most, free, data):
         fits = fitting(MODEL, numbers(size), shape, facts, most)
         assert 1 <= fits <= most
         assert fits <= fitting(MODEL, numbers(size), shape, facts, most + 1) <= fits + 1
-        longer, wider = shape._replace(prompt=shape.prompt + 9), shape._replace(nodes=shape.nodes + 9)
         more = data.draw(st.sampled_from(["size", "facts", "prompt", "nodes"]))
         larger = {
-            "size": lambda: fitting(MODEL, numbers(2 * size + 1), shape, facts, most),
-            "facts": lambda: fitting(MODEL, numbers(size), shape, facts + 1, most),
-            "prompt": lambda: fitting(
-                MODEL, numbers(size), shape._replace(prompt=shape.prompt + 9), facts, most
-            ),
-            "nodes": lambda: fitting(
-                MODEL, numbers(size), shape._replace(nodes=shape.nodes + 9), facts, most
-            ),
+            "size": (numbers(2 * size + 1), shape, facts),
+            "facts": (numbers(size), shape, facts + 1),
+            "prompt": (numbers(size), shape._replace(prompt=shape.prompt + 9), facts),
+            "nodes": (numbers(size), shape._replace(nodes=shape.nodes + 9), facts),
         }[more]
-        assert larger() <= fits
+        assert fitting(MODEL, *larger, most) <= fits
         patch.setattr(memory, "free_bytes", lambda: 2 * free)
         assert fitting(MODEL, numbers(size), shape, facts, most) >= fits
 

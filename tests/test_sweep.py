@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpus.tokenizer import PAD
 from lm.config import ModelConfig
@@ -86,14 +88,14 @@ def after(folder, name="cases"):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
-    """Killed ever later, between edits and between tables, until a session is left alone long enough."""
+    """Killed ever later, after edits and between tables, until a session is left alone long enough."""
     monkeypatch.setattr(sweep, "ROUNDS_BETWEEN_SAVES", 2)
     merge = sweep.merge_parts
     sessions, finished = 0, False
     while not finished:
         calls = iter(range(1000))
 
-        def breathe(*_, calls=calls, limit=3 + sessions):
+        def breathe(*_, calls=calls, limit=1 + sessions // 3):
             if next(calls) >= limit:
                 raise Killed
 
@@ -292,21 +294,17 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
     assert cost["flops"] == pytest.approx(by_hand / size, rel=0.01)
 
 
-def test_plans_cover_every_case_once():
-    for cases, sequence, batch, abreast in (
-        (18, 1, 1, 4),
-        (18, 6, 1, 2),
-        (18, 6, 3, 2),
-        (12, 3, 3, 4),
-        (5, 1, 1, 5),
-    ):
-        plan = Plan(cases, sequence, batch, abreast)
-        chunks = [plan.chunk(first) for first in plan.firsts]
-        assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
-        own = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
-        np.testing.assert_array_equal(np.concatenate(own).ravel(), np.arange(cases))
-        assert plan.rounds * batch == sequence
-        assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 5), st.data())
+def test_plans_cover_every_case_once(sequences, rounds, batch, data):
+    abreast, sequence = data.draw(st.integers(1, sequences)), rounds * batch
+    plan = Plan(sequences * sequence, sequence, batch, abreast)
+    chunks = [plan.chunk(first) for first in plan.firsts]
+    assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
+    own = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
+    np.testing.assert_array_equal(np.concatenate(own).ravel(), np.arange(plan.cases))
+    assert plan.rounds == rounds
+    assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
+    assert (sequence in plan.marks) == (sequence > 1)
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ def _wrong(world: World, facts: np.ndarray, rng: np.random.Generator) -> np.ndar
     return np.array([rng.choice(world.graph.objects[world.graph.objects != t]) for t in truth])
 
 
-def _row(world: World, rng: np.random.Generator) -> np.ndarray:
+def _row(world: World, rng: np.random.Generator, length: int = LENGTH) -> np.ndarray:
     """A row of documents; in each, a fact or a falsehood several times, between other facts."""
     graph, tokenizer = world.graph, world.tokenizer
     row: list[int] = []
@@ -101,8 +101,9 @@ def _row(world: World, rng: np.random.Generator) -> np.ndarray:
             spelt = tokenizer.prompt(int(graph.subject[facts[i]]), int(graph.relation[facts[i]]))[1:]
             document += [*spelt, *tokenizer.entity(int(said[i])), SEP]
         document[-1] = EOS
-        if len(row) + len(document) > LENGTH:
-            return np.array(row + [PAD] * (LENGTH - len(row)), np.int32)
+        if len(row) + len(document) > length:
+            assert row, "a document fits into a row"
+            return np.array(row + [PAD] * (length - len(row)), np.int32)
         row += document
 
 
@@ -155,9 +156,9 @@ def some_requests(world: World, each: int, seed: int = 0) -> Request:
 
 
 def some_text(world: World, rows: int, seed: int = 0) -> np.ndarray:
-    """int32[rows, LENGTH]: documents of the world's facts."""
+    """int32[rows, 150]: documents of the world's facts, long enough for names of several tokens."""
     rng = np.random.default_rng(seed)
-    return np.array([_row(world, rng) for _ in range(rows)])
+    return np.array([_row(world, rng, 150) for _ in range(rows)])
 
 
 def documents_loss(model: LanguageModel, request: Request) -> jax.Array:
