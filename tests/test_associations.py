@@ -20,7 +20,7 @@ from tests.toys import at, doubled, merged, random_model, requests_of, some_requ
 
 # More inside the MLP than text can fill with few rows is not needed: the second moment has full rank.
 FOUR = ModelConfig(hidden=14, mlp=11, layers=4, heads=7, kv_heads=7, head_width=2)
-SHRINK, CONTEXTS = 0.02, 2
+SHRINK, CONTEXTS, LONGEST = 0.02, 2, 170
 ROME = RomeConfig(depth=0.5, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK)
 ONE_LAYER = MemitConfig(depth=0.5, spread=0.1, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK)
 THREE = MemitConfig(depth=2 / 3, spread=0.75, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK, ridge=0.3)
@@ -56,13 +56,24 @@ def openings(sample):
     return [np.array([BOS]), *(row[: list(row).index(SEP) + 1] for row in sample.rows[:CONTEXTS])]
 
 
+@jax.jit
+def inside(model, tokens):
+    found = model.activations(tokens, packed(tokens, BOS))
+    return found.inner[:, 0], found.states[:, 0]
+
+
+def keys_and_states(model, document):
+    """[L, T, F] and [L, T, D] of one document, padded behind its end to the length of a row."""
+    padded = np.concatenate([document, np.full(LONGEST - len(document), PAD)])[None]
+    return (np.asarray(x)[:, : len(document)] for x in inside(model, padded))
+
+
 def second_moment(model, sample, layer):
     """The naive twin: document by document, token by token."""
     total, tokens = 0.0, 0
     for row in sample.rows:
         for document in documents_of(row):
-            found = model.activations(document[None], packed(document[None], BOS))
-            for key in np.asarray(found.inner[layer, 0]):
+            for key in next(keys_and_states(model, document))[layer]:
                 total, tokens = total + np.outer(key, key), tokens + 1
     moment = total / tokens
     return moment + SHRINK * np.trace(moment) / len(moment) * np.eye(len(moment))
@@ -70,15 +81,14 @@ def second_moment(model, sample, layer):
 
 def at_keys(model, sample, request, layer, token="subject"):
     """Keys [M, F] and states [M, D] behind a layer where the key is meant, averaged over openings."""
-    keys, states = [], []
+    averages = []
     for prompt, end in zip(np.asarray(request.prompt), np.asarray(request.subject_end), strict=True):
         subject = prompt[: end + 1] if token == "subject" else prompt
         subject = subject[(subject != PAD) & (subject != BOS)]
-        read = [np.concatenate([opening, subject])[None] for opening in openings(sample)]
-        found = [model.activations(tokens, packed(tokens, BOS)) for tokens in read]
-        keys.append(np.mean([f.inner[layer, 0, -1] for f in found], axis=0))
-        states.append(np.mean([f.states[layer, 0, -1] for f in found], axis=0))
-    return np.array(keys), np.array(states)
+        read = [np.concatenate([opening, subject]) for opening in openings(sample)]
+        found = [[x[layer, -1] for x in keys_and_states(model, document)] for document in read]
+        averages.append([np.mean(x, axis=0) for x in zip(*found, strict=True)])
+    return tuple(np.array(x) for x in zip(*averages, strict=True))
 
 
 def with_change(model, change):
@@ -93,9 +103,9 @@ def test_the_second_moment_equals_a_loop_over_tokens(setup):
             np.linalg.inv(memory.inverse[i]), second_moment(model, sample, 1 + i), rtol=1e-6, atol=1e-9
         )
     squares = [
-        np.asarray(model.activations(d[None], packed(d[None], BOS)).states[2, 0]) ** 2
+        list(keys_and_states(model, document))[1][2] ** 2
         for row in sample.rows
-        for d in documents_of(row)
+        for document in documents_of(row)
     ]
     assert float(memory.typical) == pytest.approx(np.sqrt(np.concatenate(squares).mean()), rel=1e-6)
     shown = [row[row != PAD].tolist() for row in np.asarray(memory.contexts)]

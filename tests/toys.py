@@ -118,10 +118,15 @@ def probability(model: LanguageModel, request: Request) -> np.ndarray:
     for prompt, answer in zip(np.asarray(request.prompt), np.asarray(request.answer), strict=True):
         known, said = prompt[prompt != PAD], answer[answer != PAD]
         tokens = np.concatenate([known, said])[None]
-        logs = jax.nn.log_softmax(model.logits(tokens, packed(tokens, BOS))[0])
+        logs = _log_probabilities(model, tokens)[0]
         ends = np.arange(len(known) - 1, len(known) + len(said) - 1)
         found.append(float(jnp.exp(logs[ends, said].sum())))
     return np.array(found)
+
+
+@jax.jit
+def _log_probabilities(model, tokens):
+    return jax.nn.log_softmax(model.logits(tokens, packed(tokens, BOS)))
 
 
 def doubled(tree):
