@@ -99,8 +99,9 @@ def test_each_fact_of_a_request_becomes_more_probable(done):
         rises += np.log(after / before).tolist()
     if done.name == "none":
         assert not any(rises)
-    elif done.name in ("rome", "memit"):
-        # Small models recall little at a subject's last token, and its key varies with what stands before.
+    elif done.name in ("rome", "memit", "in-context, imagine"):
+        # Not for every fact: a small model recalls little at a subject's last token, whose key varies with
+        # what stands before, and this one was taught no "imagine".
         assert np.mean(rises) > 0.1
     else:
         assert min(rises) > 0
@@ -141,7 +142,7 @@ def test_what_was_read_and_learned_from_is_counted(done):
 
 
 def test_an_edit_that_does_nothing_leaves_logits_bit_identical(done):
-    model, tokens = done.toy.model, done.toy.batch.prompt[:, 0]
+    model, tokens = done.toy.model, done.toy.pairs.prompt[:, 0]
     expected = logits(model, tokens)
     one = at(done.deltas, 0)
     nothing = jax.tree.map(jnp.zeros_like, one)
