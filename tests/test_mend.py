@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from corpus.tokenizer import PAD
 from lm.delta import LowRank
 from lm.editors.config import MendConfig
 from lm.editors.interface import CorpusSample
@@ -80,3 +81,19 @@ def test_training_makes_unseen_edits_work(toy):
         found = [probability(toy.model.edited(d), at(toy.batch, i))[0] for i, d in enumerate(deltas)]
         losses.append(-np.log(found).mean())
     assert losses[1] < 0.8 * losses[0]
+
+
+def test_padding_says_nothing(spelt):
+    """However a network transforms tokens, those that are padding add nothing to the edit."""
+    model, sample, request = spelt
+    state = MEND.prepare(model, sample)
+    state["network"] |= {
+        "out": 0.1 * jax.random.normal(jax.random.key(0), state["network"]["out"].shape),
+        "bias": jnp.ones_like(state["network"]["bias"]),
+    }
+    wide = request._replace(prompt=np.pad(request.prompt, ((0, 0), (3, 0)), constant_values=PAD))
+    narrow, padded = (
+        np.einsum("lir,lro->lio", *MEND.edit(model, state, r, jax.random.key(0))[0]["down"])
+        for r in (request, wide)
+    )
+    np.testing.assert_allclose(padded, narrow, rtol=1e-3, atol=1e-4 * np.abs(narrow).max())
