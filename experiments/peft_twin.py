@@ -1,0 +1,263 @@
+"""The edits of lora-down by Hugging Face's peft, in PyTorch on exported weights, against ours.
+
+Command (with the extra `bench` installed):
+    python -m experiments.peft_twin [--run demo]
+
+Twenty edits each, with the same recipe: LoRA of rank 1 and alpha 8 on every down-projection from the same
+factors, 40 steps of AdamW with clipping, on the mean negative log-likelihood of the object's tokens and its
+ending. Stage `random` takes a small random model with objects of up to three tokens, stage `trained` a run's
+model (`make demo`) and its own edit cases. Takes a minute on 2 cores and writes
+experiments/records/<date>-peft-twin/record.json. Expected: probabilities of the answers after 40 steps within
+1e-3 of each other; measured, within 2e-6 and 5e-6, and losses within 5e-5 in every step.
+
+`--golden` writes tests/golden/peft instead, with which the default tests check ours where no torch is: the
+random model, the requests, and what peft made of them.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import tyro
+
+from corpus.files import write_json
+from corpus.tokenizer import BOS, PAD, SEP
+from experiments.measure import run_stages
+from lm.config import ModelConfig
+from lm.editors.config import LoraConfig
+from lm.editors.fitting import request_loss
+from lm.editors.interface import Request, edit_batch, requests
+from lm.editors.lora import lora_down
+from lm.huggingface import export_model
+from lm.language_model import LanguageModel
+from lm.model import init
+from lm.prompts import left_pad
+from testbed.console import table
+from testbed.presets import EDIT, CaseConfig
+from testbed.runs import Run
+
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peft"
+EDITS = 20
+SMALL = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
+VOCABULARY = 29
+RECIPE = LoraConfig(learning_rate=0.01)
+"""At three times this rate a step is as large as the weights, and rounding grows a thousandfold."""
+NO_TARGET = -100
+
+
+@dataclass(frozen=True)
+class TwinSettings:
+    """What is compared."""
+
+    run: str = "demo"
+    """A trained run, for the second comparison."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    golden: bool = False
+    """Write the golden files of the tests instead."""
+
+
+class Edited(NamedTuple):
+    """What edits came to.
+
+    Attributes:
+        start: the factor a that each began with, [edits, L, F, R].
+        losses: before each step, [edits, steps].
+        before, after: p(answer, ending included | prompt), [edits].
+    """
+
+    start: np.ndarray
+    losses: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+def random_case() -> tuple[LanguageModel, Request]:
+    """A small model with weights so large that attention is far from uniform, and requests to it."""
+    params = jax.tree.map(lambda x: 15 * x if x.ndim > 2 else x, init(SMALL, VOCABULARY, 0))
+    params["embedding"], params["head"] = (
+        50 * params["embedding"],
+        jax.tree.map(lambda x: 15 * x, params["head"]),
+    )
+    rng = np.random.default_rng(0)
+    prompts = [np.array([BOS, *rng.integers(SEP + 1, VOCABULARY, rng.integers(2, 7))]) for _ in range(EDITS)]
+    answer = np.full((EDITS, 1, 4), PAD, np.int32)
+    for row in answer[:, 0]:
+        length = rng.integers(1, 4)
+        row[: length + 1] = [*rng.integers(SEP + 1, VOCABULARY, length), SEP]
+    nothing = np.zeros((EDITS, 1), np.float32)
+    request = Request(left_pad(prompts, 7)[:, None], answer, nothing.astype(np.int32), nothing, nothing)
+    return LanguageModel(SMALL, params), request
+
+
+def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
+    """A run's model and the first edits that its cases ask for."""
+    from testbed.agents import paper_agent
+    from testbed.model import load_model
+    from testbed.sampling import Sampler
+    from testbed.world import load_world
+
+    run = Run(settings.runs, settings.run)
+    world = load_world(run)
+    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=EDITS), 0))
+    facts = [(case.subject, case.relation, case.object) for case in cases]
+    nothing = np.zeros(EDITS)
+    return load_model(run, world)[0], requests(world.tokenizer, facts, nothing, nothing)
+
+
+def by_us(model: LanguageModel, request: Request, recipe: LoraConfig) -> Edited:
+    """Our edits."""
+    editor = lora_down(recipe)
+    keys = jax.random.split(jax.random.key(0), len(request.answer))
+    deltas, info = edit_batch(editor, model, {}, request, keys)
+    nats = jax.jit(jax.vmap(lambda delta, one: request_loss(model.edited(delta), one)))
+    start = np.stack([editor.start(model.config, key)["down"].a for key in keys])
+    lengths = (request.answer != PAD).sum((1, 2))
+    before, after = np.asarray(info.loss)[:, 0], np.asarray(nats(deltas, request))
+    return Edited(start, np.asarray(info.loss), np.exp(-before * lengths), np.exp(-after * lengths))
+
+
+def by_peft(model: LanguageModel, request: Request, recipe: LoraConfig, start: np.ndarray) -> Edited:
+    """The same by peft on the exported model, one after another."""
+    import torch
+
+    torch.set_num_threads(1)  # Threads cost such small models more than they bring.
+    losses, before, after = [], [], []
+    with opened(model) as theirs:
+        for row, a in zip(rows(request), start, strict=True):
+            adapted = adapter(theirs, recipe, a)
+            found = learn(adapted, recipe, *row)
+            with torch.no_grad():
+                found.append(adapted(input_ids=row[0], labels=row[1]).loss.item())
+            adapted.unload()
+            length = int((row[1] != NO_TARGET).sum())
+            losses.append(found[:-1])
+            before.append(np.exp(-found[0] * length))
+            after.append(np.exp(-found[-1] * length))
+    return Edited(start, np.array(losses), np.array(before), np.array(after))
+
+
+@contextmanager
+def opened(model: LanguageModel) -> Iterator[Any]:
+    """The model as Hugging Face's MistralForCausalLM reads it from disk, its weights frozen."""
+    from transformers import AutoModelForCausalLM
+
+    with tempfile.TemporaryDirectory() as folder:
+        export_model(model, Path(folder) / "model")
+        theirs = AutoModelForCausalLM.from_pretrained(Path(folder) / "model", dtype="float32")
+        yield theirs.requires_grad_(False)
+
+
+def rows(request: Request) -> list[tuple[Any, Any]]:
+    """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
+    import torch
+
+    found = []
+    for asked, wanted in zip(np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True):
+        prompt, answer = asked[asked != PAD], wanted[wanted != PAD]
+        labels = np.concatenate([np.full(len(prompt), NO_TARGET), answer])
+        tokens = np.concatenate([prompt, answer])
+        found.append(tuple(torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)))
+    return found
+
+
+def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) -> Any:
+    """A fresh adapter around the model; `unload` takes it off.
+
+    Args:
+        start: [L, F, R], the factors a to begin with instead of peft's own, drawn from the same distribution.
+    """
+    import peft
+    import torch
+
+    config = peft.LoraConfig(
+        r=recipe.rank, lora_alpha=recipe.alpha, target_modules=["down_proj"], lora_dropout=0.0, bias="none"
+    )
+    adapted = peft.get_peft_model(theirs, config)
+    if start is not None:
+        for layer, a in zip(theirs.model.layers, start, strict=True):
+            factor = layer.mlp.down_proj.lora_A["default"].weight
+            factor.data = torch.tensor(a.T)  # A copy: it is trained in place.
+    return adapted
+
+
+def learn(adapted: Any, recipe: LoraConfig, tokens: Any, labels: Any) -> list[float]:
+    """All steps on one request, as users write them; the losses before each."""
+    import torch
+
+    learned = [x for x in adapted.parameters() if x.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    losses = []
+    for _ in range(recipe.steps):
+        optimizer.zero_grad()
+        loss = adapted(input_ids=tokens, labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learned, recipe.clip)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def compare(case: tuple[LanguageModel, Request], recipe: LoraConfig) -> dict[str, Any]:
+    """Largest differences over all edits, and what the edits did."""
+    ours = by_us(*case, recipe)
+    theirs = by_peft(*case, recipe, ours.start)
+    found = {
+        "edits": EDITS,
+        "largest difference of a probability after the edit": np.abs(ours.after - theirs.after).max(),
+        "largest difference of a loss in any step": np.abs(ours.losses - theirs.losses).max(),
+        "median probability before": np.median(theirs.before),
+        "median probability after": np.median(theirs.after),
+    }
+    return {name: float(x) for name, x in found.items()}
+
+
+def stage(name: str, case: Callable[[], tuple[LanguageModel, Request]], recipe: LoraConfig) -> dict[str, Any]:
+    """A comparison, shown."""
+    found = compare(case(), recipe)
+    table(f"ours and peft's, {name}", ("", ""), [(key, f"{value:.3g}") for key, value in found.items()])
+    return found
+
+
+def write_golden(folder: Path) -> None:
+    """What the tests compare ours with: the model, the requests, and what peft made of them."""
+    model, request = random_case()
+    shutil.rmtree(folder, ignore_errors=True)
+    export_model(model, folder)
+    theirs = by_peft(model, request, RECIPE, by_us(model, request, RECIPE).start)
+    write_json(folder / "recipe.json", asdict(RECIPE))
+    np.savez(folder / "expected.npz", prompt=request.prompt, answer=request.answer, **theirs._asdict())
+
+
+def main() -> int:
+    """Compare and write what was found."""
+    settings = tyro.cli(TwinSettings, description=__doc__)
+    if settings.golden:
+        write_golden(GOLDEN)
+        return 0
+    import peft
+    import torch
+    import transformers
+
+    measures = {
+        "random": lambda: stage("random model", random_case, RECIPE),
+        "trained": lambda: stage(
+            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs.lora_down
+        ),
+    }
+    run_stages(
+        "peft-twin", measures, Path("runs") / ".peft-twin", peft=peft.__version__, torch=torch.__version__,
+        transformers=transformers.__version__,
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
