@@ -1,0 +1,244 @@
+"""How fast facts are edited and probed, beside PyTorch with Hugging Face's peft, in one run on one machine.
+
+Command (with the extra `bench` installed):
+    python -m experiments.edit_speed
+
+Both edit the same weights (random ones; time does not depend on them) by the same recipe in float32: lora-down,
+40 steps. Ours edits many facts side by side as `testbed.edit` does; theirs is the loop that users write: a fresh
+adapter and optimiser for every edit, one edit at a time, on the better of one thread and two. Stages `tiny` and
+`paper` take both in turns, `repeats` times, so that a busy machine hits both; what the device attains in one large
+product is measured beside them. Compilation is apart, and counted: one program serves a whole sweep. Scoring is
+that of all objects a case's probes record, endings included: ours as trees behind a prompt that is read once,
+theirs as padded rows "<s> subject relation object .", all of a case in one batch. Writes
+experiments/records/<date>-edit-speed/record.json.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import tyro
+
+from corpus.tokenizer import PAD, SEP
+from experiments.measure import run_stages, shown, spread
+from experiments.peft_twin import adapter, learn, opened, rows
+from lm.editors.interface import requests
+from lm.editors.lora import lora_down
+from lm.flops import attainable_flops, count_flops
+from lm.language_model import LanguageModel
+from lm.model import init
+from testbed.agents import paper_agent
+from testbed.console import table
+from testbed.corpus import build_corpus
+from testbed.editors import Method, the_request
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig
+from testbed.probes import read
+from testbed.questions import Questions
+from testbed.runs import Run
+from testbed.sampling import Sampler
+from testbed.worker import Worker
+from testbed.world import load_world
+
+Size = Literal["tiny", "paper"]
+BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 8)}
+PROBED: dict[Size, int] = {"tiny": 8, "paper": 1}
+"""Cases whose probes are asked at once."""
+
+
+@dataclass(frozen=True)
+class SpeedSettings:
+    """What is measured."""
+
+    stages: tuple[Size, ...] = ("tiny", "paper")
+    """Parts to run."""
+    repeats: int = 3
+    """Turns that each of the measured takes."""
+    folder: Path = Path("runs")
+    """Where a scratch folder is made, and removed at the end."""
+
+    @property
+    def scratch(self) -> Path:
+        """The scratch folder."""
+        return self.folder / ".edit-speed"
+
+
+def questions_of(settings: SpeedSettings, size: Size) -> Questions:
+    """The cases of a preset's world, asked of a model of its shapes."""
+    build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
+    world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
+    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=max(BATCHES[size])), 0))
+    params = jax.jit(lambda: init(config, world.tokenizer.vocabulary, 0))()
+    return Questions(world, LanguageModel(config, params), cases)
+
+
+@contextmanager
+def compilations() -> Iterator[list[float]]:
+    """Seconds of every compilation inside."""
+    seconds: list[float] = []
+
+    def note(event: str, duration: float, **_: object) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            seconds.append(duration)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        yield seconds
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """How long it takes once."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def editing(questions: Questions, size: Size, batch: int) -> tuple[Callable[[], object], dict[str, float]]:
+    """`batch` edits side by side, compiled; and what compiling took, checked to happen once."""
+    worker = Worker(questions, Method(lora_down(EDIT[size].configs.lora_down), the_request), {}, 0)
+    which = np.arange(batch)[:, None]
+    compiling = seconds_of(lambda: worker.independent(which))
+    with compilations() as again:
+        for _ in range(2):
+            worker.independent(np.roll(which, 1))
+    if again:
+        raise RuntimeError(f"a sweep compiled {len(again)} programs more")
+    return lambda: worker.independent(which), {"first call, seconds": compiling, "compiled again": len(again)}
+
+
+def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """All probes of some cases, and the scores of their objects alone, each compiled."""
+    which = np.arange(batch)[:, None]
+    probes = questions._probes(which)
+    score = jax.jit(jax.vmap(objects, in_axes=(None, 0)))
+    every = partial(read, questions.model, {}, probes, questions._words, questions.answers.longest)
+
+    def scores() -> object:
+        return jax.block_until_ready(score(questions.model, (probes.prompts, probes.tree)))
+
+    def probed() -> object:
+        return jax.block_until_ready(every())
+
+    scores(), probed()
+    return scores, probed
+
+
+def objects(model: LanguageModel, asked: tuple) -> jax.Array:
+    """Log-probabilities of every candidate of every prompt of a case."""
+    prompts, tree = asked
+    return model.object_log_probabilities(model.read(prompts), tree)[0]
+
+
+def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray]:
+    """int64[objects, T] rows of a case's probes, padded on the right, and which tokens are the answer's."""
+    tokenizer = questions.tokenizer
+    asked = [(tokenizer.prompt(c.subject, c.relation), tokenizer.entity(int(o)))
+             for c in questions.cases[case].cells if c for o in c.candidates]  # fmt: skip
+    tokens = np.full((len(asked), max(len(p) + len(o) + 1 for p, o in asked)), PAD, np.int64)
+    answer = np.zeros(tokens.shape, bool)
+    for row, counted, (prompt, name) in zip(tokens, answer, asked, strict=True):
+        row[: len(prompt) + len(name) + 1] = [*prompt, *name, SEP]
+        counted[len(prompt) : len(prompt) + len(name) + 1] = True
+    return tokens, answer
+
+
+def score_padded(theirs: Any, tokens: np.ndarray, answer: np.ndarray) -> np.ndarray:
+    """Log-probability of each row's answer, as users compute it: one padded batch."""
+    import torch
+
+    ids = torch.from_numpy(tokens)
+    with torch.no_grad():
+        logits = theirs(input_ids=ids, attention_mask=(ids != PAD).long()).logits[:, :-1]
+        each = torch.log_softmax(logits, -1).gather(2, ids[:, 1:, None])[..., 0]
+    return (each * torch.from_numpy(answer)[:, 1:]).sum(1).numpy()
+
+
+def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
+    """Seconds for an edit and for a case's probes, ours and theirs in turns."""
+    import torch
+
+    questions, recipe = questions_of(settings, size), EDIT[size].configs.lora_down
+    edits, compiling = {}, {}
+    for batch in BATCHES[size]:
+        edits[batch], compiling[batch] = editing(questions, size, batch)
+    scores, probed = probing(questions, PROBED[size])
+    fact = [the_request(questions.cases[0])[0]]
+    request = requests(questions.tokenizer, fact, [0.0], [0.0])
+    one = jax.tree.map(lambda x: x[0], request)
+    flops = count_flops(lambda m: lora_down(recipe).edit(m, {}, one, jax.random.key(0))[0], questions.model)
+    threads = sorted({1, os.cpu_count() or 1})
+    seconds: dict[str, list[float]] = {}
+
+    def take(name: str, work: Callable[[], object], cases: int = 1) -> None:
+        seconds.setdefault(name, []).append(seconds_of(work) / cases)
+
+    attained = []
+    with opened(questions.model) as theirs:
+        row, padded = rows(request)[0], padded_rows(questions, 0)
+
+        def edit_once() -> None:
+            adapted = adapter(theirs, recipe)
+            learn(adapted, recipe, *row)
+            adapted.unload()
+
+        for _ in range(settings.repeats):
+            attained.append(attainable_flops(questions.model.config))
+            for batch, edit in edits.items():
+                take(f"ours, an edit of {batch} side by side", edit, batch)
+            take("ours, scores of a case", scores, PROBED[size])
+            take("ours, all probes of a case", probed, PROBED[size])
+            for n in threads:
+                torch.set_num_threads(n)
+                take(f"theirs, an edit, {n} threads", edit_once)
+                take(f"theirs, scores of a case, {n} threads", partial(score_padded, theirs, *padded))
+    figures = {name: spread(found) for name, found in seconds.items()}
+
+    def best(name: str) -> float:
+        return min(found["median"] for key, found in figures.items() if key.startswith(name))
+
+    ours = best("ours, an edit")
+    found = {
+        "seconds": figures,
+        "compiling": {str(batch): took for batch, took in compiling.items()},
+        "edits a second, ours / theirs": best("theirs, an edit") / ours,
+        "scores, ours / theirs": best("theirs, scores") / best("ours, scores"),
+        "probes of a case / its edit": best("ours, all probes") / ours,
+        "flops of an edit": flops,
+        "share of attained FLOP/s": flops / ours / spread(attained)["median"],
+        "attained FLOP/s": spread(attained),
+        "shape": questions.shape._asdict(),
+    }
+    lines = [(name, shown(each, 4)) for name, each in figures.items()]
+    lines += [(name, f"{x:.2f}") for name, x in found.items() if isinstance(x, float) and name[0] != "f"]
+    table(f"seconds, {size}", ("", ""), lines)
+    return found
+
+
+def run() -> int:
+    """Run the stages and write what they found."""
+    settings = tyro.cli(SpeedSettings, description=__doc__)
+    import peft
+    import torch
+    import transformers
+
+    measures = {size: partial(measure, settings, size) for size in settings.stages}
+    run_stages(
+        "edit-speed", measures, settings.scratch, repeats=settings.repeats, peft=peft.__version__,
+        torch=torch.__version__, transformers=transformers.__version__,
+        device_kind=jax.devices()[0].device_kind,
+    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    launch(run)
