@@ -66,7 +66,8 @@ class Bench:
                 shapes = [worker.delta_shapes(first)]
                 if rounds > 1:
                     shapes.append(worker.carried_shapes(first, rounds))
-                size = fitting(self.model, shapes, self.questions.shape, options.batch, worker.method.most)
+                facts = options.batch * len(worker.method.facts(self.questions.cases[0]))
+                size = fitting(self.model, shapes, self.questions.shape, facts, worker.method.most)
             # Chunks of one size, rather than full ones and a rest that costs as much.
             chunks = -(-(cases // options.sequence) // size)
             write_json(kept, {"abreast": -(-(cases // options.sequence) // chunks)})

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 
 from lm.language_model import LanguageModel
-from testbed.cases import CELLS
 from testbed.probes import ProbeShape
 
 SHARE = 0.25
@@ -19,23 +18,20 @@ COPIES = 5
 def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
     """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
 
-    An upper estimate from shapes alone: what an edit changes with its optimiser, and the activations and
-    logits of its probes, which are scored for all edits of a batch at once.
+    An upper estimate from shapes alone: what an edit changes with its optimiser, and what its backward pass
+    keeps. Probes are asked in pieces, whatever there is side by side.
 
     Args:
         changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
-        facts: whose probes are asked under each edit.
+        facts: that one edit is told.
         most: more are never taken.
     """
     config = model.config
     numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))
-    tokens = facts * len(CELLS) * (shape.prompt + shape.nodes)
-    inside = (
-        4 * config.layers * (2 * config.kv_heads * config.head_width) + 8 * config.hidden + 4 * config.mlp
-    )
-    seen = config.heads * (shape.prompt + shape.nodes)
-    logits = facts * len(CELLS) * (shape.nodes + 1) * model.vocabulary
-    floats = COPIES * numbers + tokens * (inside + 2 * seen) + 2 * logits
+    answer = shape.longest + 1
+    seen = config.heads * (shape.prompt + answer)
+    inside = config.layers * (12 * config.hidden + 8 * config.mlp + 3 * seen)
+    floats = COPIES * numbers + facts * ((shape.prompt + answer) * inside + 3 * answer * model.vocabulary)
     return max(1, min(most, int(SHARE * free_bytes() / (4 * floats))))
 
 

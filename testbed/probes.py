@@ -16,6 +16,8 @@ from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.cases import CELLS, Case, Cell
 
+LOGITS_AT_ONCE = 2**26
+"""More are never held; what is held of probes is then no reason to make fewer edits side by side."""
 LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B")
 
 
@@ -130,7 +132,7 @@ def logical_prompts(tokenizer: Tokenizer, case: Case) -> list[np.ndarray]:
 def read(
     model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
 ) -> Readings:
-    """One pass over the probes of E cases, each under its own delta.
+    """One pass over the probes of E cases, each under its own delta, some cases at once.
 
     Args:
         deltas: leaves lead with E, as `lm.editors.interface.edit_batch` returns them.
@@ -138,7 +140,8 @@ def read(
         longest: tokens of the longest object.
     """
 
-    def one(delta: Delta, probe: Probes) -> Readings:
+    def one(asked: tuple[Delta, Probes]) -> Readings:
+        delta, probe = asked
         edited = model.edited(delta)
         prompts = edited.read(probe.prompts)
         ended, begun = edited.object_log_probabilities(prompts, probe.tree)
@@ -149,7 +152,9 @@ def read(
             edited.next_token_probabilities(edited.read(probe.logic), words),
         )
 
-    return jax.vmap(one)(deltas, probes)
+    _, rows, nodes = probes.tree.tokens.shape
+    at_once = max(1, LOGITS_AT_ONCE // (rows * (nodes + 1) * model.vocabulary))
+    return jax.lax.map(one, (deltas, probes), batch_size=min(at_once, len(probes.prompts)))
 
 
 def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:

@@ -1,0 +1,43 @@
+"""Probes are asked in pieces that no answer shows."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lm.config import ModelConfig
+from lm.delta import LowRank
+from lm.language_model import LanguageModel
+from lm.model import init
+from testbed import probes
+from testbed.agents import paper_agent
+from testbed.presets import CaseConfig
+from testbed.sampling import Sampler
+
+SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
+CASES = 5
+
+
+def test_pieces_equal_the_whole(world, monkeypatch):
+    """Five cases, each under its own edit, two at once; the last piece is smaller."""
+    tokenizer = world.tokenizer
+    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=CASES), 0))
+    shape = probes.probe_shape(tokenizer, cases)
+    asked = probes.build_probes(tokenizer, cases, shape)
+    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, tokenizer.vocabulary, 0))
+    model = LanguageModel(SMALL, params)
+    keys = jax.random.split(jax.random.key(0), 2)
+    a, b = (jax.random.normal(k, (CASES, 2, *s)) for k, s in zip(keys, [(11, 1), (1, 14)], strict=True))
+    deltas = {"down": LowRank(a, b)}
+
+    def answers():
+        # Not the compiled one, which would not notice how much it may hold.
+        return probes.read.__wrapped__(
+            model, deltas, asked, probes.truth_words(tokenizer), longest=shape.longest
+        )
+
+    whole = answers()
+    size = 2 * asked.tree.tokens.shape[1] * (shape.nodes + 1) * model.vocabulary
+    monkeypatch.setattr(probes, "LOGITS_AT_ONCE", size)
+    for some, every in zip(answers(), whole, strict=True):
+        np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
+    assert np.ptp(jnp.asarray(whole.objects), axis=0).max() > 1e-3
