@@ -296,7 +296,7 @@ TRAIN = {
     ),
     "paper": TrainSettings(
         run="paper",
-        model=ModelConfig(),
+        model=ModelConfig(unroll=12),
         train=TrainConfig(
             # 128 documents of about 98 tokens in a step, three to a row; 80,000 steps are 1B tokens.
             steps=80_000,
