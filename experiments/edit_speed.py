@@ -137,9 +137,9 @@ def editing(questions: Questions, size: Size, batch: int) -> tuple[Callable[[], 
 def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Callable[[], object]]:
     """All probes of some cases, and the scores of their objects alone, each compiled."""
     which = np.arange(batch)[:, None]
-    probes = questions._probes(which)
+    probes = questions.probes(which)
     score = jax.jit(jax.vmap(objects, in_axes=(None, 0)))
-    every = partial(read, questions.model, {}, probes, questions._words, questions.answers.longest)
+    every = partial(read, questions.model, {}, probes, questions.words, questions.answers.longest)
 
     def scores() -> object:
         return jax.block_until_ready(score(questions.model, (probes.prompts, probes.tree)))

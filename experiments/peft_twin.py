@@ -118,7 +118,7 @@ def by_us(model: LanguageModel, request: Request, recipe: LoraConfig) -> Edited:
     keys = jax.random.split(jax.random.key(0), len(request.answer))
     deltas, info = edit_batch(editor, model, {}, request, keys)
     nats = jax.jit(jax.vmap(lambda delta, one: request_loss(model.edited(delta), one)))
-    start = np.stack([editor._start(model.config, key)["down"].a for key in keys])
+    start = np.stack([editor.start(model.config, key)["down"].a for key in keys])
     lengths = (request.answer != PAD).sum((1, 2))
     before, after = np.asarray(info.loss)[:, 0], np.asarray(nats(deltas, request))
     return Edited(start, np.asarray(info.loss), np.exp(-before * lengths), np.exp(-after * lengths))

@@ -117,7 +117,7 @@ class CaseConfig:
     """Share of requests that repeat the truth; the others contradict it."""
     credence: float = 0.95
     """The agent's belief in the request after the edit, which sets the evidence weight n'."""
-    candidates: int = 64
+    candidates: int = 24
     """Objects of each probe whose probability is recorded; the rest are one remainder."""
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ class Questions:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
         self.answers = Answers(world.tokenizer, world.graph.objects)
         self.shape = probe_shape(world.tokenizer, cases)
-        self._words = truth_words(world.tokenizer)
+        self.words = truth_words(world.tokenizer)
         self._before: dict[bytes, Readings] = {}
 
     def after(self, deltas: Delta, which: np.ndarray) -> Readings:
@@ -33,8 +33,8 @@ class Questions:
             deltas: leaves lead with edits G.
             which: int[G, B], the cases that are asked under each edit.
         """
-        probes = self._probes(which)
-        return read(self.model, deltas, probes, self._words, self.answers.longest).by_case()
+        probes = self.probes(which)
+        return read(self.model, deltas, probes, self.words, self.answers.longest).by_case()
 
     def before(self, which: np.ndarray) -> Readings:
         """Answers of the unedited model; kept, since every editor is compared with them."""
@@ -43,6 +43,7 @@ class Questions:
             self._before[key] = self.after({}, which)
         return self._before[key]
 
-    def _probes(self, which: np.ndarray) -> Probes:
+    def probes(self, which: np.ndarray) -> Probes:
+        """Those of int[G, B] cases, the B of one edit together."""
         picked = [self.cases[k] for k in which.ravel()]
         return build_probes(self.tokenizer, picked, self.shape).grouped(which.shape[1])

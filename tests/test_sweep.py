@@ -182,7 +182,7 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
         _, _, request, key = worker._asked_once(which)
         now = now.edited(edit_once(now, {}, request, key)[0])
     for k in range(6):
-        probes = bench.questions._probes(np.array([[k]]))
+        probes = bench.questions.probes(np.array([[k]]))
         delta = jax.tree.map(lambda x: x[None], now.delta)
         found = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.answers.longest)
         line = int(np.flatnonzero(number == k)[0])

@@ -42,10 +42,10 @@ class Lora:
             optax.clip_by_global_norm(self.config.clip),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
-        adapters, losses = fit(loss_of, self._start(model.config, key), optimizer, self.config.steps)
+        adapters, losses = fit(loss_of, self.start(model.config, key), optimizer, self.config.steps)
         return delta_of(adapters), spent(losses, request)
 
-    def _start(self, model: ModelConfig, key: jax.Array) -> Delta:
+    def start(self, model: ModelConfig, key: jax.Array) -> Delta:
         """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
         rank, start = self.config.rank, {}
         for name, key_of in zip(self.matrices, jax.random.split(key, len(self.matrices)), strict=True):
