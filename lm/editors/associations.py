@@ -54,7 +54,7 @@ def remember(
     """
 
     @jax.jit
-    def moments(rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def moments(model: LanguageModel, rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         found = model.activations(rows, packed(rows, BOS))
         real = (rows != PAD).astype(jnp.float32)
         keys = wide(found.inner[jnp.array(layers)])
@@ -66,7 +66,7 @@ def remember(
     lacking = -len(sample.rows) % ROWS_AT_ONCE
     rows = np.pad(sample.rows, ((0, lacking), (0, 0)), constant_values=PAD)
     parts = [
-        jax.tree.map(np.float64, moments(rows[i : i + ROWS_AT_ONCE]))
+        jax.tree.map(np.float64, moments(model, rows[i : i + ROWS_AT_ONCE]))
         for i in range(0, len(rows), ROWS_AT_ONCE)
     ]
     second, squares, tokens = (sum(part) for part in zip(*parts, strict=True))

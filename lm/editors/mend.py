@@ -38,11 +38,11 @@ class Mend:
         practice = jax.tree.map(jnp.asarray, corpus_sample.practice)
         count = len(practice.prompt)
         texts = jnp.asarray(corpus_sample.rows)[:, :TEXT_TOKENS]
-        inputs_, gradients, _ = jax.jit(jax.vmap(lambda request: _factors(model, request)))(practice)
+        inputs_, gradients, _ = jax.jit(jax.vmap(_factors, in_axes=(None, 0)))(model, practice)
         state = {"scale": {"input": _spread(inputs_), "gradient": _spread(gradients)}}
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(self.config.learning_rate))
 
-        def loss_of(network: dict, key: jax.Array) -> jax.Array:
+        def loss_of(network: dict, model: LanguageModel, key: jax.Array) -> jax.Array:
             pick, text = jax.random.split(key)
             chosen = jax.random.choice(pick, count, (self.config.batch,))
             rows = texts[jax.random.choice(text, len(texts), (self.config.batch,))]
@@ -50,17 +50,17 @@ class Mend:
             whole = state | {"network": network}
             return jax.vmap(lambda r, t: self._practised(model, whole, r, t))(batch, rows).mean()
 
-        def step(carry: tuple, key: jax.Array) -> tuple[tuple, None]:
-            network, moments = carry
-            update, moments = optimizer.update(jax.grad(loss_of)(network, key), moments, network)
-            return (optax.apply_updates(network, update), moments), None
+        @jax.jit
+        def trained(network: dict, model: LanguageModel, keys: jax.Array) -> dict:
+            def step(carry: tuple, key: jax.Array) -> tuple[tuple, None]:
+                network, moments = carry
+                update, moments = optimizer.update(jax.grad(loss_of)(network, model, key), moments, network)
+                return (optax.apply_updates(network, update), moments), None
+
+            return jax.lax.scan(step, (network, optimizer.init(network)), keys)[0][0]
 
         start, *keys = jax.random.split(jax.random.key(0), self.config.steps + 1)
-        network = self._start(model, start)
-        (network, _), _ = jax.jit(lambda *x: jax.lax.scan(step, *x))(
-            (network, optimizer.init(network)), jnp.stack(keys)
-        )
-        return state | {"network": network}
+        return state | {"network": trained(self._start(model, start), model, jnp.stack(keys))}
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """Two passes and one gradient, transformed."""
