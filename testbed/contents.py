@@ -3,22 +3,10 @@
 from collections.abc import Sequence
 
 from testbed.cases import SUPPORT_BINS
-from testbed.comparison import BEFORE, FLOORS, Differences, Scored
+from testbed.comparison import BEFORE, COMPARED, FLOORS, Differences, Scored
 from testbed.summary import Summary
 from testbed.tables import Cell, Table
 
-COLUMNS = (
-    "edit success",
-    "answer s1r2, must change",
-    "answer s1r2, must stay",
-    "selective propagation",
-    "propagation ratio",
-    "orthogonal damage",
-    "coherence skill",
-    "answer s1rx",
-    "answer s2",
-    "Dutch book loss",
-)
 LOGIC = (
     "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
 )  # fmt: skip
@@ -29,14 +17,13 @@ COST_COLUMNS = {
     "flops": "FLOPs",
     "seconds": "seconds",
     "peak_bytes": "peak bytes",
-    "prepare_flops": "FLOPs to prepare",
     "prepare_seconds": "seconds to prepare",
 }
 
 
 def comparison(editors: Sequence[Scored], found: Differences) -> Table:
     """A row an editor and a floor, the headline metrics with intervals."""
-    metrics = _known(editors, COLUMNS)
+    metrics = _known(editors, COMPARED)
     rows: list[list[Cell]] = [
         [e.name, _cases(e), *_row(e.summary, "all", e.name, metrics), e.edited.cost.get("seconds")]
         for e in editors
@@ -56,7 +43,7 @@ def comparison(editors: Sequence[Scored], found: Differences) -> Table:
 
 def paired(editors: Sequence[Scored], found: Differences) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [m for m in COLUMNS if any(m in row for row in found.found.values())]
+    metrics = [m for m in COMPARED if any(m in row for row in found.found.values())]
     rows: list[list[Cell]] = []
     for editor in editors:
         row = found.found.get(editor.name)

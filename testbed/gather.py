@@ -18,7 +18,7 @@ REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": 
 TOLD = 3
 OWN = re.compile(r"(\w+)=([^,()=]+)(?=[,)])")
 PER_CASE = ("steps", "forward", "backward", "seconds")
-COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", "prepare_flops")
+COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
 
 
 class Edited(NamedTuple):
