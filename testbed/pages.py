@@ -18,6 +18,7 @@ from testbed.summary import summary_rows
 from testbed.tables import Table
 
 SUBSETS = ("answer changes", "initially coherent", "fixes an error")
+DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
 
 class Picture(NamedTuple):
@@ -62,6 +63,15 @@ def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path
 
     Pictures of an earlier report that this one has not are removed.
     """
+    page = page._replace(
+        sections=[
+            s._replace(
+                tables=[*map(tables.with_detectable, s.tables)],
+                folded=[*map(tables.with_detectable, s.folded)],
+            )
+            for s in page.sections
+        ]
+    )
     shared = [page.overall, *(t for s in page.sections for t in (*s.tables, *s.folded))]
     details = {e.name: detail_tables(e) for e in page.editors}
     every = [*shared, *(table for found in details.values() for table in found)]
@@ -99,7 +109,7 @@ def detail_tables(editor: Scored) -> list[Table]:
             header, rows = summary_rows(editor.summary, subset)
             among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
             key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
-            found.append(Table(key, f"{editor.name}: {among}", header, rows, "After the edit."))
+            found.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
     return found
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from testbed.statistics import Comparison, Estimate
+from testbed.statistics import Comparison, Estimate, detectable
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -39,6 +39,27 @@ class Table(NamedTuple):
     note: str = ""
     words: int = 1
     foot: Sequence[Sequence[Cell]] = ()
+
+
+def with_detectable(table: Table) -> Table:
+    """The table with the smallest true difference that two of its rows would show in each column.
+
+    Of independent rows, both with the widest interval of the column; on the same cases paired comparisons
+    show less. A table that has a foot keeps it.
+    """
+    if table.foot:
+        return table
+    columns = list(zip(*table.rows, strict=True))[table.words :]
+    least: list[Cell] = []
+    for column in columns:
+        widths = [c.high - c.low for c in column if isinstance(c, Estimate)]
+        known = [width for width in widths if not math.isnan(width)]
+        # An interval is 3.92 standard errors wide; a difference has two rows' worth of variance.
+        least.append(detectable(math.sqrt(2) * max(known) / 3.92) if known else None)
+    if all(cell is None for cell in least):
+        return table
+    words: list[Cell] = ["smallest detectable difference", *[""] * (table.words - 1)]
+    return table._replace(foot=([*words, *least],))
 
 
 def shown(cell: Cell) -> str:
