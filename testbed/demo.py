@@ -28,9 +28,9 @@ def demo(options: DemoSettings) -> None:
     stages: list[tuple[str, Callable[[Any], None], Any]] = [
         ("corpus", build_corpus, replace(CORPUS[options.preset], **seeded)),
         ("train", train, replace(TRAIN[options.preset], **seeded)),
-        ("edit", edit, replace(EDIT[options.preset], **seeded)),
+        ("edit", edit, replace(EDIT[options.preset], editors=options.editors, **seeded)),
         ("ask", ask, question),
-        ("report", report, ReportSettings(**where)),
+        ("report", report, ReportSettings(against=options.editors[0], **where)),
     ]
     took = []
     for name, stage, settings in stages:

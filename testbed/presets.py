@@ -253,11 +253,15 @@ class DemoSettings:
     """Name of the run."""
     runs: Path = Path("runs")
     """Folder of all runs."""
+    editors: tuple[str, ...] = ("lora-down", "embeddings", "rome")
+    """Which editors; the others are compared with the first."""
     seed: int = 0
     """Root seed of every stage."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if not self.editors:
+            raise ValueError("name at least one editor")
 
 
 CORPUS = {
