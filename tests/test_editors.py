@@ -61,6 +61,8 @@ EDITORS = {
     "a user's own": MyEditor(),
 }
 STORES = ("rome", "rome, last token", "memit")
+VARIANTS = ("lora-down, rank 3", "full-early", "full-late", "rome", "in-context, imagine")
+"""Other settings of editors that are here already: their batteries are slow, and for `make slow`."""
 
 
 class Done:
@@ -76,7 +78,10 @@ class Done:
         return edit_batch(self.editor, self.toy.model, self.state, batch, keys)
 
 
-@pytest.fixture(scope="module", params=EDITORS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(n, marks=pytest.mark.slow) if n in VARIANTS else n for n in EDITORS],
+)
 def done(request, toy):
     return Done(request.param, toy)
 

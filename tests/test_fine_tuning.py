@@ -18,6 +18,7 @@ from tests.toys import SMALL, at, documents_loss, doubled, learned, merged, rand
 from tests.toys import spelt_world as spelt
 
 STEPS = 4
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +92,17 @@ def test_embeddings_equal_a_dense_update_of_the_rows_that_were_read(setup):
     assert not np.asarray(got)[others].any()
 
 
-@pytest.mark.parametrize("layers", ["all", "early", "late"])
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+@pytest.mark.parametrize(
+    ("optimizer", "layers"),
+    [
+        ("sgd", "all"),
+        ("adamw", "late"),
+        *(
+            pytest.param(*x, marks=SLOW)
+            for x in [("sgd", "early"), ("sgd", "late"), ("adamw", "all"), ("adamw", "early")]
+        ),
+    ],
+)
 def test_full_equals_optax_on_the_weights_themselves(optimizer, layers, setup):
     """Also on top of an earlier edit: decay pulls the weights as they have become."""
     model, request = setup
@@ -128,7 +138,7 @@ def complete(part, whole):
     }
 
 
-@pytest.mark.parametrize("layers", ["all", "early", "late"])
+@pytest.mark.parametrize("layers", ["early", *(pytest.param(x, marks=SLOW) for x in ("all", "late"))])
 def test_constrained_equals_projected_adam(layers, setup):
     """In units of the radius, so that a step is the same share of it in every layer."""
     model, request = setup

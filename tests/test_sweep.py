@@ -44,6 +44,7 @@ MODES = {
     "batches": {"batch": 3, "batch_edits": 4},
     "sequences of batches": {"sequential": 6, "batch": 3, "batch_edits": 2},
 }
+OFTEN = ("independent", "sequences of batches")
 
 
 class Killed(Exception):  # noqa: N818
@@ -86,7 +87,9 @@ def after(folder, name="cases"):
     return outcomes.lm[:, :, 1], outcomes.lm_answer[:, :, 1]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", [*OFTEN, *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES if mode not in OFTEN)]
+)
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
     monkeypatch.setattr(sweep, "ROUNDS_BETWEEN_SAVES", 2)
