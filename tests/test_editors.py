@@ -61,8 +61,11 @@ EDITORS = {
     "a user's own": MyEditor(),
 }
 STORES = ("rome", "rome, last token", "memit")
-VARIANTS = ("lora-down, rank 3", "full-early", "full-late", "rome", "in-context, imagine")
-"""Other settings of editors that are here already: their batteries are slow, and for `make slow`."""
+SELDOM = (
+    "lora-down, rank 3", "lora-all", "full-early", "full-late", "ft-constrained", "rome", "memit", "mend",
+    "in-context, imagine",
+)  # fmt: skip
+"""Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 
 
 class Done:
@@ -80,7 +83,7 @@ class Done:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(n, marks=pytest.mark.slow) if n in VARIANTS else n for n in EDITORS],
+    params=[pytest.param(n, marks=pytest.mark.slow) if n in SELDOM else n for n in EDITORS],
 )
 def done(request, toy):
     return Done(request.param, toy)

@@ -46,7 +46,9 @@ def with_weights(model, params):
     return LanguageModel(model.config, params)
 
 
-@pytest.mark.parametrize(("make", "matrices"), [(lora_down, ("down",)), (lora_all, MATRICES)])
+@pytest.mark.parametrize(
+    ("make", "matrices"), [(lora_down, ("down",)), pytest.param(lora_all, MATRICES, marks=SLOW)]
+)
 def test_lora_equals_training_a_merged_weight(make, matrices, setup):
     """The naive twin: merge W + scale * A B, differentiate through the merge, step by step."""
     model, request = setup

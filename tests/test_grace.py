@@ -51,6 +51,7 @@ def test_answers_of_several_tokens_change_and_nothing_else_does(spelt):
     assert others > 3
 
 
+@pytest.mark.slow
 def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     words, model, state, edit = spelt
     request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)

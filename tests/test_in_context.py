@@ -35,7 +35,13 @@ def edited(model, request, **config):
     return model.edited(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
 
 
-@pytest.mark.parametrize("config", [{"copies": 1}, {"copies": 3}, {"imagine": True, "copies": 3}])
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"copies": 3},
+        *(pytest.param(x, marks=pytest.mark.slow) for x in [{"copies": 1}, {"imagine": True, "copies": 3}]),
+    ],
+)
 def test_logits_are_those_of_the_text_as_a_whole(config, spelt):
     """As in "<s> s r o . s r o . s' r'" and "<s> imagine s r o . s' r'"; two facts one after the other."""
     words, model = spelt

@@ -57,6 +57,7 @@ def test_untrained_it_is_a_step_down_the_gradient(spelt):
         assert float(info.loss[0]) == pytest.approx(float(loss))
 
 
+@pytest.mark.slow
 def test_only_chosen_layers_change(spelt):
     model, sample, request = spelt
     early = Mend(MendConfig(layers="early", rank=5, steps=1, batch=2))
@@ -66,6 +67,7 @@ def test_only_chosen_layers_change(spelt):
     assert changed.tolist() == [True, False, False]
 
 
+@pytest.mark.slow
 def test_training_makes_unseen_edits_work(toy):
     """On edits that it never practised, whose facts are not among those it did."""
     recipes = (MendConfig(rank=7, learning_rate=0.01, steps=steps, batch=8) for steps in (1, 200))
