@@ -11,6 +11,7 @@ less than an hour. The tables of the last run are in experiments/records, what t
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,8 @@ from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_json
 from experiments.record import write_record
 from testbed.cases import SUPPORT_BINS
-from testbed.comparison import score
+from testbed.charts import FOLLOWS, draw_support
+from testbed.comparison import Scored, score
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.edit import edit
@@ -88,14 +90,16 @@ def experiment(options: Settings) -> None:
     report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
 
     found = {}
-    for one in score(gather(runs)):
-        sampler, editor = one.edited.settings["cases"]["sampler"], one.edited.settings["editor"]
-        rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
-        found[f"{editor}, {sampler}"] = {
-            b: {m: readers[one.name][m]._asdict() for m in METRICS} for b, readers in rows.items()
-        }
-        texts = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
-        table(f"{editor}, {sampler}", ["support", *METRICS], texts)
+    for sampler in SAMPLERS:
+        editors = by_sampler(runs, sampler)
+        draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
+        for one in editors:
+            rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
+            found[f"{one.name}, {sampler}"] = {
+                b: {m: readers[one.name][m]._asdict() for m in METRICS} for b, readers in rows.items()
+            }
+            texts = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
+            table(f"{one.name}, {sampler}", ["support", *METRICS], texts)
     seconds = time.perf_counter() - began
     kept = write_record(
         runs[0],
@@ -107,6 +111,12 @@ def experiment(options: Settings) -> None:
         tuned={path.stem: read_json(path) for path in runs[0].folder.glob("tuned/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes in this session; record: {kept}")
+
+
+def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:
+    """The editors whose cases one sampler drew, each under its own name."""
+    chosen = [e for e in gather(runs) if e.settings["cases"]["sampler"] == sampler]
+    return score([e._replace(name=e.settings["editor"]) for e in chosen])
 
 
 def main(args: list[str] | None = None) -> int:
