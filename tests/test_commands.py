@@ -4,10 +4,10 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jax
@@ -463,11 +463,18 @@ def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_pa
     assert {"corpus": corpus, "edit": edit}[stage].main([*at(runs), *options]) == 0
 
 
-@pytest.mark.parametrize("name", ["corpus", "train", "edit", "report", "ask", "export", "demo"])
+def processor_seconds():
+    """What the children of this process that have ended took of processors."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+@pytest.mark.parametrize("name", ["corpus", "train", "edit", "tune", "report", "ask", "export", "demo"])
 def test_help_is_quick(name):
+    """In processor time, which is what it takes on an idle machine, whatever else runs on this one."""
     took = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = processor_seconds()
         done = subprocess.run(
             [sys.executable, "-m", f"testbed.{name}", "--help"],
             cwd=ROOT,
@@ -475,7 +482,7 @@ def test_help_is_quick(name):
             text=True,
             check=True,
         )
-        took.append(time.perf_counter() - began)
+        took.append(processor_seconds() - began)
         assert "usage: python -m testbed." in done.stdout
     assert min(took) < 0.5
 
