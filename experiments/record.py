@@ -45,8 +45,15 @@ def write_record(run: Run, title: str, command: str, lines: Sequence[dict], **fo
             **found,
             "counts": read_json(run.corpus / "counts.json"),
             "last_evaluation": lines[-1],
-            "stages": read_json(run.config_file),
+            "stages": _without_places(read_json(run.config_file)),
             "edits": [read_json(path) for path in sorted(run.edits.glob("*/config.json"))],
         },
     )
     return folder
+
+
+def _without_places(stages: dict) -> dict:
+    """Settings with the name of a folder of facts in place of where it lies on one machine."""
+    world = stages["corpus"]["settings"]["world"]
+    world["path"] = Path(world["path"]).name
+    return stages
