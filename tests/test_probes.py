@@ -30,10 +30,9 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     deltas = {"down": LowRank(a, b)}
 
     def answers():
-        # Not the compiled one, which would not notice how much it may hold.
-        return probes.read.__wrapped__(
-            model, deltas, asked, probes.truth_words(tokenizer), longest=shape.longest
-        )
+        # Compiled anew, so that it notices how much it may hold.
+        words, longest = probes.truth_words(tokenizer), shape.longest
+        return jax.jit(lambda *given: probes.read.__wrapped__(*given, words, longest))(model, deltas, asked)
 
     whole = answers()
     size = 2 * asked.tree.tokens.shape[1] * (shape.nodes + 1) * model.vocabulary
