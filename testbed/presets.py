@@ -253,7 +253,7 @@ class DemoSettings:
     """Name of the run."""
     runs: Path = Path("runs")
     """Folder of all runs."""
-    editors: tuple[str, ...] = ("lora-down", "embeddings", "rome")
+    editors: tuple[str, ...] = ("lora-down", "embeddings")
     """Which editors; the others are compared with the first."""
     seed: int = 0
     """Root seed of every stage."""
