@@ -20,13 +20,13 @@ from typing import Any, Literal
 
 from corpus.config import TokenizerConfig
 from experiments.record import write_record
-from testbed.comparison import score
+from testbed.comparison import COMPARED, score
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.gather import gather
 from testbed.launch import launch
-from testbed.paper_tables import in_published_terms, main_results
+from testbed.paper_tables import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
 from testbed.report import report
 from testbed.runs import Run, read_metrics
@@ -36,6 +36,8 @@ from testbed.train import train
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
 EDITORS = ("lora-down", "lora-all", "embeddings", "full", "rome", "memit", "in-context", "none", "oracle")
+KEPT = (*MAIN, *(name for name in COMPARED if name not in MAIN))
+"""Metrics that the record holds; its summary.md has the rest."""
 SAMPLERS: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
 
 
@@ -91,8 +93,7 @@ def experiment(options: Settings) -> None:
         say(markdown_section(shown))
     found = {
         f"{one.name}": {
-            subset: {m: e._asdict() for m, e in rows[one.name].items()}
-            for subset, rows in one.summary.items()
+            subset: {m: one.summary[subset][one.name][m]._asdict() for m in KEPT} for subset in SUBSETS
         }
         for one in editors
     }
