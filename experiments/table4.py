@@ -72,7 +72,8 @@ class Settings:
     @property
     def command(self) -> str:
         """What repeats it."""
-        scale = f"--scale {self.scale} --edits {self.edits} --seed {self.seed}"
+        editors = " ".join(self.editors)
+        scale = f"--scale {self.scale} --editors {editors} --edits {self.edits} --seed {self.seed}"
         return f"python -m experiments.table4 --path FOLDER {scale}"
 
 
