@@ -110,7 +110,7 @@ def experiment(options: Settings) -> None:
         found=found,
         tuned={path.stem: read_json(path) for path in runs[0].folder.glob("tuned/*.json")},
     )
-    say(f"{seconds / 60:.0f} minutes in this session; record: {kept}")
+    say(f"{seconds / 60:.0f} minutes this time; record: {kept}")
 
 
 def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:

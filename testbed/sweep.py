@@ -65,7 +65,7 @@ class Plan(NamedTuple):
 
 
 class Sweep:
-    """All edits of one worker; whatever earlier sessions finished is kept.
+    """All edits of one worker; what was finished before a kill is kept.
 
     Args:
         folder: where parts, then cases.parquet, retained-<k>.parquet and cost.json are written.
@@ -78,7 +78,7 @@ class Sweep:
 
     @property
     def done(self) -> int:
-        """Cases that earlier sessions finished."""
+        """Cases that were finished before."""
         left = sum(self.plan.own(first) for first in self.pending)
         return self.plan.cases - left * self.plan.sequence
 
