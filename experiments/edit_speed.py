@@ -14,12 +14,12 @@ apart, and counted: one program serves a whole sweep.
 Takes about a minute at `tiny` and ten at `paper` on 2 cores, and writes
 experiments/records/<date>-edit-speed/record.json. The aims were 8 times as many edits a second at `paper` and
 30 at `tiny`, scores 5 times as fast, and all probes of a case for no more than its edit. Measured on 2 cores:
-68 times at `tiny`, where scores are 3.2 times as fast and probes cost 1.5 edits; at `paper`, on a machine
-that others kept busy and with 64 objects recorded of every probe (the default has been 24 since), 3.3 times,
-1.2 times and 2.5 edits. Only the second aim is met. What bounds the others is arithmetic:
+68 times at `tiny`, where scores are 3.2 times as fast and probes cost 1.5 edits; 5.9 times at `paper`, where
+scores are 1.1 times as fast and probes cost 1.2 edits. Only the second aim is met. What bounds the others is
+arithmetic:
 
-- Our edits at `tiny` run at .73 of the speed of one large product (the first layer's constant part being
-  counted though it is computed once). The requests are padded to the longest prompt and object of all probes:
+- Our edits run at .73 (`tiny`) and .91 (`paper`) of the speed of one large product (the first layer's constant
+  part being counted though it is computed once). The requests are padded to the longest prompt and object of all probes:
   of 300 cases at `paper` to 12 tokens, of which 7.4 are real in the mean. Programs for a few lengths could
   save up to a third, but a sweep has one.
 - A case's ten prompts have up to 143 nodes each at `paper`, 47 in the mean, all padded to the largest tree;
