@@ -18,11 +18,11 @@ experiments/records/<date>-edit-speed/record.json. The aims were 8 times as many
 scores are 1.1 times as fast and probes cost 1.2 edits. Only the second aim is met. What bounds the others is
 arithmetic:
 
-- Our edits run at .73 (`tiny`) and .91 (`paper`) of the speed of one large product (the first layer's constant
-  part being counted though it is computed once). The requests are padded to the longest prompt and object of all probes:
-  of 300 cases at `paper` to 12 tokens, of which 7.4 are real in the mean. Programs for a few lengths could
-  save up to a third, but a sweep has one.
-- A case's ten prompts have up to 143 nodes each at `paper`, 47 in the mean, all padded to the largest tree;
+- Our edits run at .73 (`tiny`) and .91 (`paper`) of the speed of one large product (the first layer's
+  constant part being counted though it is computed once). The requests are padded to the longest prompt and
+  object of all probes: of 300 cases at `paper` to 12 tokens, of which 7.4 are real in the mean. Programs for
+  a few lengths could save up to a third, but a sweep has one.
+- With 64 objects, a case's ten prompts had up to 143 nodes each at `paper`, 47 in the mean, all padded;
   cutting a case's trees into pieces would save a fifth of the tokens, pooling many cases up to two thirds. At
   `tiny` every object is one token, so that reading its ending costs a token where a padded row costs five.
 - All endings of a case are 240 tokens read at `tiny`; its edit reads and learns from 4 tokens 40 times.
