@@ -40,6 +40,12 @@ class Cache(NamedTuple):
         update = jax.lax.dynamic_update_slice_in_dim
         return Cache(*(update(x, y, slot, axis) for x, y, axis in zip(self, one, SLOTS, strict=True)))
 
+    def last(self, slots: int) -> "Cache":
+        """The last `slots` tokens alone."""
+        take = jax.lax.slice_in_dim
+        pairs = zip(self, SLOTS, strict=True)
+        return Cache(*(take(x, x.shape[axis] - slots, x.shape[axis], axis=axis) for x, axis in pairs))
+
     def repeated(self, rows: int) -> "Cache":
         """A cache of one row as `rows` rows."""
         pairs = zip(self, ROWS, strict=True)

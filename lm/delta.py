@@ -149,10 +149,8 @@ def added(params: dict, changes: dict) -> dict:
     }
 
 
-def low_rank(x: jax.Array, factors: LowRank | None) -> jax.Array | float:
+def low_rank(x: jax.Array, factors: LowRank) -> jax.Array:
     """What a low-rank part adds to x @ W."""
-    if factors is None:
-        return 0.0
     a, b = (factor.astype(x.dtype) for factor in factors)
     return (x @ a) @ b
 

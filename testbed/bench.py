@@ -1,5 +1,6 @@
 """One model and its cases, on which any number of editors work."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -59,6 +60,7 @@ class Bench:
     def _plan(self, worker: Worker, folder: Path) -> Plan:
         """How many edits are computed side by side stays as it was first: parts are cut by it."""
         options, kept, cases = self.options, folder / "parts" / "plan.json", len(self.questions.cases)
+        sequences = cases // options.sequence
         if not kept.exists():
             size = options.batch_edits
             if size == "auto":
@@ -69,6 +71,6 @@ class Bench:
                 facts = options.batch * len(worker.method.facts(self.questions.cases[0]))
                 size = fitting(self.model, shapes, self.questions.shape, facts, worker.method.most)
             # Chunks of one size, rather than full ones and a rest that costs as much.
-            chunks = -(-(cases // options.sequence) // size)
-            write_json(kept, {"abreast": -(-(cases // options.sequence) // chunks)})
+            chunks = math.ceil(sequences / size)
+            write_json(kept, {"abreast": math.ceil(sequences / chunks)})
         return Plan(cases, options.sequence, options.batch, read_json(kept)["abreast"])

@@ -10,8 +10,9 @@ import pytest
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.attention import packed
 from lm.config import ModelConfig
-from lm.editors.associations import ROWS_AT_ONCE, in_contexts, layer_at, remember
+from lm.editors.associations import ROWS_AT_ONCE, in_contexts, remember
 from lm.editors.config import MemitConfig, RomeConfig
+from lm.editors.fitting import layer_at
 from lm.editors.interface import CorpusSample
 from lm.editors.memit import Memit
 from lm.editors.rome import Rome

@@ -13,12 +13,11 @@ import numpy as np
 import optax
 
 from corpus.tokenizer import BOS, PAD, SEP
-from lm.attention import left_padded, packed
+from lm.attention import packed
 from lm.editors.config import RomeConfig
 from lm.editors.fitting import answer_loss, fit, inputs, request_states, wide
 from lm.editors.interface import CorpusSample, Request
 from lm.language_model import LanguageModel
-from lm.model import Activations
 from lm.prompts import left_pad
 
 ROWS_AT_ONCE = 8
@@ -36,11 +35,6 @@ class Memory(NamedTuple):
     contexts: jax.Array
     inverse: jax.Array
     typical: jax.Array
-
-
-def layer_at(depth: float, layers: int) -> int:
-    """The layer at a share of the way from the first to the last."""
-    return int(depth * (layers - 1) + 0.5)
 
 
 def remember(
@@ -96,12 +90,6 @@ def in_contexts(config: RomeConfig, request: Request, contexts: jax.Array) -> Re
     last = jnp.full_like(repeated.subject_end, request.prompt.shape[1] - 1)
     place = repeated.subject_end if config.token == "subject" else last
     return repeated._replace(prompt=prompt, subject_end=place + width)
-
-
-def activations(model: LanguageModel, request: Request) -> Activations:
-    """What layers compute while the model reads a request."""
-    tokens = inputs(request)
-    return model.activations(tokens, left_padded(tokens))
 
 
 def at_key(values: jax.Array, asked: Request, contexts: int) -> jax.Array:

@@ -11,6 +11,7 @@ from corpus.tokenizer import PAD
 from lm.attention import left_padded
 from lm.editors.interface import Info, Request
 from lm.language_model import LanguageModel
+from lm.model import Activations
 
 Learned = TypeVar("Learned")
 
@@ -29,6 +30,17 @@ def request_states(model: LanguageModel, request: Request) -> jax.Array:
     """States [M, P + A - 1, D] after the final norm while the model reads prompts and answers."""
     tokens = inputs(request)
     return model.hidden_states(tokens, left_padded(tokens))[0]
+
+
+def request_activations(model: LanguageModel, request: Request) -> Activations:
+    """What the layers compute while the model reads a request."""
+    tokens = inputs(request)
+    return model.activations(tokens, left_padded(tokens))
+
+
+def layer_at(depth: float, layers: int) -> int:
+    """The layer at a share of the way from the first to the last."""
+    return int(depth * (layers - 1) + 0.5)
 
 
 def answer_loss(model: LanguageModel, request: Request, states: jax.Array) -> jax.Array:

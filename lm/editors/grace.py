@@ -7,14 +7,11 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import PAD
-from lm.attention import left_padded
-from lm.config import ModelConfig
 from lm.delta import Codebook, Delta
 from lm.editors.config import GraceConfig
-from lm.editors.fitting import fit, inputs, request_loss, spent, wide
+from lm.editors.fitting import fit, inputs, layer_at, request_activations, request_loss, spent, wide
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
-from lm.model import Activations
 
 
 @dataclass(frozen=True)
@@ -25,9 +22,9 @@ class Grace:
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """How far apart prompts are, and how large the MLP's outputs."""
-        layer = self._layer(model.config)
+        layer = layer_at(self.config.depth, model.config.layers)
         asked = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
-        found = _activations(model, asked)
+        found = request_activations(model, asked)
         end = asked.prompt.shape[1] - 1
         keys = wide(found.read[layer][:, end])
         apart = jnp.linalg.norm(keys[:, None] - keys[None], axis=-1)
@@ -39,8 +36,8 @@ class Grace:
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """A codebook of M * A entries."""
-        layer, first = self._layer(model.config), request.prompt.shape[1] - 1
-        found = _activations(model, request)
+        layer, first = layer_at(self.config.depth, model.config.layers), request.prompt.shape[1] - 1
+        found = request_activations(model, request)
 
         def entries(values: jax.Array) -> jax.Array:
             return wide(values[:, first:].reshape(-1, values.shape[-1]))
@@ -63,11 +60,3 @@ class Grace:
         rule = optax.adam(self.config.rate)
         move, losses = fit(loss_of, jnp.zeros_like(start), rule, self.config.steps)
         return delta_of(move), spent(losses, request, (inputs(request) != PAD).sum())
-
-    def _layer(self, model: ModelConfig) -> int:
-        return int(self.config.depth * (model.layers - 1) + 0.5)
-
-
-def _activations(model: LanguageModel, request: Request) -> Activations:
-    tokens = inputs(request)
-    return model.activations(tokens, left_padded(tokens))

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import BOS, PAD
 from lm.attention import left_padded
-from lm.cache import SLOTS, Cache
 from lm.delta import Delta, Prefix
 from lm.editors.config import InContextConfig
 from lm.editors.interface import CorpusSample, Info, Request
@@ -35,13 +34,7 @@ class InContext:
         tokens = jnp.concatenate([opening, jnp.tile(sentences, copies)])[None]
         _, cache = model.hidden_states(tokens, left_padded(tokens))
         # Behind an earlier prefix the cache holds that one too, which is the model's already.
-        take = jax.lax.slice_in_dim
-        own = Cache(
-            *(
-                take(x, x.shape[axis] - tokens.shape[1], x.shape[axis], axis=axis)
-                for x, axis in zip(cache, SLOTS, strict=True)
-            )
-        )
+        own = cache.last(tokens.shape[1])
         read = (tokens != PAD).sum().astype(jnp.int32)
         info = Info(jnp.zeros(0), jnp.int32(0), read, jnp.int32(0))
         return {"prefix": Prefix(own, jnp.int32(BOS))}, info

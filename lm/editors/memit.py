@@ -10,16 +10,14 @@ from lm.config import ModelConfig
 from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
-    activations,
     at_key,
     in_contexts,
-    layer_at,
     remember,
     stored,
     wanted_shift,
 )
 from lm.editors.config import MemitConfig
-from lm.editors.fitting import inputs, spent
+from lm.editors.fitting import inputs, layer_at, request_activations, spent
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 
@@ -43,7 +41,7 @@ class Memit:
         last = layers[-1]
         asked = in_contexts(self.config, request, state.contexts)
         shift, losses = wanted_shift(self.config, model, state, request, asked, last)
-        goal = at_key(activations(model, asked).states[last], asked, count) + shift
+        goal = at_key(request_activations(model, asked).states[last], asked, count) + shift
         # The paper's lambda weighs the corpus against a request; F is how much a key weighs by itself.
         ridge = self.config.ridge * model.config.mlp
 
@@ -53,7 +51,7 @@ class Memit:
             jnp.zeros((model.config.layers, facts, model.config.hidden)),
         )
         for i, layer in enumerate(layers):
-            found = activations(model.edited({"down": change}), asked)
+            found = request_activations(model.edited({"down": change}), asked)
             keys = at_key(found.inner[layer], asked, count)
             missing = goal - at_key(found.states[last], asked, count)
             a = change.a.at[layer].set(stored(state.inverse[i], keys, ridge))

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import BOS, PAD
-from lm.attention import left_padded, packed
+from lm.attention import packed
 from lm.delta import Delta, LowRank
 from lm.editors.config import MendConfig
-from lm.editors.fitting import inputs, request_loss, spent, wide
+from lm.editors.fitting import inputs, request_activations, request_loss, spent, wide
 from lm.editors.full import layer_mask
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
@@ -112,7 +112,7 @@ def _factors(model: LanguageModel, request: Request) -> tuple[jax.Array, jax.Arr
         return request_loss(model.edited({"shift": shift}), request)
 
     loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros((layers, *tokens.shape, hidden)))
-    keys = wide(model.activations(tokens, left_padded(tokens)).inner)
+    keys = wide(request_activations(model, request).inner)
     real = (tokens != PAD)[None, ..., None]
     flat = (jnp.where(real, x, 0.0).reshape(layers, -1, x.shape[-1]) for x in (keys, gradient))
     return *flat, loss

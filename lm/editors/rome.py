@@ -9,16 +9,14 @@ from corpus.tokenizer import PAD
 from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
-    activations,
     at_key,
     in_contexts,
-    layer_at,
     remember,
     stored,
     wanted_shift,
 )
 from lm.editors.config import RomeConfig
-from lm.editors.fitting import inputs, spent
+from lm.editors.fitting import inputs, layer_at, request_activations, spent
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 
@@ -47,7 +45,7 @@ class Rome:
         """The low-rank change of one layer's down-projection."""
         layer = layer_at(self.config.depth, model.config.layers)
         asked = in_contexts(self.config, request, state.contexts)
-        keys = at_key(activations(model, asked).inner[layer], asked, len(state.contexts))
+        keys = at_key(request_activations(model, asked).inner[layer], asked, len(state.contexts))
         shift, losses = wanted_shift(self.config, model, state, request, asked, layer)
         only = jnp.zeros(model.config.layers).at[layer].set(1.0)[:, None, None]
         factor = stored(state.inverse[0], keys, 0.0)
