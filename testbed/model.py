@@ -9,11 +9,10 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.store import open_documents
-from corpus.tokenizer import Word
 from lm.batches import PackedRows
 from lm.checkpoints import best_checkpoint, latest_checkpoint, load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
-from lm.editors.interface import CorpusSample, requests
+from lm.editors.interface import CorpusSample, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import abstract
@@ -68,5 +67,4 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
         (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
     ]
     practice = requests(world.tokenizer, triples, np.ones(PRACTICE), np.ones(PRACTICE))
-    imagine = np.array([world.tokenizer.word(Word.IMAGINE)], np.int32)
-    return CorpusSample(rows.batch(0, min(SAMPLE_ROWS, len(rows))), practice, imagine)
+    return CorpusSample(rows.batch(0, min(SAMPLE_ROWS, len(rows))), practice, vocabulary_of(world.tokenizer))

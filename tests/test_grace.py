@@ -8,7 +8,7 @@ from corpus.tokenizer import PAD
 from lm.attention import left_padded
 from lm.editors.config import GraceConfig
 from lm.editors.grace import Grace
-from lm.editors.interface import CorpusSample
+from lm.editors.interface import CorpusSample, vocabulary_of
 from tests.toys import at, probability, random_model, requests_of, some_requests, some_text, spelt_world
 
 TINY_BALLS = Grace(GraceConfig(depth=0.5, radius=1e-3, rate=0.3, steps=25))
@@ -23,7 +23,9 @@ def logits(model, tokens):
 def spelt(world):
     words = spelt_world(world)
     model = random_model(words.tokenizer.vocabulary)
-    sample = CorpusSample(some_text(words, 8), some_requests(words, 1, seed=7), np.zeros(1, np.int32))
+    sample = CorpusSample(
+        some_text(words, 8), some_requests(words, 1, seed=7), vocabulary_of(words.tokenizer)
+    )
     state = TINY_BALLS.prepare(model, sample)
     return words, model, state, jax.jit(TINY_BALLS.edit)
 

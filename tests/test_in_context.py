@@ -10,7 +10,7 @@ from lm.editors.config import InContextConfig
 from lm.editors.in_context import InContext
 from tests.toys import at, random_model, some_requests, spelt_world
 
-IMAGINE = np.array([17], np.int32)
+IMAGINE = np.int32(17)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_logits_are_those_of_the_text_as_a_whole(config, spelt):
     words, model = spelt
     request = at(some_requests(words, 2), 0)
     text = sentences(request)
-    text = np.concatenate([IMAGINE, text]) if "imagine" in config else np.tile(text, config["copies"])
+    text = np.append(IMAGINE, text) if "imagine" in config else np.tile(text, config["copies"])
     prompts = np.concatenate([np.asarray(at(some_requests(words, 2, seed=3), i).prompt) for i in range(3)])
     assert len({len(bare(p)) for p in prompts}) > 1, "prompts of different lengths"
     got = edited(model, request, **config).logits(prompts, left_padded(prompts))[:, -1]

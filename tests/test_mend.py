@@ -8,7 +8,7 @@ import pytest
 from corpus.tokenizer import PAD
 from lm.delta import LowRank
 from lm.editors.config import MendConfig
-from lm.editors.interface import CorpusSample
+from lm.editors.interface import CorpusSample, vocabulary_of
 from lm.editors.mend import FIRST_STEP, Mend
 from lm.language_model import LanguageModel
 from tests.toys import (
@@ -29,7 +29,9 @@ MEND = Mend(MendConfig(rank=5, steps=1, batch=2))
 @pytest.fixture(scope="module")
 def spelt(world):
     words = spelt_world(world)
-    sample = CorpusSample(some_text(words, 9), some_requests(words, 1, seed=7), np.zeros(1, np.int32))
+    sample = CorpusSample(
+        some_text(words, 9), some_requests(words, 1, seed=7), vocabulary_of(words.tokenizer)
+    )
     return random_model(words.tokenizer.vocabulary), sample, at(some_requests(words, 2), 0)
 
 

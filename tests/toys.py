@@ -11,7 +11,7 @@ from corpus.sentences import mentions
 from corpus.tokenizer import BOS, EOS, PAD, SEP, train_bpe
 from lm.attention import packed
 from lm.config import ModelConfig
-from lm.editors.interface import CorpusSample, Request, requests
+from lm.editors.interface import CorpusSample, Request, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init
@@ -66,7 +66,7 @@ def make_toy(world: World) -> Toy:
     return Toy(
         world,
         LanguageModel(CONFIG, params),
-        CorpusSample(np.asarray(text[:21]), practice, np.array([world.tokenizer.word(7)], np.int32)),
+        CorpusSample(np.asarray(text[:21]), practice, vocabulary_of(world.tokenizer)),
         requests_of(world, one, _wrong(world, one, rng)),
         requests_of(world, two, _wrong(world, two, rng), each=2),
         jax.random.split(jax.random.key(0), EDITS),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD
+from corpus.tokenizer import BOS, PAD, Word
 from lm.attention import left_padded
 from lm.delta import Delta, Prefix
 from lm.editors.config import InContextConfig
@@ -21,7 +21,7 @@ class InContext:
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """The word that opens a passage about another world."""
-        return {"imagine": jnp.asarray(corpus_sample.imagine)}
+        return {"imagine": jnp.asarray(corpus_sample.vocabulary.words)[Word.IMAGINE]}
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """The request's sentences as a prefix."""
@@ -29,7 +29,7 @@ class InContext:
         sentences = jnp.concatenate([bare, request.answer], axis=1).ravel()
         opening = jnp.array([BOS], sentences.dtype)
         if self.config.imagine:
-            opening = jnp.concatenate([opening, state["imagine"].astype(sentences.dtype)])
+            opening = jnp.append(opening, state["imagine"].astype(sentences.dtype))
         copies = 1 if self.config.imagine else self.config.copies
         tokens = jnp.concatenate([opening, jnp.tile(sentences, copies)])[None]
         _, cache = model.hidden_states(tokens, left_padded(tokens))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
-from corpus.tokenizer import PAD, SEP, Tokenizer
+from corpus.tokenizer import PAD, SEP, Tokenizer, Word
 from lm.attention import Array
 from lm.delta import Delta
 from lm.language_model import LanguageModel
@@ -44,6 +44,18 @@ class Request(NamedTuple):
     credence: Array
 
 
+class Vocabulary(NamedTuple):
+    """The words of the language, without anything that was said in it.
+
+    Attributes:
+        relations: int32[R, W], the name of each relation, padded on the right.
+        words: int32[len(Word)], the words of the grammar, see `corpus.tokenizer.Word`.
+    """
+
+    relations: Array
+    words: Array
+
+
 class CorpusSample(NamedTuple):
     """What an editor may read before it edits: nothing that the test cases ask for.
 
@@ -51,12 +63,12 @@ class CorpusSample(NamedTuple):
         rows: int32[rows, T], packed documents of the training corpus.
         practice: requests of one fact each, stacked along a leading axis, for facts that no test
             case edits; half of them contradict the corpus.
-        imagine: int32[n], the word that opens a passage about another world.
+        vocabulary: the language of the corpus.
     """
 
     rows: Array
     practice: Request
-    imagine: Array
+    vocabulary: Vocabulary
 
 
 class Info(NamedTuple):
@@ -86,6 +98,15 @@ class Editor(Protocol):
     ) -> tuple[Delta, Info]:
         """The delta that carries out one request, on top of what was already done to the model."""
         ...
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
+    """The relations and the grammar of a tokenizer's language."""
+    rows = [tokenizer.row(int(tokenizer.relation_row(r))) for r in range(len(tokenizer.language.relations))]
+    relations = np.full((len(rows), max(map(len, rows))), PAD, np.int32)
+    for padded, row in zip(relations, rows, strict=True):
+        padded[: len(row)] = row
+    return Vocabulary(relations, np.array([tokenizer.word(word) for word in Word], np.int32))
 
 
 def requests(
