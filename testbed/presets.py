@@ -113,6 +113,9 @@ class CaseConfig:
     request: RequestName = "evidence"
     """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
     Only the exact agent knows the last two."""
+    edits: Literal["any", "upstream", "downstream"] = "any"
+    """Which facts. upstream: causes, on which another fact of the subject depends, for propagation to it;
+    downstream: effects of another fact of the subject, for diagnosis of that; any: whichever it has."""
     reinforce: float = 0.5
     """Share of requests that repeat the truth; the others contradict it."""
     credence: float = 0.95

@@ -70,8 +70,9 @@ class Sampler:
                     return
             if drawn == before:
                 raise InputError(
-                    f"no fact takes a request of kind {self.config.request!r} by this agent; "
-                    "choose another --cases.request or --agent"
+                    f"no fact takes a request of kind {self.config.request!r} by this agent "
+                    f"(--cases.edits {self.config.edits}); choose another --cases.request, --cases.edits "
+                    "or --agent"
                 )
 
     def support(self, relation: int, obj: int) -> int:
@@ -126,10 +127,12 @@ class Sampler:
         return int(options[int(self.rng.integers(len(options)))]) if len(options) else ABSENT
 
     def _pick_relation(self, s: int, relations: list[int]) -> int:
-        """A relation that takes the request; under `stratified` one with a dependent, if there is any."""
+        """A relation that takes the request; under `stratified` one with a dependent, if any will do."""
         able = [r for r in relations if self.agent.accepts(s, r, self.config.request)]
         parents = [r for r in able if any(d in relations for d in self.graph.downstream(r))]
-        return self._pick(parents if parents and self.config.sampler == "stratified" else able)
+        children = [r for r in able if int(self.graph.upstream[r]) in relations]
+        preferred = parents if parents and self.config.sampler == "stratified" else able
+        return self._pick({"any": preferred, "upstream": parents, "downstream": children}[self.config.edits])
 
     def _request(self, s: int, r: int, target: int) -> EditRequest:
         certain = self.config.request != "evidence"

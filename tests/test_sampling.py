@@ -12,7 +12,7 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
 from testbed.agents import exact_agent
-from testbed.cases import INDEPENDENT, REQUEST
+from testbed.cases import CHILD, INDEPENDENT, PARENT, REQUEST
 from testbed.presets import CaseConfig
 from testbed.sampling import Sampler
 from testbed.world import ExactWorld, World
@@ -101,6 +101,34 @@ def test_a_world_with_nothing_to_ask_says_so():
     world = small_world(ExactConfig(logical=1.0, strata=(0, 0, 1)))
     with pytest.raises(InputError, match="no fact takes a request of kind 'evidence'"):
         list(Sampler(world, exact_agent(world), CaseConfig(count=5), 0))
+
+
+@pytest.mark.parametrize("sampler", ["stratified", "published"])
+def test_causes_and_effects_can_be_asked_for_alone(sampler):
+    world = chain_world(ExactConfig(strata=(0.3, 0.3, 0.4)))
+    agent, upstream = exact_agent(world), world.graph.upstream
+    for edits, expected in (("upstream", {0, 1}), ("downstream", {1, 2})):
+        drawn = list(Sampler(world, agent, CaseConfig(count=40, sampler=sampler, edits=edits), 0))
+        assert {case.relation for case in drawn} == expected
+        for case in drawn:
+            assert edits != "upstream" or (
+                case.child and upstream[case.cells[CHILD].relation] == case.relation
+            )
+            assert edits != "downstream" or case.cells[PARENT].relation == upstream[case.relation]
+            same = world.graph.relation == case.relation
+            assert case.support_new == (world.generative.truth[same] == case.object).sum()
+
+
+@pytest.mark.parametrize("edits", ["upstream", "downstream"])
+def test_a_world_in_which_nothing_depends_on_anything_has_neither_causes_nor_effects(edits):
+    names = ["s0", "s1", "s2", "o0", "o1", "o2"]
+    graph = build_graph(np.array([(s, 0, 3 + s) for s in range(3)]), names, ["a"], np.array([-1]))
+    config, rng = ExactConfig(logical=0.0), np.random.default_rng(0)
+    graph, model = draw_world(graph, config, rng, redraw=True)
+    world = as_world(graph, model, *sample_exact(graph, model, config, rng), config)
+    assert list(Sampler(world, exact_agent(world), CaseConfig(count=5), 0))
+    with pytest.raises(InputError, match=f"edits {edits}"):
+        list(Sampler(world, exact_agent(world), CaseConfig(count=5, edits=edits), 0))
 
 
 @pytest.mark.parametrize("config", [{"statements": 120}, {"noise": 1e-9, "statements": 20}])
