@@ -19,6 +19,7 @@ OTHERS = [i for i, name in enumerate(CELLS) if not name.startswith("s1")]
 PLACES: dict[str, list[int]] = {name: [i] for i, name in enumerate(CELLS)} | {"s2": OTHERS}
 """Where metrics look: each probe, and all of other subjects together."""
 MOVED = 0.02
+TIED = 1e-9
 COHERENT = 0.1
 _SMALLEST = 1e-12
 
@@ -91,19 +92,19 @@ def readers(outcomes: Outcomes, editor: str) -> dict[str, Reader]:
 def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     """Every metric of one reader, by name.
 
-    At each of PLACES: "answer", whether the answer is the agent's; "TV", "JS" and "KL", how far the
-    distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of
-    one object, the same before and after: the request, the truth that it may contradict, the agent's new
-    and old answer to s1r2, its old answers about other subjects. Movement is in `_changes` and `_movement`,
-    logic in `_logic`.
+    At each of PLACES: "answer", whether the answer is as good as the agent's (`as_good`); "TV", "JS" and
+    "KL", how far the distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is
+    |p - q| of one object, the same before and after: the request, the truth that it may contradict, the
+    agent's new and old answer to s1r2, its old answers about other subjects. Movement is in `_changes` and
+    `_movement`, logic in `_logic`.
     """
     o, when = outcomes, reader.when
     present = o.agent_answer[..., 0] != ABSENT
-    gold, gold_answer = o.agent[:, :, when], o.agent_answer[..., when]
+    gold = o.agent[:, :, when]
     asked = present.copy()
     asked[:, CHILD] &= o.scalars["child"]
-    changes = o.scalars["changes"]
-    right = reader.answer == gold_answer
+    changes = must_change(o)[:, CHILD]
+    right = as_good(o, reader.answer, when)
 
     def over(values: np.ndarray, which: Sequence[int], among: np.ndarray | bool = True) -> Metric:
         """Values summed over the probes that a case has."""
@@ -145,6 +146,25 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     return found | _logic(o, reader)
 
 
+def as_good(outcomes: Outcomes, answer: np.ndarray, when: int) -> np.ndarray:
+    """bool[E, Q]: whether an answer, int[E, Q], is as probable to the agent as its own.
+
+    Where several objects are most probable, the agent's answer is the first of them, and any other is right.
+    """
+
+    def believed(obj: np.ndarray) -> np.ndarray:
+        return outcomes.agent[:, :, when].sum(-1, where=outcomes.objects == obj[..., None])
+
+    own = outcomes.agent_answer[..., when]
+    return (answer == own) | (believed(answer) >= believed(own) * (1 - TIED))
+
+
+def must_change(outcomes: Outcomes) -> np.ndarray:
+    """bool[E, Q]: whether the agent's answer before the edit is none of its best after it."""
+    before = outcomes.agent_answer[..., 0]
+    return (before != ABSENT) & ~as_good(outcomes, before, 1)
+
+
 def subsets(outcomes: Outcomes) -> dict[str, np.ndarray]:
     """bool[E] masks of the subsets that results are reported on (DESIGN 6)."""
     o = outcomes
@@ -152,7 +172,7 @@ def subsets(outcomes: Outcomes) -> dict[str, np.ndarray]:
     close = total_variation(o.lm[:, REQUEST, 0], o.agent[:, REQUEST, 0]) < COHERENT
     return {
         "all": np.ones(len(right), bool),
-        "answer changes": o.scalars["changes"],
+        "answer changes": must_change(o)[:, CHILD],
         "fixes an error": ~right & o.scalars["reinforces"],
         "initially coherent": right & close,
     }
@@ -189,12 +209,14 @@ def _changes(o: Outcomes, reader: Reader, asked: np.ndarray) -> dict[str, Metric
     Selective propagation is the F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2. TP: both
     changed, to the same answer. FN: the agent's changed and the reader's did not follow. FP: the reader's
     changed, to whatever, though the agent's did not. An edit that moves everything thus gains little over
-    one that moves nothing. "false change" is the share of FP among the answers that must stay.
+    one that moves nothing. "false change" is the share of FP among the answers that must stay. From one
+    to another answer that the agent finds the best is no change.
     """
-    before, after = np.moveaxis(o.agent_answer, -1, 0)
-    changed = reader.answer != reader.start_answer
-    must, stays = asked & (before != after), asked & (before == after)
-    true = (must & changed & (reader.answer == after))[:, CHILD]
+    right = as_good(o, reader.answer, 1)
+    changed = (reader.answer != reader.start_answer) & ~(right & as_good(o, reader.start_answer, 1))
+    must = asked & must_change(o)
+    stays = asked & ~must
+    true = (must & changed & right)[:, CHILD]
     false = stays & changed
     wrong = false[:, CHILD].astype(float) + (must[:, CHILD] & ~true)
     found = {"selective propagation": Metric(2.0 * true, 2.0 * true + wrong, share=True)}

@@ -10,9 +10,11 @@ from scipy.stats import entropy
 from testbed.cases import CELLS, CHILD, REQUEST
 from testbed.dutch_book import sure_loss
 from testbed.metrics import (
+    as_good,
     jensen_shannon,
     kullback_leibler,
     measure,
+    must_change,
     readers,
     subsets,
     total_variation,
@@ -173,6 +175,65 @@ def test_against_loops_over_cases(seed):
     ):
         assert found[name].numerator.sum() == numerator, name
         assert found[name].denominator.sum() == denominator, name
+
+
+def tied_outcomes(seed):
+    """An agent that often finds several objects equally probable, whose answers are the first of them."""
+    o, rng = outcomes_of(seed), np.random.default_rng(seed)
+    o.agent[:] = rng.integers(0, 3, o.agent.shape) / 10 * (1 + 1e-12 * rng.standard_normal(o.agent.shape))
+    there = o.agent_answer[..., 0] != ABSENT
+    o.agent_answer[there] = 10 + np.round(o.agent, 3).argmax(-1)[there]
+    return o, there
+
+
+def best(o, when):
+    return o.agent[:, :, when] > o.agent[:, :, when].max(-1, keepdims=True) - 0.05
+
+
+@given(seeds)
+def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
+    """Whichever of the best answers agent and reader give after the edit, the scores are the same."""
+    o, there = tied_outcomes(seed)
+    rng = np.random.default_rng(seed)
+    another = 10 + (best(o, 1) + 0.5 * rng.random(o.objects.shape)).argmax(-1)
+    agents = o._replace(agent_answer=o.agent_answer.copy())
+    agents.agent_answer[..., 1][there] = another[there]
+    model = o._replace(lm_answer=o.lm_answer.copy())
+    right = there & as_good(o, o.lm_answer[..., 1], 1)
+    # What a model said all along it goes on to say.
+    moved = right & ~as_good(o, o.lm_answer[..., 0], 1)
+    model.lm_answer[..., 1][moved] = another[moved]
+    scored = ("answer s", "answer o", "answer n", "answer r", "selective", "false")
+    found, *others = (measure(x, readers(x, "x")["x"]) for x in (o, agents, model))
+    for other in others:
+        for name in filter(lambda name: name.startswith(scored), found):
+            np.testing.assert_array_equal(found[name][:2], other[name][:2], err_msg=name)
+
+
+@given(seeds)
+def test_whoever_gives_one_of_the_best_answers_is_right(seed):
+    o, there = tied_outcomes(seed)
+    found = measure(o, readers(o, "x")["x"])
+    after = o.lm_answer[..., 1, None]
+    right = (best(o, 1) & (o.objects == after)).any(-1)
+    for q, name in enumerate(CELLS):
+        if name != "s1r2":
+            assert found[f"answer {name}"].numerator.sum() == (right & there)[:, q].sum(), name
+
+
+@given(seeds)
+def test_an_answer_that_stays_among_the_best_need_not_change(seed):
+    o, there = tied_outcomes(seed)
+    kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
+    np.testing.assert_array_equal(must_change(o), there & ~kept)
+    np.testing.assert_array_equal(subsets(o)["answer changes"], must_change(o)[:, CHILD])
+    # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
+    o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
+    found = measure(o, readers(o, "x")["x"])
+    for name in ("false change s1r2", "false change s1rx", "false change s2"):
+        assert found[name].numerator.sum() == 0
+    for name in ("answer s1r2, must change", "answer s1r2, must stay", "selective propagation"):
+        assert found[name].value() == 1 or not found[name].denominator.sum()
 
 
 @given(seeds)
