@@ -68,6 +68,8 @@ class Case(NamedTuple):
         changes: whether the agent's answer to s1r2 changes.
         support_new, support_old: how many subjects have the requested, the old object as truth.
         stratum: how often s1r2 was stated: S0 never, S1 one to three times, S2 more.
+        seen_subject, seen_object: whether imagine and revise documents may be about the subject, may imagine
+            the requested object; neither where there are no such documents.
         cells: in the order of CELLS, None where there is no such probe.
         other: a statement about another subject, the B of logical probes.
     """
@@ -84,6 +86,8 @@ class Case(NamedTuple):
     support_new: int
     support_old: int
     stratum: str
+    seen_subject: bool
+    seen_object: bool
     cells: tuple[Cell | None, ...]
     other: Atom
 

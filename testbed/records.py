@@ -49,6 +49,8 @@ _SCALARS = [
     ("support_new", pa.int32()),
     ("support_old", pa.int32()),
     ("stratum", pa.string()),
+    ("seen_subject", pa.bool_()),
+    ("seen_object", pa.bool_()),
     ("cluster", pa.int32()),
     ("position", pa.int32()),
     ("steps", pa.int32()),

@@ -106,6 +106,7 @@ class Sampler:
         cells = self._cells(asked, request)
         child = cells[CHILD]
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
+        seen = self.world.chosen
         return Case(
             subject=s,
             relation=r1,
@@ -119,6 +120,8 @@ class Sampler:
             support_new=self.support(r1, target),
             support_old=self.support(r1, truth),
             stratum=stratum(stated),
+            seen_subject=seen is not None and s in seen.subjects,
+            seen_object=seen is not None and target in seen.objects,
             cells=cells,
             other=self._other_statement(s),
         )

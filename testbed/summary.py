@@ -59,13 +59,23 @@ def masks(outcomes: Outcomes) -> dict[str, np.ndarray]:
     """bool[E] of every subset that is summarised: the paper's, by what the edit is, and by support.
 
     Support is that of the new object, in contradicting edits only: repeating a truth implies nothing new.
+    What imagine and revise documents could not be about is held out; where there are none, nobody asks.
     """
     reinforces = outcomes.scalars["reinforces"]
     found = subsets(outcomes) | {"repeats the truth": reinforces, "contradicts the truth": ~reinforces}
     bins = support_bin(outcomes.scalars["support_new"])
     found |= {f"support {name}": (bins == i) & ~reinforces for i, name in enumerate(SUPPORT_BINS)}
     stated = outcomes.scalars["stratum"]
-    return found | {f"stated {name}": (stated == name) & outcomes.scalars["child"] for name in STRATA}
+    found |= {f"stated {name}": (stated == name) & outcomes.scalars["child"] for name in STRATA}
+    subject, obj = outcomes.scalars["seen_subject"], outcomes.scalars["seen_object"]
+    if not (subject | obj).any():
+        return found
+    return found | {
+        "held-out subject": ~subject,
+        "held-out object": ~obj,
+        "held out both": ~subject & ~obj,
+        "seen both": subject & obj,
+    }
 
 
 def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:

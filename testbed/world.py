@@ -7,6 +7,7 @@ import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
+from corpus.counterfactual import Chosen
 from corpus.errors import InputError
 from corpus.exact import ExactModel, Resolution
 from corpus.files import read_json, verify_folder
@@ -31,13 +32,19 @@ class ExactWorld(NamedTuple):
 
 
 class World(NamedTuple):
-    """One world and what is said about it; `exact` for worlds of kind `exact`."""
+    """One world and what is said about it.
+
+    Attributes:
+        exact: for worlds of kind `exact`.
+        chosen: whom and what imagine and revise documents may be about, where there are any.
+    """
 
     graph: KnowledgeGraph
     generative: GenerativeModel | ExactModel
     sentences: Sentences
     tokenizer: Tokenizer
     exact: ExactWorld | None = None
+    chosen: Chosen | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -64,8 +71,15 @@ def load_world(run: Run) -> World:
     if isinstance(model, ExactModel):
         resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
         exact = ExactWorld(exact_config(settings), resolution, settings["world"]["source"] == "builtin")
-    sentences = load_arrays(Sentences, run.corpus / "sentences.npz")
-    return World(graph, model, sentences, load_tokenizer(run.corpus / "tokenizer.json", graph), exact)
+    supposing = settings["documents"]["imagine"] or settings["documents"]["revise"]
+    return World(
+        graph,
+        model,
+        load_arrays(Sentences, run.corpus / "sentences.npz"),
+        load_tokenizer(run.corpus / "tokenizer.json", graph),
+        exact,
+        load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
+    )
 
 
 def exact_config(settings: dict) -> ExactConfig:

@@ -58,7 +58,7 @@ def rows_of(cases, follows, seed=0, start=0, sequence=0):
         known = {
             name: getattr(case, name)
             for name in ("subject", "relation", "object", "truth", "kind", "reinforces", "weight", "child",
-                         "changes", "support_new", "support_old", "stratum")
+                         "changes", "support_new", "support_old", "stratum", "seen_subject", "seen_object")
         }  # fmt: skip
         cluster = case.subject if not sequence else i // sequence
         position = 0 if not sequence else i % sequence

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from bayes.interface import EditRequest
+from corpus.config import DocumentConfig
+from corpus.counterfactual import choose
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
@@ -85,6 +87,21 @@ def test_support_and_strata(cases, big_world):
         assert case.support_new == (truth[mine] == case.object).sum()
         assert case.support_old == (truth[mine] == case.truth).sum()
         assert case.stratum == ("S2" if case.cells[CHILD] else "S0")
+
+
+def test_cases_know_what_was_held_out(big_world, agent):
+    """By no document that imagines or revises, once there are such documents."""
+    chosen = choose(big_world.graph, DocumentConfig(imagine=0.2), np.random.default_rng(0))
+    config = CaseConfig(count=60, reinforce=0.0)
+    plain, supposing = (
+        list(Sampler(world, agent, config, 0)) for world in (big_world, big_world._replace(chosen=chosen))
+    )
+    assert not any(case.seen_subject or case.seen_object for case in plain)
+    for before, case in zip(plain, supposing, strict=True):
+        assert case[:4] == before[:4]
+        assert case.seen_subject == (case.subject in chosen.subjects)
+        assert case.seen_object == (case.object in chosen.objects)
+    assert len({(case.seen_subject, case.seen_object) for case in supposing}) == 4
 
 
 def test_half_the_requests_contradict(cases):

@@ -107,6 +107,7 @@ def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp
     written = {p.name for p in (tmp_path / "x" / "corpus").iterdir()}
     common = {"chosen.npz", "documents.npz", "sentences.npz", "further_sentences.npz", "tokens.bin"}
     assert files | common <= written
+    assert (load_world(Run(tmp_path, "x")).chosen is None) == ("exact" in kind)
     assert train.main([*at(tmp_path), *RECIPE]) == 0
     capsys.readouterr()
     assert edit.main([*at(tmp_path), *EDITS]) == 0

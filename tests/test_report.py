@@ -226,6 +226,18 @@ def test_subsets_share_out_the_cases(editors):
         np.testing.assert_array_equal(strata, editor.edited.outcomes.scalars["child"])
 
 
+def test_what_was_held_out_is_told_apart_where_something_was(editors):
+    outcomes = editors["lora-down"].edited.outcomes
+    cases = len(outcomes.objects)
+    names = {"held-out subject", "held-out object", "held out both", "seen both"}
+    assert not names & masks(outcomes).keys()
+    subject, obj = np.arange(cases) % 2 == 0, np.arange(cases) % 3 == 0
+    found = masks(outcomes._replace(scalars=outcomes.scalars | {"seen_subject": subject, "seen_object": obj}))
+    both = found["held-out subject"].sum() + found["held-out object"].sum() - found["held out both"].sum()
+    assert both + found["seen both"].sum() == cases
+    np.testing.assert_array_equal(found["held-out subject"], ~subject)
+
+
 class Tables(HTMLParser):
     """The tables of a page: by id its headers, and its rows of (text, data-value)."""
 
