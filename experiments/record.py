@@ -17,12 +17,20 @@ from testbed.runs import Run, provenance
 RECORDS = Path(__file__).parent / "records"
 
 
-def write_record(run: Run, title: str, command: str, lines: Sequence[dict], **found: Any) -> Path:
+def write_record(
+    run: Run,
+    title: str,
+    command: str,
+    lines: Sequence[dict],
+    copied: tuple[str, ...] = (".png", ".csv", ".md"),
+    **found: Any,
+) -> Path:
     """Copy what a reader needs of a run into records/<today>-<title>/; returns that folder.
 
     Args:
         command: what to type to repeat it.
         lines: what was measured while the model was trained.
+        copied: the kinds of files of the report that the record keeps.
         found: figures that belong beside the settings.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
@@ -33,7 +41,7 @@ def write_record(run: Run, title: str, command: str, lines: Sequence[dict], **fo
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
     )
     for path in run.report.glob("*"):
-        if path.suffix in (".png", ".csv", ".md"):
+        if path.suffix in copied:
             shutil.copy(path, folder / path.name)
     write_json(
         folder / "record.json",

@@ -19,6 +19,7 @@ from testbed.retention import Kept
 from testbed.statistics import Estimate
 
 KEPT = "#8f3d76"
+LINES = (MODEL, AGENT, KEPT, "#2f855a", QUIET, "#1a202c")
 FOLLOWS = "answer s1r2, must change"
 RATIO = "propagation ratio"
 SAID = {FOLLOWS: "consequences followed"}
@@ -149,6 +150,39 @@ def draw_retention(curves: Mapping[str, Sequence[Kept]], path: Path) -> None:
             axis.set_title(_wrapped(name), fontsize=9)
             axis.grid(axis="y", color="#e4e7eb", lw=0.6)
         _finish(figure, axes, "edits in the sequence", "share, ratio")
+        save(figure, path)
+
+
+def draw_lines(
+    found: Mapping[str, Mapping[str, Sequence[Estimate]]],
+    ticks: Sequence[str],
+    across: str,
+    up: str,
+    path: Path,
+) -> None:
+    """A panel for each of `found`, in it a line with intervals for each name, over the same ticks."""
+    with plt.rc_context(STYLE):
+        figure, axes = panels(len(found))
+        at = np.arange(len(ticks))
+        for axis, (title, lines) in zip(axes, found.items(), strict=True):
+            for i, (name, estimates) in enumerate(lines.items()):
+                value, low, high = (np.array([e[k] for e in estimates]) for k in range(3))
+                axis.errorbar(
+                    # Side by side, so that intervals do not hide each other.
+                    at + 0.08 * (i - (len(lines) - 1) / 2),
+                    value,
+                    _halves(value, low, high),
+                    fmt="o-",
+                    color=LINES[i % len(LINES)],
+                    ms=3.5,
+                    lw=1.2,
+                    capsize=2,
+                    label=name,
+                )
+            axis.set_title(_wrapped(title), fontsize=9)
+            axis.set_xticks(at, ticks)
+            axis.grid(axis="y", color="#e4e7eb", lw=0.6)
+        _finish(figure, axes, across, up)
         save(figure, path)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,8 +51,11 @@ class Edited(NamedTuple):
         return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
 
 
-def gather(runs: Sequence[Run]) -> list[Edited]:
+def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) -> list[Edited]:
     """Everything that was edited in some runs, grouped by editor and settings apart from the seed.
+
+    Args:
+        where: which edits are meant, by what the config.json of each says.
 
     Raises:
         InputError: a run has no edits, or a file of it is damaged.
@@ -66,6 +69,8 @@ def gather(runs: Sequence[Run]) -> list[Edited]:
             )
         for folder in folders:
             config = _config(folder)
+            if not where(config):
+                continue
             key = digest_of([_lasting(config["settings"]), config["editor"], config["standard"]])
             groups.setdefault(key, []).append((number, folder, config))
     found = sorted(groups.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))

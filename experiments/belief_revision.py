@@ -1,0 +1,348 @@
+"""Does an edit revise beliefs as Bayes' rule does? Every editor in worlds whose posteriors are exact.
+
+Commands:
+    python -m experiments.belief_revision
+    python -m experiments.belief_revision --stages edits report --editors lora-down full-early
+
+Worlds of kind `exact`, in which downstream facts persist or are drawn afresh for each statement, three seeds
+of each; the exact agent is the standard and all requests contradict the truth. Stages:
+
+    train      corpora and models
+    edits      causes are edited: do consequences follow, by how often they were stated and by support?
+    diagnosis  effects are edited: is the cause revised?
+    sequences  many edits on top of each other
+    ablations  variants of one editor
+    imagine    worlds whose corpora imagine other facts, for half of the subjects and objects
+    report     tables, figure, record, of what was done so far
+
+Resumes when killed, and does no stage again. The tables of the last run are in experiments/records.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
+from corpus.seeds import generator
+from experiments.record import write_record
+from lm.editors.config import EditorConfigs, InContextConfig
+from testbed.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
+from testbed.charts import FOLLOWS, RATIO, draw_lines
+from testbed.comparison import BEFORE, NO_EDIT, Scored
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import OF_THE_COMMAND, edit
+from testbed.gather import Edited, gather
+from testbed.launch import launch
+from testbed.metrics import must_change
+from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
+from testbed.records import Outcomes
+from testbed.retention import kept, retention_table
+from testbed.runs import Run, plain, read_metrics
+from testbed.runtime import prepare_jax
+from testbed.statistics import Estimate, estimates
+from testbed.summary import masks, measured
+from testbed.tables import Cell, Table, markdown_section
+from testbed.train import train
+from testbed.tuned import field_of
+
+Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
+Persistence = Literal["fact", "sentence"]
+Results = dict[str, dict[str, dict[str, Estimate]]]
+"""Reader -> subset -> metric -> estimate."""
+
+EDITORS = (
+    "self-bayes", "context-distillation", "lora-down", "lora-all", "embeddings", "full", "full-early",
+    "full-late", "ft-constrained", "rome", "memit", "mend", "in-context", "grace", "none", "random-target",
+    "oracle",
+)  # fmt: skip
+DIAGNOSED = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
+IN_SEQUENCE = ("self-bayes", "lora-down", "embeddings", "full-early")
+IMAGINING = ("self-bayes", "context-distillation", "lora-down", "in-context")
+DRAWN = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
+
+ABLATED = "self-bayes"
+ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = ()
+"""TO BE FILLED: variants of ABLATED, each a name and the fields of its configuration that differ."""
+
+WORLDS: dict[Persistence, str] = {"fact": "facts persist", "sentence": "each sentence a fresh draw"}
+REFERENCES = (BEFORE, NO_EDIT, "Bayesian reader")
+CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
+CAUSES = ("edit success", "answer s1r0", "TV s1r0", RATIO)
+OVERALL = (
+    "edit success", RATIO, "spill", "coherence skill", "Dutch book loss", "logic TF", "logic not",
+    "logic and", "logic or", "answer s1rx", "answer s2",
+)  # fmt: skip
+COSTS = {"seconds": "seconds an edit", "flops": "FLOPs an edit"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    stages: tuple[Stage, ...] = get_args(Stage)
+    """What to do now; stages need those before them."""
+    editors: tuple[str, ...] = EDITORS
+    """Which editors; stages that are about a few of them take those of the few that are named here."""
+    worlds: tuple[Persistence, ...] = ("fact", "sentence")
+    """Whether downstream facts persist."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seeds: int = 3
+    """Worlds of each kind, each with its own corpus, model and edits."""
+    subjects: int = 1320
+    """Subjects of each world."""
+    upstream_objects: int = 300
+    """Objects of each upstream relation."""
+    downstream_objects: int = 60
+    """Objects of each downstream relation."""
+    steps: int = 1200
+    """Training steps."""
+    edits: int = 400
+    """Edits by each editor in each world."""
+    sequence: int = 1000
+    """Edits on top of each other in each world."""
+    figure: Path | None = None
+    """Where to copy the figure, besides the first run's report."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.subjects, self.steps, self.edits, self.sequence) < 1:
+            raise ValueError("seeds, subjects, steps, edits and sequence must be positive")
+
+    def of(self, persistence: Persistence, imagine: bool = False) -> list[Run]:
+        """The runs of one kind of world, in the order of their seeds."""
+        name = f"belief-imagine-{persistence}" if imagine else f"belief-{persistence}"
+        return [Run(self.runs, f"{name}-{seed}") for seed in range(self.seeds)]
+
+
+def experiment(options: Settings) -> None:
+    """The stages that were asked for, in their order."""
+    prepare_jax()
+    for stage in (stage for stage in get_args(Stage) if stage in options.stages):
+        began = time.perf_counter()
+        if stage == "report":
+            _report(options)
+        elif stage == "train":
+            _train(options, imagine=False)
+        else:
+            if stage == "imagine":
+                _train(options, imagine=True)
+            _edit(options, stage)
+        say(f"{stage}: {(time.perf_counter() - began) / 60:.1f} minutes this time")
+
+
+def _train(options: Settings, imagine: bool) -> None:
+    laptop = TRAIN["laptop"]
+    dials = BuiltinWorld(
+        upstream_objects=options.upstream_objects, downstream_objects=options.downstream_objects
+    )
+    world = WorldConfig(subjects=options.subjects, builtin=dials)
+    documents = DocumentConfig(imagine=0.2 if imagine else 0.0)
+    for persistence in options.worlds:
+        exact = ExactConfig(persistence=persistence, statements=16, root_mass=30)
+        for seed, run in enumerate(options.of(persistence, imagine)):
+            where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+            corpus = replace(CORPUS["laptop"], kind="exact", exact=exact, world=world, documents=documents)
+            build_corpus(replace(corpus, **where))
+            train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
+
+
+def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
+    """The edits of a stage, but for run and seed; variants of an editor by name, all others under ""."""
+    cases = CaseConfig(count=options.edits, reinforce=0.0, edits="upstream")
+    base = replace(EDIT["laptop"], runs=options.runs, agent="exact", cases=cases)
+    among, found = options.editors, {"": base}
+    if stage == "diagnosis":
+        among, found = DIAGNOSED, {"": replace(base, cases=replace(cases, edits="downstream"))}
+    elif stage == "sequences":
+        many = replace(cases, count=options.sequence)
+        among, found = IN_SEQUENCE, {"": replace(base, cases=many, sequential=options.sequence)}
+    elif stage == "ablations":
+        among = (ABLATED,)
+        found = {name: replace(base, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
+    elif stage == "imagine":
+        configs = replace(base.configs, in_context=InContextConfig(imagine=True))
+        among, found = IMAGINING, {"": replace(base, configs=configs)}
+    editors = tuple(name for name in options.editors if name in among)
+    return {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
+
+
+def _changed(configs: EditorConfigs, own: dict[str, Any]) -> EditorConfigs:
+    field = field_of(ABLATED)
+    return replace(configs, **{field: replace(getattr(configs, field), **own)})
+
+
+def _edit(options: Settings, stage: Stage) -> None:
+    for persistence in options.worlds:
+        for seed, run in enumerate(options.of(persistence, stage == "imagine")):
+            for settings in asked(options, stage).values():
+                edit(replace(settings, run=run.name, seed=seed))
+
+
+def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[Edited]:
+    """What a stage has left in one kind of world: an editor a row, pooled over seeds, by its plain name."""
+    runs = [
+        run for run in options.of(persistence, stage == "imagine") if any(run.edits.glob("*/summary.json"))
+    ]
+    found = []
+    for name, settings in asked(options, stage).items():
+        theirs = {e.settings["editor"]: e for e in gather(runs, _made_by(settings))}
+        found += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
+    return found
+
+
+def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
+    """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors."""
+    shared = {key: value for key, value in plain(settings).items() if key not in (*OF_THE_COMMAND, "seed")}
+
+    def mine(config: dict) -> bool:
+        its = config["settings"]
+        own = str(getattr(settings.configs, field_of(its["editor"]), ""))
+        same = all(its.get(key) == value for key, value in shared.items())
+        return same and its["editor"] in settings.editors and own in config["editor"]
+
+    return mine
+
+
+def strata(o: Outcomes) -> dict[str, np.ndarray]:
+    """bool[E] of all cases, of those whose consequence was stated so often, and of these by support."""
+    bins = support_bin(o.scalars["support_new"])
+    found = {"all": np.ones(len(bins), bool)}
+    for name in STRATA:
+        found[name] = o.scalars["child"] & (o.scalars["stratum"] == name)
+        found |= {f"{name}, {b}": found[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
+    return found
+
+
+def causes(o: Outcomes) -> dict[str, np.ndarray]:
+    """bool[E] of all cases, of those whose cause the agent revises, and by support of the new effect."""
+    bins = support_bin(o.scalars["support_new"])
+    found = {"all": np.ones(len(bins), bool), "cause must change": must_change(o)[:, PARENT]}
+    return found | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
+
+
+def held_out(o: Outcomes) -> dict[str, np.ndarray]:
+    """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
+    found = {"all": np.ones(len(o.objects), bool)}
+    found |= {name: mask for name, mask in masks(o).items() if name.startswith(("held", "seen"))}
+    unstated = strata(o)["S0"]
+    return found | {f"S0, {name}": mask & unstated for name, mask in found.items()}
+
+
+SUBSETS: dict[Stage, tuple[Callable[[Outcomes], dict[str, np.ndarray]], tuple[str, ...]]] = {
+    "edits": (strata, CONSEQUENCES),
+    "diagnosis": (causes, CAUSES),
+    "sequences": (strata, CONSEQUENCES),
+    "ablations": (strata, CONSEQUENCES),
+    "imagine": (held_out, CONSEQUENCES),
+}
+"""The subsets that each stage is reported on, and the metrics on each of them."""
+
+
+def results(stage: Stage, editors: Sequence[Edited]) -> Results:
+    """Estimates for every editor, and for the REFERENCES on the cases of the first."""
+    found: Results = {}
+    subsets, metrics = SUBSETS[stage]
+    for one in editors:
+        values, rng = measured(one.outcomes, one.name), generator(one.seed, "bootstrap")
+        readers = [one.name, *(name for name in REFERENCES if name not in found)]
+        wanted = dict.fromkeys((*metrics, *OVERALL))
+        flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
+        rows: Results = {reader: {} for reader in readers}
+        for subset, among in subsets(one.outcomes).items():
+            for (reader, metric), e in estimates(flat, one.outcomes.scalars["cluster"], among, rng).items():
+                if subset == "all" or metric in metrics:
+                    rows[reader].setdefault(subset, {})[metric] = e
+        found |= rows
+    return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
+
+
+def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) -> Iterator[Table]:
+    """Everything about all cases, and each of the stage's metrics by subset."""
+    cost = {e.name: e.cost for e in editors}
+    overall: list[list[Cell]] = [
+        [r, *(row["all"].get(m) for m in OVERALL), *(cost.get(r, {}).get(c) for c in COSTS)]
+        for r, row in found.items()
+    ]
+    yield Table(f"{stage}-all", f"{stage}, {world}", ["editor", *OVERALL, *COSTS.values()], overall)
+    for metric in SUBSETS[stage][1]:
+        subsets = list(next(iter(found.values())))
+        rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in subsets)] for r, row in found.items()]
+        yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *subsets], rows)
+    scored = [Scored(e, measured(e.outcomes, e.name), {}) for e in editors if e.retained]
+    curve = retention_table(scored, {e.name: kept(e) for e in scored})
+    if curve:
+        yield curve._replace(title=f"{stage}, {world}: {curve.title}")
+
+
+def _report(options: Settings) -> None:
+    found: dict[str, Results] = {}
+    sections: list[str] = []
+    panels: dict[str, dict[str, list[Estimate]]] = {}
+    for stage in SUBSETS:
+        for persistence in options.worlds:
+            editors = edited(options, stage, persistence)
+            if not editors:
+                continue
+            rows = results(stage, editors)
+            found[f"{stage}, {persistence}"] = rows
+            sections += map(markdown_section, tables(stage, WORLDS[persistence], editors, rows))
+            if stage == "edits":
+                panels[WORLDS[persistence]] = unstated(rows)
+    if not found:
+        say("nothing was edited yet")
+        return
+    first = options.of(options.worlds[0])[0]
+    first.report.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(sections)
+    (first.report / "belief.md").write_text(text, encoding="utf-8")
+    say(text)
+    if any(panels.values()):
+        picture = first.report / "belief.png"
+        across, up = "subjects that share the new object (support)", "unstated consequences followed"
+        draw_lines(panels, SUPPORT_BINS, across, up, picture)
+        if options.figure:
+            shutil.copy(picture, options.figure)
+    record = write_record(
+        first,
+        "belief-revision",
+        "python -m experiments.belief_revision",
+        read_metrics(first),
+        copied=(".md",),
+        settings={name: value for name, value in asdict(options).items() if name not in ("runs", "figure")},
+        found=_as_text(found),
+    )
+    say(f"record: {record}")
+
+
+def unstated(found: Results) -> dict[str, list[Estimate]]:
+    """By support, the share of consequences never stated before that follow, for the editors drawn."""
+    return {
+        name: [found[name][f"{STRATA[0]}, {b}"][FOLLOWS] for b in SUPPORT_BINS]
+        for name in DRAWN
+        if name in found
+    }
+
+
+def _as_text(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same nested tables with every estimate on one line."""
+    return {
+        name: f"{part.value:.4f} ({part.low:.4f} to {part.high:.4f}), {part.cases} cases"
+        if isinstance(part, Estimate)
+        else _as_text(part)
+        for name, part in found.items()
+    }
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("belief_revision", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
