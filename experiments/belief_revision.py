@@ -20,7 +20,7 @@ Resumes when killed, and does no stage again. The tables of the last run are in 
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -237,7 +237,7 @@ def held_out(o: Outcomes) -> dict[str, np.ndarray]:
 SUBSETS: dict[Stage, tuple[Callable[[Outcomes], dict[str, np.ndarray]], tuple[str, ...]]] = {
     "edits": (strata, CONSEQUENCES),
     "diagnosis": (causes, CAUSES),
-    "sequences": (strata, CONSEQUENCES),
+    "sequences": (strata, ()),
     "ablations": (strata, CONSEQUENCES),
     "imagine": (held_out, CONSEQUENCES),
 }
@@ -251,14 +251,12 @@ def results(stage: Stage, editors: Sequence[Edited]) -> Results:
     for one in editors:
         values, rng = measured(one.outcomes, one.name), generator(one.seed, "bootstrap")
         readers = [one.name, *(name for name in REFERENCES if name not in found)]
-        wanted = dict.fromkeys((*metrics, *OVERALL))
-        flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
-        rows: Results = {reader: {} for reader in readers}
+        found |= {reader: {} for reader in readers}
         for subset, among in subsets(one.outcomes).items():
+            wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
+            flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
             for (reader, metric), e in estimates(flat, one.outcomes.scalars["cluster"], among, rng).items():
-                if subset == "all" or metric in metrics:
-                    rows[reader].setdefault(subset, {})[metric] = e
-        found |= rows
+                found[reader].setdefault(subset, {})[metric] = e
     return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
 
 
@@ -271,7 +269,8 @@ def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) 
     ]
     yield Table(f"{stage}-all", f"{stage}, {world}", ["editor", *OVERALL, *COSTS.values()], overall)
     for metric in SUBSETS[stage][1]:
-        subsets = list(next(iter(found.values())))
+        own = found[editors[0].name]
+        subsets = [s for s in own if own[s][metric].cases]
         rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in subsets)] for r, row in found.items()]
         yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *subsets], rows)
     scored = [Scored(e, measured(e.outcomes, e.name), {}) for e in editors if e.retained]
@@ -281,7 +280,7 @@ def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) 
 
 
 def _report(options: Settings) -> None:
-    found: dict[str, Results] = {}
+    found: dict[str, Any] = {}
     sections: list[str] = []
     panels: dict[str, dict[str, list[Estimate]]] = {}
     for stage in SUBSETS:
@@ -290,7 +289,7 @@ def _report(options: Settings) -> None:
             if not editors:
                 continue
             rows = results(stage, editors)
-            found[f"{stage}, {persistence}"] = rows
+            found[f"{stage}, {persistence}"] = _shortened(rows)
             sections += map(markdown_section, tables(stage, WORLDS[persistence], editors, rows))
             if stage == "edits":
                 panels[WORLDS[persistence]] = unstated(rows)
@@ -315,7 +314,7 @@ def _report(options: Settings) -> None:
         read_metrics(first),
         copied=(".md",),
         settings={name: value for name, value in asdict(options).items() if name not in ("runs", "figure")},
-        found=_as_text(found),
+        found=found,
     )
     say(f"record: {record}")
 
@@ -329,13 +328,19 @@ def unstated(found: Results) -> dict[str, list[Estimate]]:
     }
 
 
-def _as_text(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The same nested tables with every estimate on one line."""
+def _shortened(found: Results) -> dict[str, dict[str, dict[str, str]]]:
+    """What record.json keeps, an estimate a line; of stated consequences belief.md has support too."""
     return {
-        name: f"{part.value:.4f} ({part.low:.4f} to {part.high:.4f}), {part.cases} cases"
-        if isinstance(part, Estimate)
-        else _as_text(part)
-        for name, part in found.items()
+        reader: {
+            subset: {
+                metric: f"{e.value:.4f} ({e.low:.4f} to {e.high:.4f}), {e.cases} cases"
+                for metric, e in row.items()
+                if e.cases
+            }
+            for subset, row in rows.items()
+            if not subset.startswith(("S1, ", "S2, "))
+        }
+        for reader, rows in found.items()
     }
 
 

@@ -181,6 +181,7 @@ def draw_lines(
                 )
             axis.set_title(_wrapped(title), fontsize=9)
             axis.set_xticks(at, ticks)
+            axis.set_xlim(-0.5, len(ticks) - 0.5)
             axis.grid(axis="y", color="#e4e7eb", lw=0.6)
         _finish(figure, axes, across, up)
         save(figure, path)
