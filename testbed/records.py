@@ -164,6 +164,8 @@ def merge_parts(parts: Sequence[Path], path: Path) -> None:
 
 def _read(path: Path) -> pa.Table:
     try:
+        if pq.read_schema(path).names != SCHEMA.names:
+            raise InputError(f"{path} was written by another version; delete its folder and edit again")
         return pq.read_table(path, schema=SCHEMA)
     except FileNotFoundError:
         raise InputError(f"{path} is missing; run python -m testbed.edit first") from None

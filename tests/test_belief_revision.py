@@ -36,7 +36,7 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     assert list(found) == [f"{stage}, {world}" for stage in edited for world in ("fact", "sentence")]
     for name, rows in found.items():
         assert tuple(rows) == (*edited[name.split(",")[0]], *belief_revision.REFERENCES)
-        assert rows["Bayesian reader"]["all"]["propagation ratio"].startswith("1.0000")
+        assert rows["Bayesian reader"]["all"]["answer s2"].startswith("1.0000")
         cases = rows["no edit"]["all"]["edit success"].split(" ")[-2]
         assert cases == ("6" if name.startswith("sequences") else "12")
     assert {f"S0, {b}" for b in SUPPORT_BINS} <= found["edits, fact"]["none"].keys()

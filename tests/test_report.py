@@ -8,8 +8,10 @@ import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from corpus.errors import InputError
 from testbed import report
 from testbed.comparison import COMPARED, FLOORS, differences, reference_named, score
 from testbed.gather import case_keys, gather, matched, pooled
@@ -208,6 +210,21 @@ def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
         assert cases == {2 * CASES // SEQUENCE * point.edits}
     assert found[-1].retained["propagation ratio"].value < found[-1].immediate["propagation ratio"].value
     assert kept(editors["lora-down"]) == []
+
+
+def test_some_edits_can_be_gathered_alone(runs, editors):
+    pair = [Run(runs, "x"), Run(runs, "y")]
+    (found,) = gather(pair, lambda config: config["settings"]["editor"] == "rome")
+    assert found.name == "rome"
+    np.testing.assert_array_equal(found.outcomes.lm, editors["rome"].edited.outcomes.lm)
+    assert gather(pair, lambda _: False) == []
+
+
+def test_cases_of_another_version_are_refused(runs, tmp_path):
+    found = next(Run(runs, "x").edits.glob("*/cases.parquet"))
+    pq.write_table(pq.read_table(found).drop(["seen_object"]), tmp_path / "cases.parquet")
+    with pytest.raises(InputError, match="written by another version"):
+        read_outcomes(tmp_path / "cases.parquet")
 
 
 def test_all_panels_show_the_same_edit(editors):
