@@ -125,14 +125,12 @@ def experiment(options: Settings) -> None:
     prepare_jax()
     for stage in (stage for stage in get_args(Stage) if stage in options.stages):
         began = time.perf_counter()
+        if stage in ("train", "imagine"):
+            _train(options, imagine=stage == "imagine")
+        if stage in SUBSETS:
+            _edit(options, stage)
         if stage == "report":
             _report(options)
-        elif stage == "train":
-            _train(options, imagine=False)
-        else:
-            if stage == "imagine":
-                _train(options, imagine=True)
-            _edit(options, stage)
         say(f"{stage}: {(time.perf_counter() - began) / 60:.1f} minutes this time")
 
 
