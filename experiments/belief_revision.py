@@ -32,7 +32,7 @@ from corpus.seeds import generator
 from experiments.record import write_record
 from lm.editors.config import EditorConfigs, InContextConfig
 from testbed.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
-from testbed.charts import FOLLOWS, RATIO, draw_lines
+from testbed.charts import FOLLOWS, RATIO, SAID, draw_lines
 from testbed.comparison import BEFORE, NO_EDIT, Scored
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -301,7 +301,7 @@ def _report(options: Settings) -> None:
     say(text)
     if any(panels.values()):
         picture = first.report / "belief.png"
-        across, up = "subjects that share the new object (support)", "unstated consequences followed"
+        across, up = "subjects that share the new object (support)", SAID[FOLLOWS]
         draw_lines(panels, SUPPORT_BINS, across, up, picture)
         if options.figure:
             shutil.copy(picture, options.figure)
