@@ -100,6 +100,6 @@ class LanguageModel:
         """p(token | prompt) of a few tokens, float32[B, len(tokens)]."""
         return scoring.next_token_probabilities(self, context, tokens)
 
-    def generate(self, context: Context, longest: int) -> jax.Array:
-        """The greedy continuation up to its ending, int32[B, longest]; see `lm.decoding`."""
-        return decoding.greedy(self, context, longest)
+    def generate(self, context: Context, longest: int, key: jax.Array | None = None) -> jax.Array:
+        """The continuation up to its ending, int32[B, longest], greedy or sampled; see `lm.decoding`."""
+        return decoding.generate(self, context, longest, key)

@@ -201,6 +201,56 @@ class GraceConfig:
 
 
 @dataclass(frozen=True)
+class BeliefConfig:
+    """How a model's own beliefs are read."""
+
+    samples: int = 8192
+    """Sentences that the model is sampled for, to learn whom it speaks of."""
+    subjects: int = 4096
+    """Most subjects whose beliefs are kept, those it speaks of most often."""
+    top: int = 64
+    """Objects kept of each belief."""
+    longest: int = 24
+    """Most tokens of a sampled sentence."""
+    seed: int = 0
+    """Of the samples."""
+
+    def __post_init__(self) -> None:
+        _check(
+            {}, {"samples": self.samples, "subjects": self.subjects, "top": self.top, "longest": self.longest}
+        )
+
+
+@dataclass(frozen=True)
+class DependenceConfig:
+    """How it is found out which of a model's beliefs depend on which."""
+
+    seldom: float = 0.03
+    """Share of what the model says most readily of a subject, at which a fact is as likely as not to have
+    been read at all."""
+    judged: int = 1024
+    """Most subjects that persistence is judged by."""
+    permutations: int = 200
+    """Shuffled worlds that a dependence is compared with."""
+    significance: float = 0.01
+    """Share of them that may look as dependent."""
+    persistence: float | None = None
+    """Take this for the probability that facts persist, instead of judging it."""
+    given: tuple[int, ...] | None = None
+    """Take these parents of the relations (-1 for none), instead of judging dependences."""
+    seed: int = 0
+    """Of the shuffles."""
+
+    def __post_init__(self) -> None:
+        _check(
+            {"seldom": self.seldom, "significance": self.significance},
+            {"judged": self.judged, "permutations": self.permutations},
+        )
+        if self.persistence is not None and not 0 <= self.persistence <= 1:
+            raise ValueError(f"persistence is a probability; {self.persistence} is not in [0, 1]")
+
+
+@dataclass(frozen=True)
 class RetrainConfig:
     """Training from scratch on the corpus with the request's evidence in it."""
 

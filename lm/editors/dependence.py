@@ -1,0 +1,146 @@
+"""Which of a model's beliefs depend on which others, found in the beliefs alone.
+
+What the model holds most probable of each subject is taken for data. Objects of a relation that depends on
+another fall into rows, one for each object of the other, and each row is a draw from a Dirichlet: the facts
+are then likelier than from one table, by their marginal likelihood, and beyond chance by a permutation test.
+The same evidence tells the direction, together with how sure the model is: a cause is one object for each
+subject, while what it causes may be drawn with every statement. That persistence (rho) is judged by how far
+two statements of one fact would repeat it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from lm.editors.beliefs import Beliefs
+from lm.editors.config import DependenceConfig
+
+MASSES = np.geomspace(0.03, 300.0, 17)
+FEWEST = 20
+"""Subjects with both facts, below which nothing is inferred from them."""
+_LEAST = 1e-9
+
+
+class Dependence(NamedTuple):
+    """How the facts of one subject hang together in a model's mind.
+
+    Attributes:
+        parent: int32[R], the relation that each depends on, or -1.
+        gain: float64[R, R], nats a subject by which rows of the first relation make the second's objects
+            likelier than one table does; nan where too few subjects have both.
+        kappa: float32[R], how many subjects the prior of a relation's rows weighs as much as.
+        persists: float32[R], p(a subject's fact is drawn once, not with every statement).
+    """
+
+    parent: np.ndarray
+    gain: np.ndarray
+    kappa: np.ndarray
+    persists: np.ndarray
+
+
+def read_often(said: np.ndarray, seldom: float) -> tuple[np.ndarray, np.ndarray]:
+    """How often the model has read each fact, and whether it has at all, by how readily it says it.
+
+    Args:
+        said: float[R, ...], as in `Beliefs`.
+        seldom: share of what is said most readily at which a fact is as likely as not to have been read.
+
+    Returns:
+        float[R, ...] twice: the share of what it says most readily of that subject, and a probability.
+    """
+    share = said / np.maximum(said.max(axis=0), _LEAST)
+    return share, share**2 / (share**2 + seldom**2)
+
+
+def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
+    """The forest of dependences among the relations, and what governs its rows."""
+    relations, rng = len(beliefs.p), np.random.default_rng(config.seed)
+    known = read_often(beliefs.said, config.seldom)[1] > 0.5
+    best, sure = beliefs.top[:, :, 0], beliefs.p[:, :, 0]
+    sizes = [max(1, len(np.unique(one[there]))) for one, there in zip(best, known, strict=True)]
+    sureness = [float(np.median(p[there])) if there.any() else 0.0 for p, there in zip(sure, known, strict=True)]
+    gain = np.full((relations, relations), np.nan)
+    score, kappa = np.zeros((2, relations, relations))
+    for up in range(relations):
+        for down in range(relations):
+            both = known[up] & known[down]
+            if up == down or both.sum() < FEWEST:
+                continue
+            rows, drawn = best[up][both], best[down][both]
+            evidence = _evidence(rows, drawn, sizes[down])
+            kappa[up, down] = MASSES[evidence.argmax()]
+            gain[up, down] = (evidence.max() - _evidence(0 * rows, drawn, sizes[down]).max()) / len(rows)
+            if gain[up, down] > 0 and _beyond_chance(rows, drawn, sizes[down], config, rng):
+                score[up, down] = gain[up, down] * sureness[up]
+    parent = _forest(score) if config.given is None else np.array(config.given)
+    persists = np.ones(relations)
+    for down in np.flatnonzero(parent >= 0):
+        both = np.flatnonzero(known[parent[down]] & known[down])[: config.judged]
+        noise = float(np.clip(1 - sureness[parent[down]], 1e-3, 0.5))
+        mass = kappa[parent[down], down]
+        odds = _persistence(best[parent[down]], beliefs, int(down), both, mass, sizes[down], noise)
+        persists[down] = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
+    if config.persistence is not None:
+        persists = np.where(parent >= 0, config.persistence, persists)
+    own = np.maximum(kappa[np.maximum(parent, 0), np.arange(relations)], MASSES[0])
+    return Dependence(parent.astype(np.int32), gain, own.astype(np.float32), persists.astype(np.float32))
+
+
+def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:
+    """float64[MASSES]: log-probability of what was drawn from rows that are Dirichlet over `size` objects."""
+    cells = np.unique(rows.astype(np.int64) * (int(drawn.max()) + 1) + drawn, return_counts=True)[1]
+    totals = np.unique(rows, return_counts=True)[1]
+    alpha, mass = MASSES[:, None] / size, MASSES[:, None]
+    inside = (gammaln(alpha + cells) - gammaln(alpha)).sum(axis=1)
+    return inside + (gammaln(mass) - gammaln(mass + totals)).sum(axis=1)
+
+
+def _beyond_chance(
+    rows: np.ndarray, drawn: np.ndarray, size: int, config: DependenceConfig, rng: np.random.Generator
+) -> bool:
+    """Whether fewer than a share `significance` of shuffled worlds are as likely; stops once it is not."""
+    observed, as_good = _evidence(rows, drawn, size).max(), 0
+    for _ in range(config.permutations):
+        as_good += bool(_evidence(rng.permutation(rows), drawn, size).max() >= observed)
+        if 1 + as_good > config.significance * (1 + config.permutations):
+            return False
+    return True
+
+
+def _forest(score: np.ndarray) -> np.ndarray:
+    """int[R]: the strongest dependences first, as long as each relation has one parent and none is its own."""
+    parent = np.full(len(score), -1)
+    for up, down in zip(*np.unravel_index(np.argsort(-score, axis=None), score.shape), strict=True):
+        above = up
+        while above >= 0 and above != down:
+            above = parent[above]
+        if score[up, down] > 0 and parent[down] < 0 and above < 0:
+            parent[down] = up
+    return parent
+
+
+def _persistence(
+    row_of: np.ndarray,
+    beliefs: Beliefs,
+    relation: int,
+    subjects: np.ndarray,
+    mass: float,
+    size: int,
+    noise: float,
+) -> float:
+    """Log-odds that two statements of one fact repeat it, rather than being two draws of its row.
+
+    The two statements are drawn from each subject's own belief; its row is what all others make it.
+    """
+    other = noise / max(size - 1, 1)
+    right, total = 1 - noise - other, 0.0
+    best, weight = beliefs.top[relation, :, 0], beliefs.p[relation]
+    for s in subjects:
+        peers = subjects[(row_of[subjects] == row_of[s]) & (subjects != s)]
+        objects, p = beliefs.top[relation, s], weight[s] / weight[s].sum()
+        row = (mass / size + (best[peers] == objects[:, None]).sum(axis=1)) / (mass + len(peers))
+        # Of statements that repeat a fact z: p(o) = other + right [o = z].
+        both = other**2 + other * right * (row[:, None] + row) + np.diag(right**2 * row)
+        total += float(p @ (np.log(both) - np.log(row[:, None]) - np.log(row)) @ p)
+    return total
