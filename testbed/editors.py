@@ -21,6 +21,7 @@ from lm.editors.memit import Memit
 from lm.editors.mend import Mend
 from lm.editors.none import NoEdit
 from lm.editors.rome import Rome
+from lm.editors.self_bayes import SelfBayes
 from testbed.cases import ABSENT, REQUEST, Case
 from testbed.presets import EditSettings
 from testbed.retrain import Retrain
@@ -93,6 +94,7 @@ def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Metho
         "mend": plain(Mend(configs.mend)),
         "in-context": plain(InContext(configs.in_context)),
         "grace": plain(Grace(configs.grace)),
+        "self-bayes": plain(SelfBayes(configs.self_bayes)),
         "none": plain(NoEdit()),
         "random-target": lambda: Method(lora_down(configs.lora_down), random_target),
         "oracle": lambda: Method(lora_down(configs.lora_down), implied),

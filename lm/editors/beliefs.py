@@ -25,6 +25,9 @@ LOGITS_AT_ONCE = 2**26
 TRIES = 2
 """Objects that are sampled for each subject and relation, besides the most probable one."""
 
+USUAL = 0.995
+"""Share of sampled subjects whose names are no longer than the longest that is kept."""
+
 Name = tuple[int, ...]
 
 
@@ -32,14 +35,14 @@ class Beliefs(NamedTuple):
     """p(. | s, r) for S subjects and all R relations, the C most probable of K objects each.
 
     Attributes:
-        prompts: int32[R, S, P], "<s> s r", padded on the left.
+        subjects: int32[S, N], "<s> s", padded on the left.
         objects: int32[K, A], names with their ending, padded on the right.
         top: int32[R, S, C], the most probable objects, as rows of `objects`.
         p: float32[R, S, C], their probability.
         said: float32[R, S], p(r, o | s) of the most probable object: how readily the model says it unasked.
     """
 
-    prompts: np.ndarray
+    subjects: np.ndarray
     objects: np.ndarray
     top: np.ndarray
     p: np.ndarray
@@ -87,7 +90,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
         places = np.array([place[name] for name in named[r]])
         top[r, :, : best.shape[1]] = places[best]
         p[r, :, : best.shape[1]] = np.take_along_axis(found, best, axis=1)
-    return Beliefs(prompts, table, top, p, _scored(model, alone, relations, ended=False).T * p[:, :, 0])
+    return Beliefs(alone, table, top, p, _scored(model, alone, relations, ended=False).T * p[:, :, 0])
 
 
 def _met(
@@ -113,7 +116,11 @@ def _met(
             at, r = found[0]
             spoken[sentence[:at]] += times
             objects[r][sentence[at + len(relations[r]) :]] += times
-    return sorted(name for name, _ in spoken.most_common(config.subjects)), objects
+    # A few samples lose the thread; what is longer than nearly all names is none.
+    lengths = np.repeat([len(name) for name in spoken], list(spoken.values()))
+    usual = np.quantile(lengths, USUAL, method="lower") if spoken else 0
+    kept = Counter({name: times for name, times in spoken.items() if len(name) <= usual})
+    return sorted(name for name, _ in kept.most_common(config.subjects)), objects
 
 
 def _until_end(row: list[int]) -> Name:

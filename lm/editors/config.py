@@ -250,6 +250,62 @@ class DependenceConfig:
             raise ValueError(f"persistence is a probability; {self.persistence} is not in [0, 1]")
 
 
+MatrixName = Literal["query", "key", "value", "out", "gate", "up", "down"]
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How an adapter is fitted to the answers that a model should give."""
+
+    rank: int = 8
+    """Rank of each adapter."""
+    alpha: float = 8.0
+    """The adapter's output is scaled by alpha / rank."""
+    matrices: tuple[MatrixName, ...] = ("gate", "up", "down")
+    """Where there are adapters, in every layer."""
+    learning_rate: float = 1e-3
+    """Of Adam, constant."""
+    clip: float = 1.0
+    """Largest global norm of an edit's gradient."""
+    steps: int = 80
+    """Most gradient steps."""
+    tolerance: float = 0.02
+    """Nats: an edit is done once no answer that should change is further from its target."""
+
+    def __post_init__(self) -> None:
+        _check(
+            {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha,
+             "tolerance": self.tolerance},
+            {"rank": self.rank, "steps": self.steps, "matrices": len(self.matrices)},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SelfBayesConfig:
+    """Bayes' rule on the model's own beliefs, and an adapter fitted to what it says."""
+
+    beliefs: BeliefConfig = field(default_factory=BeliefConfig)
+    dependence: DependenceConfig = field(default_factory=DependenceConfig)
+    fit: FitConfig = field(default_factory=FitConfig)
+    logic: bool = True
+    """Also say what follows for sentences about the request: truth, not, and, or."""
+    soft: bool = True
+    """Targets are distributions; otherwise their most probable objects."""
+    partners: int = 4
+    """Other statements that the request is joined with in and and or sentences."""
+    peers: int = 8
+    """Subjects with the old object, and as many with the new one, whose beliefs are to stay."""
+    others: int = 24
+    """Random further beliefs that are to stay."""
+    anchor: float = 1.0
+    """Weight of what is to stay, against what is to change; 0 for none."""
+
+    def __post_init__(self) -> None:
+        _check({}, {"partners": self.partners, "peers": self.peers, "others": self.others})
+        if not 0 <= self.anchor < math.inf:
+            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+
+
 @dataclass(frozen=True)
 class RetrainConfig:
     """Training from scratch on the corpus with the request's evidence in it."""
@@ -289,5 +345,7 @@ class EditorConfigs:
     """The edit as text before the question."""
     grace: GraceConfig = field(default_factory=GraceConfig)
     """A codebook: what is looked up propagates nowhere."""
+    self_bayes: SelfBayesConfig = field(default_factory=SelfBayesConfig)
+    """Bayes' rule on the model's own beliefs."""
     retrain: RetrainConfig = field(default_factory=RetrainConfig)
     """Training again, the ceiling; only for small worlds."""

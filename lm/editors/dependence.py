@@ -10,9 +10,11 @@ two statements of one fact would repeat it.
 
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from scipy.special import gammaln
 
+from lm.attention import Array
 from lm.editors.beliefs import Beliefs
 from lm.editors.config import DependenceConfig
 
@@ -39,7 +41,7 @@ class Dependence(NamedTuple):
     persists: np.ndarray
 
 
-def read_often(said: np.ndarray, seldom: float) -> tuple[np.ndarray, np.ndarray]:
+def read_often(said: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
     """How often the model has read each fact, and whether it has at all, by how readily it says it.
 
     Args:
@@ -49,7 +51,7 @@ def read_often(said: np.ndarray, seldom: float) -> tuple[np.ndarray, np.ndarray]
     Returns:
         float[R, ...] twice: the share of what it says most readily of that subject, and a probability.
     """
-    share = said / np.maximum(said.max(axis=0), _LEAST)
+    share = said / (said.max(axis=0) + _LEAST)
     return share, share**2 / (share**2 + seldom**2)
 
 
@@ -59,7 +61,9 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     known = read_often(beliefs.said, config.seldom)[1] > 0.5
     best, sure = beliefs.top[:, :, 0], beliefs.p[:, :, 0]
     sizes = [max(1, len(np.unique(one[there]))) for one, there in zip(best, known, strict=True)]
-    sureness = [float(np.median(p[there])) if there.any() else 0.0 for p, there in zip(sure, known, strict=True)]
+    sureness = [
+        float(np.median(p[there])) if there.any() else 0.0 for p, there in zip(sure, known, strict=True)
+    ]
     gain = np.full((relations, relations), np.nan)
     score, kappa = np.zeros((2, relations, relations))
     for up in range(relations):
@@ -109,7 +113,7 @@ def _beyond_chance(
 
 
 def _forest(score: np.ndarray) -> np.ndarray:
-    """int[R]: the strongest dependences first, as long as each relation has one parent and none is its own."""
+    """int[R]: parents, the strongest dependences first, at most one for each relation, without cycles."""
     parent = np.full(len(score), -1)
     for up, down in zip(*np.unravel_index(np.argsort(-score, axis=None), score.shape), strict=True):
         above = up

@@ -1,5 +1,6 @@
 """lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
@@ -42,18 +43,20 @@ class Lora:
             optax.clip_by_global_norm(self.config.clip),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
-        adapters, losses = fit(loss_of, self.start(model.config, key), optimizer, self.config.steps)
+        start = start_low_rank(model.config, self.matrices, self.config.rank, key)
+        adapters, losses = fit(loss_of, start, optimizer, self.config.steps)
         return delta_of(adapters), spent(losses, request)
 
-    def start(self, model: ModelConfig, key: jax.Array) -> Delta:
-        """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
-        rank, start = self.config.rank, {}
-        for name, key_of in zip(self.matrices, jax.random.split(key, len(self.matrices)), strict=True):
-            width, out = matrix_shape(model, name)
-            bound = width**-0.5
-            a = jax.random.uniform(key_of, (model.layers, width, rank), minval=-bound, maxval=bound)
-            start[name] = LowRank(a, jnp.zeros((model.layers, rank, out)))
-        return start
+
+def start_low_rank(model: ModelConfig, matrices: Sequence[str], rank: int, key: jax.Array) -> Delta:
+    """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
+    start = {}
+    for name, key_of in zip(matrices, jax.random.split(key, len(matrices)), strict=True):
+        width, out = matrix_shape(model, name)
+        bound = width**-0.5
+        a = jax.random.uniform(key_of, (model.layers, width, rank), minval=-bound, maxval=bound)
+        start[name] = LowRank(a, jnp.zeros((model.layers, rank, out)))
+    return start
 
 
 def lora_down(config: LoraConfig) -> Lora:
