@@ -259,7 +259,7 @@ class FitConfig:
 
     rank: int = 8
     """Rank of each adapter."""
-    alpha: float = 8.0
+    alpha: float = 64.0
     """The adapter's output is scaled by alpha / rank."""
     matrices: tuple[MatrixName, ...] = ("gate", "up", "down")
     """Where there are adapters, in every layer."""
@@ -291,17 +291,24 @@ class SelfBayesConfig:
     """Also say what follows for sentences about the request: truth, not, and, or."""
     soft: bool = True
     """Targets are distributions; otherwise their most probable objects."""
-    partners: int = 4
-    """Other statements that the request is joined with in and and or sentences."""
+    joined: float = 4.0
+    """Weight of sentences that join the request with another statement by and, or."""
+    partners: int = 24
+    """Other statements that the request is joined with."""
+    anchor: float = 16.0
+    """Weight of all that is to stay, where each answer that is to change has 1; 0 for none."""
     peers: int = 8
     """Subjects with the old object, and as many with the new one, whose beliefs are to stay."""
-    others: int = 24
+    others: int = 96
     """Random further beliefs that are to stay."""
-    anchor: float = 1.0
-    """Weight of what is to stay, against what is to change; 0 for none."""
+    at_once: int = 24
+    """Of what is to stay, and of the joined sentences, so many are drawn for every step."""
 
     def __post_init__(self) -> None:
-        _check({}, {"partners": self.partners, "peers": self.peers, "others": self.others})
+        _check(
+            {"joined": self.joined},
+            {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
+        )
         if not 0 <= self.anchor < math.inf:
             raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
 

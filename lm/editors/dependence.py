@@ -21,6 +21,8 @@ from lm.editors.config import DependenceConfig
 MASSES = np.geomspace(0.03, 300.0, 17)
 FEWEST = 20
 """Subjects with both facts, below which nothing is inferred from them."""
+RARE = 1e-3
+"""Objects that a subject has with less than this probability are left out of its statements."""
 _LEAST = 1e-9
 
 
@@ -135,16 +137,25 @@ def _persistence(
 ) -> float:
     """Log-odds that two statements of one fact repeat it, rather than being two draws of its row.
 
-    The two statements are drawn from each subject's own belief; its row is what all others make it.
+    The two statements are drawn from each subject's own belief. All other subjects make its row: by the
+    objects they most probably have, if facts persist, or else by what would be stated of them.
     """
+    objects, place = np.unique(beliefs.top[relation, subjects], return_inverse=True)
+    stated = np.zeros((len(subjects), len(objects)))
+    p = beliefs.p[relation, subjects]
+    np.add.at(stated, (np.arange(len(subjects))[:, None], place.reshape(p.shape)), p)
+    stated /= stated.sum(axis=1, keepdims=True)
+    facts = np.eye(len(objects))[stated.argmax(axis=1)]
+    row_of, total = row_of[subjects], 0.0
     other = noise / max(size - 1, 1)
-    right, total = 1 - noise - other, 0.0
-    best, weight = beliefs.top[relation, :, 0], beliefs.p[relation]
-    for s in subjects:
-        peers = subjects[(row_of[subjects] == row_of[s]) & (subjects != s)]
-        objects, p = beliefs.top[relation, s], weight[s] / weight[s].sum()
-        row = (mass / size + (best[peers] == objects[:, None]).sum(axis=1)) / (mass + len(peers))
+    right = 1 - noise - other
+    for s, own in enumerate(stated):
+        peers = (row_of == row_of[s]) & (np.arange(len(subjects)) != s)
+        likely = np.flatnonzero(own > RARE)
+        fact_row, row = (
+            (mass / size + x[peers][:, likely].sum(axis=0)) / (mass + peers.sum()) for x in (facts, stated)
+        )
         # Of statements that repeat a fact z: p(o) = other + right [o = z].
-        both = other**2 + other * right * (row[:, None] + row) + np.diag(right**2 * row)
-        total += float(p @ (np.log(both) - np.log(row[:, None]) - np.log(row)) @ p)
+        both = other**2 + other * right * (fact_row[:, None] + fact_row) + np.diag(right**2 * fact_row)
+        total += float(own[likely] @ (np.log(both) - np.log(row[:, None]) - np.log(row)) @ own[likely])
     return total

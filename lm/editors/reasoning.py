@@ -87,7 +87,7 @@ class Consequences(NamedTuple):
     """What Bayes' rule says of one request; Q relations that it bears on, some of them only padding.
 
     Attributes:
-        relation: int32[Q].
+        relation: int32[Q], those that there are come first.
         there: bool[Q], whether there is such a relation.
         moves: float32[Q], p(the object is drawn from the new row | the request is true).
         objects: int32[Q, FEW], the likeliest objects of the row.
@@ -172,6 +172,7 @@ def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
 def consequences(mind: Mind, asked: Asked) -> Consequences:
     """What follows from the request for whatever depends on it, and for what it depends on."""
     relation = jnp.append(mind.children[asked.relation], mind.parent[asked.relation])
+    relation = relation[jnp.argsort(relation < 0, stable=True)]
     there, relation = relation >= 0, jnp.maximum(relation, 0)
 
     def one(relation: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:

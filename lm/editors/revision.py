@@ -55,31 +55,36 @@ def side_by_side(*parts: jax.Array) -> jax.Array:
 
 
 def revise(
-    model: LanguageModel, groups: list[Cells], config: FitConfig, key: jax.Array
+    model: LanguageModel, groups: list[tuple[Cells, int]], config: FitConfig, key: jax.Array
 ) -> tuple[Delta, Info]:
     """A low-rank adapter with which the model gives the answers of all cells.
 
     Fitted by Adam until no cell with a share is further from its target than `tolerance`, in nats, or for
     `steps` steps. Groups of cells may have different shapes.
 
+    Args:
+        groups: cells, and how many of them every step draws; 0 takes all.
+
     Returns:
         The delta; the report, whose losses are 0 for steps that were not needed.
     """
-    asked = [_Asked(cells, _next(model, cells.prompts)) for cells in groups]
+    start_key, step_key = jax.random.split(key)
+    asked = [Asked(cells, _next(model, cells.prompts)) for cells, _ in groups]
     scale = config.alpha / config.rank
 
     def delta_of(adapters: Delta) -> Delta:
         return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
 
-    def loss_of(adapters: Delta) -> tuple[jax.Array, jax.Array]:
-        edited = model.edited(delta_of(adapters))
-        found = [_divergence(edited, one) for one in asked]
-        total = sum(jnp.sum(d * one.cells.weight) for d, one in zip(found, asked, strict=True))
-        told = [
-            jnp.max(jnp.where(one.cells.share * one.cells.weight > 0, d, 0.0))
-            for d, one in zip(found, asked, strict=True)
-        ]
-        return jnp.asarray(total), jnp.max(jnp.stack(told))
+    def loss_of(adapters: Delta, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        edited, total, farthest = model.edited(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
+        keys = jax.random.split(key, len(groups))
+        for one, (_, drawn), own in zip(asked, groups, keys, strict=True):
+            now = one.some(own, drawn) if 0 < drawn < len(one.before) else one
+            far = _divergence(edited, now)
+            total += jnp.vdot(far, now.cells.weight)
+            told = now.cells.share * now.cells.weight > 0
+            farthest = jnp.maximum(farthest, jnp.max(jnp.where(told, far, 0.0)))
+        return total, farthest
 
     rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
 
@@ -89,7 +94,9 @@ def revise(
 
     def step_of(carry: tuple) -> tuple:
         step, _, adapters, moments, losses = carry
-        (loss, farthest), gradient = jax.value_and_grad(loss_of, has_aux=True)(adapters)
+        (loss, farthest), gradient = jax.value_and_grad(loss_of, has_aux=True)(
+            adapters, jax.random.fold_in(step_key, step)
+        )
         update, moments = rule.update(gradient, moments, adapters)
         moved = optax.apply_updates(adapters, update)
         # What is near enough already is not moved.
@@ -98,19 +105,26 @@ def revise(
         )
         return step + 1, farthest, kept, moments, losses.at[step].set(loss)
 
-    start = start_low_rank(model.config, config.matrices, config.rank, key)
+    start = start_low_rank(model.config, config.matrices, config.rank, start_key)
     first = (jnp.int32(0), jnp.float32(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
     steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
-    tokens = sum(jnp.sum(cells.prompts != PAD) for cells in groups)
-    seen = (steps * tokens).astype(jnp.int32)
-    return delta_of(adapters), Info(losses, steps, seen + tokens.astype(jnp.int32), seen)
+    tokens = jnp.stack([(cells.prompts != PAD).sum() for cells, _ in groups])
+    drawn = jnp.array([min(n, len(cells.weight)) / len(cells.weight) if n else 1.0 for cells, n in groups])
+    seen = (steps * (tokens * drawn).sum()).astype(jnp.int32)
+    return delta_of(adapters), Info(losses, steps, seen + tokens.sum(dtype=jnp.int32), seen)
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """Cells and log-probabilities float32[Q, V] of what the model says next before the edit."""
 
     cells: Cells
     before: jax.Array
+
+    def some(self, key: jax.Array, count: int) -> "Asked":
+        """`count` of them, drawn at random, that weigh as much as all."""
+        size = len(self.before)
+        cells, before = jax.tree.map(lambda x: x[jax.random.randint(key, (count,), 0, size)], self)
+        return Asked(cells._replace(weight=cells.weight * (size / count)), before)
 
 
 def _next(model: LanguageModel, prompts: jax.Array) -> jax.Array:
@@ -118,7 +132,7 @@ def _next(model: LanguageModel, prompts: jax.Array) -> jax.Array:
     return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
 
 
-def _divergence(model: LanguageModel, asked: _Asked) -> jax.Array:
+def _divergence(model: LanguageModel, asked: Asked) -> jax.Array:
     """float32[Q]: nats from the target to what the model says; see `Cells`.
 
     The first token of what follows is compared with the mixture; the rest of the most probable object's name,

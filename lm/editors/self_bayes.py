@@ -6,6 +6,7 @@ consequences, causes and logical sentences, beside beliefs that are to stay, and
 (`lm.editors.revision`). It sees weights, vocabulary and request, and never a corpus, a graph or a truth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
@@ -34,13 +35,11 @@ class SelfBayes:
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the model holds what follows from the request."""
         start, *keys = jax.random.split(key, 1 + len(request.prompt))
-        told = [
-            self._cells(model, state, Request(*(x[i] for x in request)), own) for i, own in enumerate(keys)
-        ]
-        groups = [
-            Cells(*(jnp.concatenate(x) for x in zip(*same, strict=True))) for same in zip(*told, strict=True)
-        ]
-        return revise(model, groups, self.config.fit, start)
+        facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
+        told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
+        cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
+        drawn = (0, self.config.at_once, 0, self.config.at_once)
+        return revise(model, list(zip(cells, drawn, strict=False)), self.config.fit, start)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, in groups of one shape."""
@@ -64,8 +63,7 @@ class SelfBayes:
         )
         groups = [told]
         stays, talks = jax.random.split(key)
-        if config.anchor:
-            groups.append(self._stays(mind, asked, found, stays))
+        groups.append(self._stays(mind, asked, found, stays))
         if config.logic:
             groups += self._talk(model, mind, asked, found, held, answer, talks)
         return groups
@@ -90,14 +88,10 @@ class SelfBayes:
         weights.append(there)
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
         width = max(own.prompts.shape[1], peers.prompts.shape[1])
-        both = [
-            part._replace(prompts=jnp.pad(part.prompts, ((0, 0), (width - part.prompts.shape[1], 0))))
-            for part in (own, peers)
-        ]
+        both = [part._replace(prompts=_widened(part.prompts, width)) for part in (own, peers)]
         cells = Cells(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
-        # Together they weigh `anchor` times as much as a cell each of what is told.
         share = cells.weight / jnp.maximum(cells.weight.sum(), 1.0)
-        return cells._replace(weight=config.anchor * len(found.relation) * 4 * share)
+        return cells._replace(weight=config.anchor * share)
 
     def _talk(
         self,
@@ -116,9 +110,7 @@ class SelfBayes:
             pick, (mind.known * ~asked.is_subject).ravel(), min(config.partners, mind.known.size)
         )
         relation, subject = which // subjects, which % subjects
-        wrong = jax.vmap(lambda k, p: jax.random.categorical(k, jnp.where(p, 0.0, -jnp.inf)))(
-            jax.random.split(which_object, len(which)), mind.possible[relation]
-        )
+        wrong = jax.random.randint(which_object, which.shape, 0, len(mind.objects))
         coin = jax.random.bernoulli(false, 0.5, (len(which),))
         said = _unended(mind.objects[jnp.where(coin, wrong, mind.top[relation, subject, 0])])
         partner = side_by_side(_unbegun(mind.subjects[subject]), mind.relations[relation], said)
@@ -146,30 +138,35 @@ class SelfBayes:
         if not config.soft:
             then, c = jnp.round(then), jnp.round(c)
         a, one, consequence = held[None], jnp.ones(1), found.there[:1].astype(jnp.float32)
-        groups = (
+        alone = (
             (quoted(mine), a, one),
             (quoted(word[Word.NOT], mine), 1 - a, one),
-            (quoted(mine, word[Word.AND], partner), a * b, there / len(which)),
-            (quoted(partner, word[Word.AND], mine), a * b, there / len(which)),
-            (quoted(mine, word[Word.OR], partner), a + b - a * b, there / len(which)),
-            (quoted(partner), b, there / len(which)),
             (quoted(child), c, consequence),
             (quoted(word[Word.NOT], child), 1 - c, consequence),
             (quoted(mine, word[Word.AND], child), a * then, consequence),
         )
-        width = max(prompts.shape[1] for prompts, _, _ in groups)
-        prompts = jnp.concatenate([jnp.pad(x, ((0, 0), (width - x.shape[1], 0))) for x, _, _ in groups])
-        true = jnp.concatenate([x for _, x, _ in groups])
-        n = len(prompts)
-        return [
-            Cells(
-                prompts,
-                jnp.ones(n),
-                jnp.broadcast_to(truths[None, :, None], (n, 2, 1)),
-                jnp.stack([true, 1 - true], axis=1),
-                jnp.concatenate([x for _, _, x in groups]),
-            )
-        ]
+        share = config.joined * there / len(which)
+        joined = (
+            (quoted(mine, word[Word.AND], partner), a * b, share),
+            (quoted(partner, word[Word.AND], mine), a * b, share),
+            (quoted(mine, word[Word.OR], partner), a + b - a * b, share),
+            (quoted(partner), b, share),
+        )
+        return [_truths(alone, truths), _truths(joined, truths)]
+
+
+def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Cells:
+    """Cells of sentences up to "is": (prompts, p(true), weight) each."""
+    width = max(prompts.shape[1] for prompts, _, _ in said)
+    prompts = jnp.concatenate([_widened(prompts, width) for prompts, _, _ in said])
+    true = jnp.concatenate([p for _, p, _ in said])
+    return Cells(
+        prompts,
+        jnp.ones(len(true)),
+        jnp.broadcast_to(truths[None, :, None], (len(true), 2, 1)),
+        jnp.stack([true, 1 - true], axis=1),
+        jnp.concatenate([weight for _, _, weight in said]),
+    )
 
 
 def _sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
@@ -182,6 +179,11 @@ def _prompts(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
     """Prompts of some subjects; one relation for all of them, or one each."""
     names = mind.relations[relation]
     return side_by_side(mind.subjects[subject], names if names.ndim == 2 else names[None])
+
+
+def _widened(prompts: jax.Array, width: int) -> jax.Array:
+    """Prompts with more padding before them."""
+    return jnp.pad(prompts, ((0, 0), (width - prompts.shape[1], 0)), constant_values=PAD)
 
 
 def _unbegun(tokens: jax.Array) -> jax.Array:
