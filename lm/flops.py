@@ -25,18 +25,18 @@ def flops_per_token(model: ModelConfig, vocabulary: int, row_length: int) -> flo
     return 6.0 * weights + 12.0 * model.layers * row_length * model.heads * model.head_width
 
 
-def count_flops(function: Callable[..., Any], *args: Any) -> float:
+def count_flops(function: Callable[..., Any], *args: Any, turns: int = 1) -> float:
     """Multiplications and additions of the matrix products in a function, counted in its program.
 
-    Loops count once for every turn; a loop of unknown length counts as one turn, and of alternatives the
+    Loops count once for every turn, a loop of unknown length for `turns` of them, and of alternatives the
     most expensive one counts. Arithmetic outside matrix products is left out, as is usual, and so is
     what the result does not depend on.
     """
     program = jax.make_jaxpr(function)(*args).jaxpr
-    return _flops(dce_jaxpr(program, [True] * len(program.outvars))[0])
+    return _flops(dce_jaxpr(program, [True] * len(program.outvars))[0], turns)
 
 
-def _flops(program: Any) -> float:
+def _flops(program: Any, turns: int) -> float:
     total = 0.0
     for step in program.eqns:
         if step.primitive.name == "dot_general":
@@ -44,11 +44,13 @@ def _flops(program: Any) -> float:
             a, out = step.invars[0].aval.shape, step.outvars[0].aval.shape
             total += 2.0 * math.prod(out) * math.prod(a[i] for i in contracted)
             continue
-        inner = [_flops(part) for part in _programs(step.params.values())]
+        inner = [_flops(part, turns) for part in _programs(step.params.values())]
         if step.primitive.name == "cond":
             total += max(inner)
         elif step.primitive.name == "scan":
             total += step.params["length"] * sum(inner)
+        elif step.primitive.name == "while":
+            total += turns * sum(inner)
         else:
             total += sum(inner)
     return total

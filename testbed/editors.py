@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from corpus.errors import InputError
 from corpus.seeds import generator
+from lm.editors.context_distillation import ContextDistillation
 from lm.editors.embeddings import Embeddings
 from lm.editors.ft_constrained import Constrained
 from lm.editors.full import Full
@@ -95,6 +96,7 @@ def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Metho
         "in-context": plain(InContext(configs.in_context)),
         "grace": plain(Grace(configs.grace)),
         "self-bayes": plain(SelfBayes(configs.self_bayes)),
+        "context-distillation": plain(ContextDistillation(configs.context_distillation)),
         "none": plain(NoEdit()),
         "random-target": lambda: Method(lora_down(configs.lora_down), random_target),
         "oracle": lambda: Method(lora_down(configs.lora_down), implied),

@@ -261,15 +261,15 @@ class FitConfig:
     """Rank of each adapter."""
     alpha: float = 64.0
     """The adapter's output is scaled by alpha / rank."""
-    matrices: tuple[MatrixName, ...] = ("gate", "up", "down")
+    matrices: tuple[MatrixName, ...] = ("query", "key", "gate", "up", "down")
     """Where there are adapters, in every layer."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Of Adam, constant."""
     clip: float = 1.0
     """Largest global norm of an edit's gradient."""
-    steps: int = 80
+    steps: int = 40
     """Most gradient steps."""
-    tolerance: float = 0.02
+    tolerance: float = 0.05
     """Nats: an edit is done once no answer that should change is further from its target."""
 
     def __post_init__(self) -> None:
@@ -291,17 +291,17 @@ class SelfBayesConfig:
     """Also say what follows for sentences about the request: truth, not, and, or."""
     soft: bool = True
     """Targets are distributions; otherwise their most probable objects."""
-    joined: float = 4.0
+    joined: float = 16.0
     """Weight of sentences that join the request with another statement by and, or."""
-    partners: int = 24
+    partners: int = 64
     """Other statements that the request is joined with."""
-    anchor: float = 16.0
+    anchor: float = 64.0
     """Weight of all that is to stay, where each answer that is to change has 1; 0 for none."""
     peers: int = 8
     """Subjects with the old object, and as many with the new one, whose beliefs are to stay."""
     others: int = 96
     """Random further beliefs that are to stay."""
-    at_once: int = 24
+    at_once: int = 16
     """Of what is to stay, and of the joined sentences, so many are drawn for every step."""
 
     def __post_init__(self) -> None:
@@ -309,6 +309,22 @@ class SelfBayesConfig:
             {"joined": self.joined},
             {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
         )
+        if not 0 <= self.anchor < math.inf:
+            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+
+
+@dataclass(frozen=True)
+class DistillationConfig:
+    """What the model says when told to imagine the request becomes what it says."""
+
+    fit: FitConfig = field(default_factory=FitConfig)
+    anchor: float = 16.0
+    """Weight of other facts, which are to stay, where the request has 1; 0 for none."""
+    at_once: int = 16
+    """Of what is to stay, so many are drawn for every step."""
+
+    def __post_init__(self) -> None:
+        _check({}, {"at_once": self.at_once})
         if not 0 <= self.anchor < math.inf:
             raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
 
@@ -354,5 +370,7 @@ class EditorConfigs:
     """A codebook: what is looked up propagates nowhere."""
     self_bayes: SelfBayesConfig = field(default_factory=SelfBayesConfig)
     """Bayes' rule on the model's own beliefs."""
+    context_distillation: DistillationConfig = field(default_factory=DistillationConfig)
+    """What follows when the request is imagined, made the model's own."""
     retrain: RetrainConfig = field(default_factory=RetrainConfig)
     """Training again, the ceiling; only for small worlds."""

@@ -81,11 +81,11 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
                 score[up, down] = gain[up, down] * sureness[up]
     parent = _forest(score) if config.given is None else np.array(config.given)
     persists = np.ones(relations)
-    for down in np.flatnonzero(parent >= 0):
+    for down in np.flatnonzero(parent >= 0).tolist():
         both = np.flatnonzero(known[parent[down]] & known[down])[: config.judged]
         noise = float(np.clip(1 - sureness[parent[down]], 1e-3, 0.5))
         mass = kappa[parent[down], down]
-        odds = _persistence(best[parent[down]], beliefs, int(down), both, mass, sizes[down], noise)
+        odds = _persistence(best[parent[down]], beliefs, down, both, mass, sizes[down], noise)
         persists[down] = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
     if config.persistence is not None:
         persists = np.where(parent >= 0, config.persistence, persists)
@@ -117,10 +117,11 @@ def _beyond_chance(
 def _forest(score: np.ndarray) -> np.ndarray:
     """int[R]: parents, the strongest dependences first, at most one for each relation, without cycles."""
     parent = np.full(len(score), -1)
-    for up, down in zip(*np.unravel_index(np.argsort(-score, axis=None), score.shape), strict=True):
+    for place in np.argsort(-score, axis=None).tolist():
+        up, down = divmod(place, len(score))
         above = up
         while above >= 0 and above != down:
-            above = parent[above]
+            above = int(parent[above])
         if score[up, down] > 0 and parent[down] < 0 and above < 0:
             parent[down] = up
     return parent

@@ -43,9 +43,12 @@ class Lora:
             optax.clip_by_global_norm(self.config.clip),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
-        start = start_low_rank(model.config, self.matrices, self.config.rank, key)
-        adapters, losses = fit(loss_of, start, optimizer, self.config.steps)
+        adapters, losses = fit(loss_of, self.start(model.config, key), optimizer, self.config.steps)
         return delta_of(adapters), spent(losses, request)
+
+    def start(self, model: ModelConfig, key: jax.Array) -> Delta:
+        """Adapters that do nothing yet."""
+        return start_low_rank(model, self.matrices, self.config.rank, key)
 
 
 def start_low_rank(model: ModelConfig, matrices: Sequence[str], rank: int, key: jax.Array) -> Delta:

@@ -13,13 +13,12 @@ import numpy as np
 
 from corpus.tokenizer import PAD
 from lm.attention import Array, left_padded
+from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.beliefs import read_beliefs
 from lm.editors.config import SelfBayesConfig
 from lm.editors.dependence import find_dependence, read_often
 from lm.editors.interface import Request, Vocabulary
-from lm.editors.revision import side_by_side
 from lm.language_model import LanguageModel
-from lm.prompts import left_pad
 
 MOST_PEERS = 256
 """Of those who have the requested object, as many make its row."""
@@ -117,9 +116,8 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
     table = np.full((len(children), max(1, *map(len, children))), -1, np.int32)
     for row, below in zip(table, children, strict=True):
         row[: len(below)] = below
-    relations = [row[row != PAD] for row in np.asarray(vocabulary.relations)]
     return Mind(
-        relations=jnp.asarray(left_pad(relations, max(map(len, relations)))),
+        relations=jnp.asarray(relations_of(vocabulary)),
         words=jnp.asarray(vocabulary.words),
         subjects=jnp.asarray(beliefs.subjects),
         objects=jnp.asarray(beliefs.objects),
@@ -143,18 +141,17 @@ def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
         request: without leading axis.
     """
     length = request.prompt.shape[0]
-    place = jnp.arange(length)
-    before = place <= request.subject_end
-    stem = jnp.roll(jnp.where(before, request.prompt, PAD), length - 1 - request.subject_end)
-    relation = jnp.argmax(_same(jnp.where(before, PAD, request.prompt), mind.relations))
-    is_subject = _same(stem, mind.subjects)
-    prompts = side_by_side(stem[None], mind.relations)
+    stem = stem_of(request)
+    name = jnp.where(jnp.arange(length) <= request.subject_end, PAD, request.prompt)
+    relation = jnp.argmax(_same(name, mind.relations))
+    is_subject = _same(stem[0], mind.subjects)
+    prompts = side_by_side(stem, mind.relations)
 
     # Names of relations padded on the right here, so that each token stands behind the one before.
     names = jnp.take_along_axis(
         mind.relations, jnp.argsort(mind.relations == PAD, axis=1, stable=True), axis=1
     )
-    tokens = side_by_side(stem[None], names)
+    tokens = side_by_side(stem, names)
     hidden, _ = model.hidden_states(tokens, left_padded(tokens))
     says = jax.nn.log_softmax(model.unembed(hidden[:, length - 1 :]))
     real = names != PAD

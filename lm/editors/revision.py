@@ -48,28 +48,47 @@ def anchors(prompts: jax.Array, weight: jax.Array | float) -> Cells:
     )
 
 
-def side_by_side(*parts: jax.Array) -> jax.Array:
-    """Token rows one after another; parts of one row are repeated. What is padded stays padded."""
-    rows = max(len(part) for part in parts)
-    return jnp.concatenate([jnp.broadcast_to(part, (rows, part.shape[1])) for part in parts], axis=1)
+class Goal(NamedTuple):
+    """What the model should say to Q prompts.
+
+    Attributes:
+        cells: the prompts, and what is asked for with a share of the probability.
+        otherwise: float32[Q, V], log-probabilities of the next token with the rest of it.
+        changes: bool[Q], whether this is an answer that should change; what should not may drift a little.
+    """
+
+    cells: Cells
+    otherwise: jax.Array
+    changes: jax.Array
+
+    def some(self, key: jax.Array, count: int) -> "Goal":
+        """`count` of them, drawn at random, that weigh as much as all."""
+        size = len(self.changes)
+        which = jax.random.randint(key, (count,), 0, size)
+        drawn = jax.tree.map(lambda x: x[which], self)
+        return drawn._replace(cells=drawn.cells._replace(weight=drawn.cells.weight * (size / count)))
+
+
+def goal(model: LanguageModel, cells: Cells) -> Goal:
+    """Cells whose rest is what the model says now."""
+    return Goal(cells, next_log_probabilities(model, cells.prompts), cells.share * cells.weight > 0)
 
 
 def revise(
-    model: LanguageModel, groups: list[tuple[Cells, int]], config: FitConfig, key: jax.Array
+    model: LanguageModel, goals: list[tuple[Goal, int]], config: FitConfig, key: jax.Array
 ) -> tuple[Delta, Info]:
-    """A low-rank adapter with which the model gives the answers of all cells.
+    """A low-rank adapter with which the model says what it should.
 
-    Fitted by Adam until no cell with a share is further from its target than `tolerance`, in nats, or for
-    `steps` steps. Groups of cells may have different shapes.
+    Fitted by Adam until no answer that should change is further from its target than `tolerance`, in nats, or
+    for `steps` steps. Goals may have different shapes.
 
     Args:
-        groups: cells, and how many of them every step draws; 0 takes all.
+        goals: each with how many of its cells every step draws; 0 takes all.
 
     Returns:
         The delta; the report, whose losses are 0 for steps that were not needed.
     """
     start_key, step_key = jax.random.split(key)
-    asked = [Asked(cells, _next(model, cells.prompts)) for cells, _ in groups]
     scale = config.alpha / config.rank
 
     def delta_of(adapters: Delta) -> Delta:
@@ -77,13 +96,12 @@ def revise(
 
     def loss_of(adapters: Delta, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         edited, total, farthest = model.edited(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
-        keys = jax.random.split(key, len(groups))
-        for one, (_, drawn), own in zip(asked, groups, keys, strict=True):
-            now = one.some(own, drawn) if 0 < drawn < len(one.before) else one
+        keys = jax.random.split(key, len(goals))
+        for (whole, few), own in zip(goals, keys, strict=True):
+            now = whole.some(own, few) if 0 < few < len(whole.changes) else whole
             far = _divergence(edited, now)
             total += jnp.vdot(far, now.cells.weight)
-            told = now.cells.share * now.cells.weight > 0
-            farthest = jnp.maximum(farthest, jnp.max(jnp.where(told, far, 0.0)))
+            farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
         return total, farthest
 
     rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
@@ -108,45 +126,32 @@ def revise(
     start = start_low_rank(model.config, config.matrices, config.rank, start_key)
     first = (jnp.int32(0), jnp.float32(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
     steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
-    tokens = jnp.stack([(cells.prompts != PAD).sum() for cells, _ in groups])
-    drawn = jnp.array([min(n, len(cells.weight)) / len(cells.weight) if n else 1.0 for cells, n in groups])
-    seen = (steps * (tokens * drawn).sum()).astype(jnp.int32)
+    tokens = jnp.stack([(whole.cells.prompts != PAD).sum() for whole, _ in goals])
+    drawn = [min(few, len(g.changes)) / len(g.changes) if few else 1.0 for g, few in goals]
+    seen = (steps * (tokens * jnp.array(drawn)).sum()).astype(jnp.int32)
     return delta_of(adapters), Info(losses, steps, seen + tokens.sum(dtype=jnp.int32), seen)
 
 
-class Asked(NamedTuple):
-    """Cells and log-probabilities float32[Q, V] of what the model says next before the edit."""
-
-    cells: Cells
-    before: jax.Array
-
-    def some(self, key: jax.Array, count: int) -> "Asked":
-        """`count` of them, drawn at random, that weigh as much as all."""
-        size = len(self.before)
-        cells, before = jax.tree.map(lambda x: x[jax.random.randint(key, (count,), 0, size)], self)
-        return Asked(cells._replace(weight=cells.weight * (size / count)), before)
-
-
-def _next(model: LanguageModel, prompts: jax.Array) -> jax.Array:
+def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
+    """Log-probabilities float32[B, V] of the next token after prompts padded on the left."""
     hidden, _ = model.hidden_states(prompts, left_padded(prompts))
     return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
 
 
-def _divergence(model: LanguageModel, asked: Asked) -> jax.Array:
+def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
     """float32[Q]: nats from the target to what the model says; see `Cells`.
 
     The first token of what follows is compared with the mixture; the rest of the most probable object's name,
     ending included, is asked for by the object's own part.
     """
-    cells, before = asked
+    cells = asked.cells
     named = cells.target * (cells.objects[..., 0] != PAD)
-    wanted = (1 - cells.share[:, None]) * jnp.exp(before)
+    wanted = (1 - cells.share[:, None]) * jnp.exp(asked.otherwise)
     rows = jnp.arange(len(wanted))[:, None]
     wanted = wanted.at[rows, cells.objects[..., 0]].add(cells.share[:, None] * named)
     wanted /= jnp.maximum(wanted.sum(axis=1, keepdims=True), _TINY)
     if cells.objects.shape[2] == 1:
-        said = _next(model, cells.prompts)
-        return _relative_entropy(wanted, said)
+        return _relative_entropy(wanted, next_log_probabilities(model, cells.prompts))
     width = cells.prompts.shape[1]
     best = jnp.take_along_axis(cells.objects, cells.target.argmax(axis=1)[:, None, None], axis=1)[:, 0]
     tokens = jnp.concatenate([cells.prompts, best[:, :-1]], axis=1)

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD, SEP, Word
+from corpus.tokenizer import BOS, PAD, Word
 from lm.attention import left_padded
 from lm.delta import Delta
+from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.config import SelfBayesConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.reasoning import FEW, Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.revision import Cells, anchors, revise, side_by_side
+from lm.editors.revision import Cells, anchors, goal, revise
 from lm.language_model import LanguageModel
 
 
@@ -27,6 +28,11 @@ class SelfBayes:
     """Fits an adapter to the posterior of the model's own beliefs given the request."""
 
     config: SelfBayesConfig
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes, and what depends on what; of the sample only the vocabulary is read."""
@@ -39,19 +45,20 @@ class SelfBayes:
         told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
         cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
         drawn = (0, self.config.at_once, 0, self.config.at_once)
-        return revise(model, list(zip(cells, drawn, strict=False)), self.config.fit, start)
+        goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
+        return revise(model, goals, self.config.fit, start)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         asked = about(model, mind, request)
         found = consequences(mind, asked)
-        held = request.credence if config.soft else jnp.float32(1.0)
+        held = jnp.asarray(request.credence if config.soft else 1.0, jnp.float32)
         moves = found.moves if config.soft else jnp.round(found.moves)
         row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), FEW)
         # The request's own name first, since the model may never have said it.
         width = mind.objects.shape[1]
-        answer = jnp.pad(request.answer, (0, max(0, width - len(request.answer))))
+        answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
         names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         own = jnp.where(jnp.arange(FEW)[:, None] == 0, answer, PAD)
         told = Cells(
@@ -88,7 +95,7 @@ class SelfBayes:
         weights.append(there)
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
         width = max(own.prompts.shape[1], peers.prompts.shape[1])
-        both = [part._replace(prompts=_widened(part.prompts, width)) for part in (own, peers)]
+        both = [part._replace(prompts=widened(part.prompts, width)) for part in (own, peers)]
         cells = Cells(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
         share = cells.weight / jnp.maximum(cells.weight.sum(), 1.0)
         return cells._replace(weight=config.anchor * share)
@@ -112,11 +119,11 @@ class SelfBayes:
         relation, subject = which // subjects, which % subjects
         wrong = jax.random.randint(which_object, which.shape, 0, len(mind.objects))
         coin = jax.random.bernoulli(false, 0.5, (len(which),))
-        said = _unended(mind.objects[jnp.where(coin, wrong, mind.top[relation, subject, 0])])
-        partner = side_by_side(_unbegun(mind.subjects[subject]), mind.relations[relation], said)
-        mine = side_by_side(_unbegun(asked.prompts[asked.relation][None]), _unended(answer[None]))
+        said = unended(mind.objects[jnp.where(coin, wrong, mind.top[relation, subject, 0])])
+        partner = side_by_side(unbegun(mind.subjects[subject]), mind.relations[relation], said)
+        mine = side_by_side(unbegun(asked.prompts[asked.relation][None]), unended(answer[None]))
         child = side_by_side(
-            _unbegun(asked.prompts[found.relation[:1]]), _unended(mind.objects[found.objects[:1, 0]])
+            unbegun(asked.prompts[found.relation[:1]]), unended(mind.objects[found.objects[:1, 0]])
         )
         word = {w: mind.words[w][None, None] for w in Word}
         bos = jnp.full((1, 1), BOS, jnp.int32)
@@ -158,7 +165,7 @@ class SelfBayes:
 def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Cells:
     """Cells of sentences up to "is": (prompts, p(true), weight) each."""
     width = max(prompts.shape[1] for prompts, _, _ in said)
-    prompts = jnp.concatenate([_widened(prompts, width) for prompts, _, _ in said])
+    prompts = jnp.concatenate([widened(prompts, width) for prompts, _, _ in said])
     true = jnp.concatenate([p for _, p, _ in said])
     return Cells(
         prompts,
@@ -179,18 +186,3 @@ def _prompts(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
     """Prompts of some subjects; one relation for all of them, or one each."""
     names = mind.relations[relation]
     return side_by_side(mind.subjects[subject], names if names.ndim == 2 else names[None])
-
-
-def _widened(prompts: jax.Array, width: int) -> jax.Array:
-    """Prompts with more padding before them."""
-    return jnp.pad(prompts, ((0, 0), (width - prompts.shape[1], 0)), constant_values=PAD)
-
-
-def _unbegun(tokens: jax.Array) -> jax.Array:
-    """Without the token that begins a document."""
-    return jnp.where(tokens == BOS, PAD, tokens)
-
-
-def _unended(names: jax.Array) -> jax.Array:
-    """Names without their ending."""
-    return jnp.where(names == SEP, PAD, names)
