@@ -76,8 +76,8 @@ ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dependence given", {"dependence": replace(SELF.dependence, given=(-1, 0, -1, 2, -1, 4, -1, 6, -1, 8))}),
     ("rho 0", {"dependence": replace(SELF.dependence, persistence=0.0)}),
     ("rho 1", {"dependence": replace(SELF.dependence, persistence=1.0)}),
-    ("half of the subjects", {"beliefs": replace(SELF.beliefs, subjects=660)}),
-    ("an eighth of the subjects", {"beliefs": replace(SELF.beliefs, subjects=165)}),
+    ("a quarter of the subjects", {"beliefs": replace(SELF.beliefs, subjects=330)}),
+    ("surer of having read", {"dependence": replace(SELF.dependence, seldom=0.1)}),
 )
 """Variants of ABLATED, each a name and the fields of its configuration that differ."""
 
@@ -116,14 +116,19 @@ class Settings:
     """Training steps."""
     edits: int = 200
     """Edits by each editor in each world."""
+    fewer: int = 100
+    """As many in the stages diagnosis and imagine."""
+    fewest: int = 50
+    """As many by each variant in the stage ablations."""
     sequence: int = 1000
     """Edits on top of each other in each world."""
     figure: Path | None = None
     """Where to copy the figure, besides the first run's report."""
 
     def __post_init__(self) -> None:
-        if min(self.seeds, self.subjects, self.steps, self.edits, self.sequence) < 1:
-            raise ValueError("seeds, subjects, steps, edits and sequence must be positive")
+        counts = (self.seeds, self.subjects, self.steps, self.edits, self.fewer, self.fewest, self.sequence)
+        if min(counts) < 1:
+            raise ValueError("seeds, subjects, steps, and all numbers of edits must be positive")
 
     def of(self, persistence: Persistence, imagine: bool = False) -> list[Run]:
         """The runs of one kind of world, in the order of their seeds."""
@@ -166,18 +171,19 @@ def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
     """The edits of a stage, but for run and seed; variants of an editor by name, all others under ""."""
     cases = CaseConfig(count=options.edits, reinforce=0.0, edits="upstream")
     base = replace(EDIT["laptop"], runs=options.runs, agent="exact", cases=cases)
+    fewer = replace(base, cases=replace(cases, count=options.fewer))
     among, found = options.editors, {"": base}
     if stage == "diagnosis":
-        among, found = DIAGNOSED, {"": replace(base, cases=replace(cases, edits="downstream"))}
+        among, found = DIAGNOSED, {"": replace(fewer, cases=replace(fewer.cases, edits="downstream"))}
     elif stage == "sequences":
         many = replace(cases, count=options.sequence)
         among, found = IN_SEQUENCE, {"": replace(base, cases=many, sequential=options.sequence)}
     elif stage == "ablations":
-        among = (ABLATED,)
-        found = {name: replace(base, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
+        among, few = (ABLATED,), replace(base, cases=replace(cases, count=options.fewest))
+        found = {name: replace(few, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
     elif stage == "imagine":
         configs = replace(base.configs, in_context=InContextConfig(imagine=True))
-        among, found = IMAGINING, {"": replace(base, configs=configs)}
+        among, found = IMAGINING, {"": replace(fewer, configs=configs)}
     editors = tuple(name for name in options.editors if name in among)
     return {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
 

@@ -89,8 +89,8 @@ class Consequences(NamedTuple):
         relation: int32[Q], those that there are come first.
         there: bool[Q], whether there is such a relation.
         moves: float32[Q], p(the object is drawn from the new row | the request is true).
-        objects: int32[Q, FEW], the likeliest objects of the row.
-        row: float32[Q, FEW], their probability in it, made to sum to 1.
+        objects: int32[Q, n], the FEW likeliest objects of the row.
+        row: float32[Q, n], their probability in it, made to sum to 1.
     """
 
     relation: jax.Array

@@ -18,7 +18,7 @@ from lm.delta import Delta
 from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.config import SelfBayesConfig
 from lm.editors.interface import CorpusSample, Info, Request
-from lm.editors.reasoning import FEW, Asked, Consequences, Mind, about, consequences, make_up
+from lm.editors.reasoning import Asked, Consequences, Mind, about, consequences, make_up
 from lm.editors.revision import Cells, anchors, goal, revise
 from lm.language_model import LanguageModel
 
@@ -53,19 +53,20 @@ class SelfBayes:
         config = self.config
         asked = about(model, mind, request)
         found = consequences(mind, asked)
+        few = found.row.shape[1]
         held = jnp.asarray(request.credence if config.soft else 1.0, jnp.float32)
         moves = found.moves if config.soft else jnp.round(found.moves)
-        row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), FEW)
+        row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), few)
         # The request's own name first, since the model may never have said it.
         width = mind.objects.shape[1]
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
         names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
-        own = jnp.where(jnp.arange(FEW)[:, None] == 0, answer, PAD)
+        own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
         told = Cells(
             jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[found.relation]]),
             jnp.append(held, held * moves),
             jnp.concatenate([own[None], names]),
-            jnp.concatenate([jnp.eye(1, FEW), row]),
+            jnp.concatenate([jnp.eye(1, few), row]),
             jnp.append(1.0, found.there),
         )
         groups = [told]

@@ -1,0 +1,101 @@
+"""What a model believes is read out of the model alone: people it speaks of, and its own probabilities."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from corpus.tokenizer import BOS, PAD, SEP
+from lm.editors import beliefs
+from lm.editors.beliefs import read_beliefs
+from lm.editors.config import BeliefConfig
+from lm.editors.interface import vocabulary_of
+from lm.editors.revision import next_log_probabilities
+from lm.prompts import left_pad
+from lm.scoring import candidate_tree, tree_size
+from tests.toys import random_model, spelt_world
+
+FEW = BeliefConfig(samples=1024, top=16)
+
+
+@pytest.fixture(scope="module")
+def read(toy):
+    return read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
+
+
+def named(tokenizer, rows):
+    return {tokenizer.decode(row[(row != PAD) & (row != BOS) & (row != SEP)]) for row in np.asarray(rows)}
+
+
+def test_whom_it_speaks_of(toy, read):
+    """Nearly all subjects of the world and hardly anybody else, though nobody told who they are."""
+    graph, tokenizer = toy.world.graph, toy.world.tokenizer
+    truly = {graph.entities[s] for s in graph.subjects}
+    found = named(tokenizer, read.subjects)
+    assert len(found & truly) > 0.9 * len(truly)
+    assert len(found - truly) < 0.1 * len(truly)
+
+
+def test_beliefs_are_the_models_probabilities(toy, read):
+    relations = vocabulary_of(toy.world.tokenizer).relations
+    for r in (0, 3):
+        prompts = np.concatenate(
+            [read.subjects[:5], np.repeat(relations[r][None], len(read.subjects[:5]), axis=0)], axis=1
+        )
+        p = np.exp(next_log_probabilities(toy.model, prompts))
+        for s in range(5):
+            first = read.objects[read.top[r, s], 0]
+            there = read.p[r, s] > 0
+            np.testing.assert_allclose(p[s, first][there], read.p[r, s][there], rtol=1e-3, atol=1e-6)
+            assert (np.diff(read.p[r, s]) <= 0).all()
+    # p(r, o | s): of all relations and objects together no more than 1.
+    assert (read.said.sum(axis=0) <= 1.001).all()
+    assert (read.said > 0).all()
+
+
+def test_what_was_read_is_said_more_readily(toy, read):
+    graph, tokenizer = toy.world.graph, toy.world.tokenizer
+    number = {name: i for i, name in enumerate(graph.entities)}
+    subjects = [tokenizer.decode(row[(row != PAD) & (row != BOS)]) for row in read.subjects]
+    has, lacks = [], []
+    for s, name in enumerate(subjects):
+        if name in number:
+            known = (
+                graph.find(np.full(len(graph.relations), number[name]), np.arange(len(graph.relations))) >= 0
+            )
+            has += read.said[known, s].tolist()
+            lacks += read.said[~known, s].tolist()
+    assert np.median(has) > 3 * np.median(lacks)
+
+
+def test_names_of_several_tokens(world):
+    """Names are told apart by their endings, as everywhere else, where one may begin another."""
+    words = spelt_world(world)
+    model = random_model(words.tokenizer.vocabulary)
+    subjects = [words.tokenizer.entity(int(s)) for s in words.graph.subjects[:3]]
+    prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
+    objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
+    objects = sorted({*objects, objects[0][:1]})
+    found = beliefs._scored(model, prompts, objects)
+    rows = [np.array(o) for o in objects]
+    tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
+    lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
+    wanted, begun = model.object_log_probabilities(model.read(prompts), lines)
+    single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
+    np.testing.assert_allclose(found[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(found[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
+
+
+def test_samples_follow_the_models_probabilities(toy):
+    prompts = np.full((3000, 1), BOS, np.int32)
+    context = toy.model.read(prompts)
+    first = np.asarray(toy.model.generate(context, 1, jax.random.key(0)))[:, 0]
+    p = np.exp(next_log_probabilities(toy.model, prompts[:1]))[0].astype(float)
+    p[PAD] += p[[SEP, 2]].sum()
+    p[[SEP, 2]] = 0
+    often = p * len(prompts) > 8
+    counts = np.bincount(first, minlength=len(p))
+    observed = np.append(counts[often], counts[~often].sum())
+    expected = np.append(p[often], p[~often].sum()) * len(prompts)
+    assert chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-6

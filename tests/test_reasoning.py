@@ -1,0 +1,113 @@
+"""Bayes' rule on beliefs: the exact agent's answers, where beliefs are what the exact agent has resolved."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayes.exact import fit_exact
+from bayes.interface import EditRequest
+from corpus.config import ExactConfig
+from corpus.language import Kind
+from lm.editors.reasoning import Asked, Mind, consequences
+from tests.test_exact_agent import tiny_world
+
+NOBODY = np.zeros((1, 1), np.int32)
+
+
+def mind_of(graph, config, counts, resolved):
+    """A mind that knows every fact as the agent does; subjects and objects are named by their numbers.
+
+    Args:
+        counts: [facts, K], statements of each object, or one for the object of a resolved fact.
+        resolved: bool[facts], whether anything was said of it.
+    """
+    relations, subjects, objects = len(graph.relations), graph.subjects, graph.objects
+    shape = (relations, len(subjects), len(objects))
+    p, known, weight = np.zeros(shape), np.zeros(shape[:2]), np.zeros(shape[:2])
+    at = graph.relation, np.searchsorted(subjects, graph.subject)
+    total = counts.sum(axis=1)
+    p[at] = counts / np.maximum(total, 1)[:, None]
+    known[at], weight[at] = resolved, total
+    top = np.argsort(-p, axis=2, kind="stable")
+    children = [np.flatnonzero(graph.upstream == r) for r in range(relations)]
+    table = np.full((relations, max(1, *map(len, children))), -1)
+    for row, below in zip(table, children, strict=True):
+        row[: len(below)] = below
+    possible = np.array([np.isin(objects, graph.candidates_of(r)) for r in range(relations)])
+    facts_persist = np.where(graph.upstream >= 0, config.persistence == "fact", True)
+    return Mind(
+        relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
+        top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), known=jnp.array(known),
+        counts=jnp.array(weight), parent=jnp.array(graph.upstream),
+        kappa=jnp.full(relations, config.row_mass), persists=jnp.array(facts_persist, jnp.float32),
+        seldom=jnp.float32(0.1), children=jnp.array(table),
+    )  # fmt: skip
+
+
+def counted(graph, config, sentences, agent):
+    """Statements of each object of each fact; what persists counts once, as what it most probably is."""
+    spoken = sentences.take(sentences.kind == Kind.ATOMIC)
+    fact = graph.find(spoken.a[:, 0], spoken.a[:, 1])
+    counts = np.zeros((len(graph), len(graph.objects)))
+    np.add.at(counts, (fact, np.searchsorted(graph.objects, spoken.a[:, 2])), 1)
+    there = graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    resolved = np.isin(np.arange(len(graph)), there)
+    persists = (graph.upstream_fact < 0) | (config.persistence == "fact")
+    for f in np.flatnonzero(persists):
+        counts[f] = 0
+        if resolved[f]:
+            best = agent.predict(int(graph.subject[f]), int(graph.relation[f])).mode()
+            counts[f, np.searchsorted(graph.objects, best)] = 1
+    return counts, resolved
+
+
+@pytest.mark.parametrize("persistence", ["fact", "sentence"])
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), mass=st.sampled_from([0.3, 1.0, 4.0]))
+def test_consequences_are_the_exact_agents(persistence, seed, mass):
+    config = ExactConfig(
+        persistence=persistence, row_mass=mass, statements=8, strata=(0.5, 0.2, 0.3), logical=0.0
+    )
+    graph, _, sentences = tiny_world(seed, config, ())
+    agent = fit_exact(graph, config, sentences)
+    counts, resolved = counted(graph, config, sentences, agent)
+    mind = mind_of(graph, config, counts, resolved)
+    rng = np.random.default_rng(seed)
+    below = np.flatnonzero(graph.upstream_fact >= 0)
+    for f in rng.permutation(below)[:3]:
+        up = graph.upstream_fact[f]
+        s, r, child = int(graph.subject[up]), int(graph.relation[up]), int(graph.relation[f])
+        target = int(rng.choice(graph.candidates_of(r)))
+        subject = graph.subjects == s
+        holds = mind.top[r, :, 0] == np.searchsorted(graph.objects, target)
+        own = graph.find(np.full(len(graph.relations), s), np.arange(len(graph.relations)))
+        share = np.where(own >= 0, counts[own].sum(axis=1), 0)
+        known = np.where(own >= 0, resolved[own], 0).astype(np.float32)
+        holders = mind.known[r] * holds * ~subject
+        asked = Asked(
+            jnp.int32(r), NOBODY, jnp.array(subject), holders, 0 * holders, jnp.array(share), jnp.array(known)
+        )
+        found = consequences(mind, asked)
+        (at,) = np.flatnonzero(np.asarray(found.relation) == child)
+        # With its truth settled, whatever was said of the request itself does not matter.
+        settled = without(sentences, up, graph)
+        edited = fit_exact(graph, config, settled).with_edit(EditRequest(s, r, target, np.inf, "correction"))
+        wanted = edited.distributions(np.array([s]), np.array([child]))[0]
+        row = np.zeros(len(graph.objects))
+        row[np.asarray(found.objects[at])] = np.asarray(found.row[at])
+        before = counts[f] / max(counts[f].sum(), 1)
+        moves = float(found.moves[at])
+        if persistence == "fact" and resolved[f]:
+            assert moves == 0
+            assert graph.objects[wanted.argmax()] == graph.objects[before.argmax()]
+        else:
+            np.testing.assert_allclose(moves * row + (1 - moves) * before, wanted, atol=1e-5)
+
+
+def without(sentences, fact, graph):
+    """The sentences that do not speak of a fact."""
+    return sentences.take(
+        ~((sentences.a[:, 0] == graph.subject[fact]) & (sentences.a[:, 1] == graph.relation[fact]))
+    )

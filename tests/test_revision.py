@@ -1,0 +1,86 @@
+"""An adapter fitted to answers: the model gives them, stops when it does, and the rest stays."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from corpus.tokenizer import PAD
+from lm.editors.asking import side_by_side, stem_of, unended
+from lm.editors.config import FitConfig
+from lm.editors.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
+from tests.toys import at, probability, random_model, some_requests, spelt_world
+
+FIT = FitConfig(matrices=("query", "down"), learning_rate=0.02, steps=300, tolerance=0.005)
+
+
+@pytest.fixture(scope="module")
+def asked(toy):
+    """Cells: one told an object with a share of a half, one with a share of 1, one that is to stay."""
+    request = at(toy.batch, slice(3))
+    prompts, answers = jnp.asarray(request.prompt[:, 0]), jnp.asarray(request.answer[:, 0])
+    share, weight = jnp.array([0.5, 1.0, 0.0]), jnp.array([1.0, 1.0, 8.0])
+    return toy.model, request, Cells(prompts, share, answers[:, None], jnp.ones((3, 1)), weight)
+
+
+@pytest.fixture(scope="module")
+def spelt(world):
+    """A model of names of several tokens, and requests."""
+    words = spelt_world(world)
+    return words, random_model(words.tokenizer.vocabulary), some_requests(words, 2)
+
+
+def test_the_model_gives_the_answers(asked):
+    model, request, cells = asked
+    delta, info = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], FIT, jax.random.key(0)))()
+    edited = model.edited(delta)
+    before, after = (jnp.exp(next_log_probabilities(m, cells.prompts)) for m in (model, edited))
+    first = cells.objects[:, 0, 0]
+    # Told with a half: the other half of what is said is what was said before.
+    wanted = 0.5 * before[0] + 0.5 * jax.nn.one_hot(first[0], before.shape[1])
+    assert 0.5 * np.abs(after[0] - wanted).sum() < 0.08
+    assert probability(edited, at(request, 1))[0] > 0.95
+    assert 0.5 * np.abs(after[2] - before[2]).sum() < 0.05
+    # It stops once it is near enough, and says how many steps that took.
+    assert 0 < info.steps < FIT.steps
+    assert (np.asarray(info.loss[: int(info.steps)]) > 0).all()
+    assert not np.asarray(info.loss[int(info.steps) :]).any()
+
+
+def test_what_is_near_enough_is_left_alone(asked):
+    model, _, cells = asked
+    stays = anchors(cells.prompts, 1.0)
+    delta, info = revise(model, [(goal(model, stays), 2)], FIT, jax.random.key(0))
+    assert info.steps == 1
+    assert not any(np.asarray(factors.b).any() for factors in delta.values())
+
+
+def test_a_teacher_may_say_the_rest(asked):
+    """The rest of the probability is whatever a goal says it is."""
+    model, _, cells = asked
+    teacher = jnp.roll(next_log_probabilities(model, cells.prompts), 1, axis=0)
+    told = Goal(anchors(cells.prompts, 1.0), teacher, jnp.ones(3, bool))
+    delta, _ = jax.jit(lambda: revise(model, [(told, 0)], FIT, jax.random.key(0)))()
+    after = next_log_probabilities(model.edited(delta), cells.prompts)
+    assert 0.5 * np.abs(np.exp(after) - np.exp(teacher)).sum(axis=1).max() < 0.15
+
+
+def test_padding_inside_a_prompt_is_skipped(spelt):
+    _, model, request = spelt
+    one = at(at(request, 0), 0)
+    apart = side_by_side(stem_of(one), np.zeros((1, 3), np.int32), unended(one.answer[None]), stem_of(one))
+    packed = np.asarray(apart)[apart != PAD][None]
+    np.testing.assert_allclose(
+        next_log_probabilities(model, apart), next_log_probabilities(model, packed), atol=1e-4
+    )
+
+
+def test_a_stem_is_the_subject(spelt):
+    words, _, request = spelt
+    for i in range(3):
+        one = at(at(request, i), 0)
+        stem = np.asarray(stem_of(one))[0]
+        said = words.tokenizer.decode(stem[stem != PAD])
+        whole = words.tokenizer.decode(one.prompt[one.prompt != PAD])
+        assert said in words.graph.entities
+        assert whole.startswith(said)
