@@ -82,7 +82,7 @@ ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 """Variants of ABLATED, each a name and the fields of its configuration that differ."""
 
 WORLDS: dict[Persistence, str] = {"fact": "facts persist", "sentence": "each sentence a fresh draw"}
-REFERENCES = (BEFORE, NO_EDIT, "Bayesian reader")
+REFERENCES = (BEFORE, NO_EDIT, "perfect revision", "Bayesian reader")
 CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
 CAUSES = ("edit success", "answer s1r0", "TV s1r0", RATIO)
 OVERALL = (

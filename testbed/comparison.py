@@ -15,7 +15,7 @@ from testbed.statistics import Comparison, compare, holm
 from testbed.summary import Measured, Summary, estimated, masks, measured
 
 BEFORE, NO_EDIT = "before edit", "no edit"
-FLOORS = (NO_EDIT, "frequency reader", "Bayesian reader")
+FLOORS = (NO_EDIT, "frequency reader", "perfect revision", "Bayesian reader")
 COMPARED = (
     "edit success",
     "answer s1r2, must change",

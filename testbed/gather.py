@@ -16,6 +16,7 @@ from testbed.runs import Run
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 TOLD = 3
+BOUND = re.compile(r"exact up to [\d.e+-]+")
 OWN = re.compile(r"(\w+)=([^,()=]+)(?=[,)])")
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
@@ -27,7 +28,7 @@ class Edited(NamedTuple):
     Attributes:
         name: the editor, followed by its settings where those are needed to tell it from another.
         settings: all of them but the seed.
-        standard: who the edits are judged by, in words.
+        standard: who the edits are judged by, in words; of several bounds on its exactness, the widest.
         sweeps: how many folders there are, for each of which the editor was prepared.
         outcomes: the cases of all runs, numbered by the scalar `run`; scores immediately after each edit.
         retained: after k edits in sequence, the first k of every sequence asked again, by k.
@@ -71,7 +72,8 @@ def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) 
             config = _config(folder)
             if not where(config):
                 continue
-            key = digest_of([_lasting(config["settings"]), config["editor"], config["standard"]])
+            kind_of_standard = re.sub(BOUND, "", config["standard"])
+            key = digest_of([_lasting(config["settings"]), config["editor"], kind_of_standard])
             groups.setdefault(key, []).append((number, folder, config))
     found = sorted(groups.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))
     names = _names([group[0][2] for _, group in found], [key for key, _ in found])
@@ -149,10 +151,16 @@ def _edited(name: str, group: Sequence[tuple[int, Path, dict]]) -> Edited:
         for k in sorted(asked)
     }
     kind = settings[0].get("cases", {}).get("request", "evidence")
-    standard = f"{group[0][2]['standard']}; to it every request is {REQUESTS.get(kind, kind)}"
+    # Of several worlds the one whose posteriors are least exact speaks for all.
+    least = max((config for _, _, config in group), key=_bound)
+    standard = f"{least['standard']}; to it every request is {REQUESTS.get(kind, kind)}"
     seed = min(s["seed"] for s in settings)
     cost = _per_case(whole) | _mean([_cost(folder) for _, folder, _ in group])
     return Edited(name, _lasting(settings[0]), standard, len(group), whole, retained, cost, seed)
+
+
+def _bound(config: dict) -> float:
+    return (config.get("exactness") or {}).get("bound") or 0.0
 
 
 def _edits_before(path: Path) -> int:

@@ -67,7 +67,8 @@ def readers(outcomes: Outcomes, editor: str) -> dict[str, Reader]:
 
     before edit: the model before, against the agent before. no edit: the same model against the agent
     after. frequency reader: an ideal model that answers with corpus frequencies, the request copied in
-    with its weight. Bayesian reader: the agent itself.
+    with its weight. Bayesian reader: the agent itself. perfect revision: this model, had it become the agent;
+    where it starts from other beliefs than the agent, its way there is another one.
     """
     o = outcomes
     lm, frequency, agent = (np.moveaxis(x, 2, 0) for x in (o.lm, o.frequency, o.agent))
@@ -85,6 +86,9 @@ def readers(outcomes: Outcomes, editor: str) -> dict[str, Reader]:
             agent[0],
             o.agent_answer[..., 0],
             1,
+        ),
+        "perfect revision": Reader(
+            agent[1], o.agent_answer[..., 1], _rational_logic(agent[1], o), lm[0], answers[0], 1
         ),
     }
 

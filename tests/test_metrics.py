@@ -289,6 +289,7 @@ def test_readers_compare_with_the_right_agent():
     found = readers(outcomes_of(0), "x")
     assert {name: r.when for name, r in found.items()} == {
         "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
+        "perfect revision": 1,
     }  # fmt: skip
     assert found["frequency reader"].logic is None
 

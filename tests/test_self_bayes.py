@@ -1,0 +1,111 @@
+"""self-bayes and context-distillation: what they may see, and what their targets are."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from corpus.tokenizer import PAD
+from lm.attention import left_padded
+from lm.editors.config import BeliefConfig, DistillationConfig, FitConfig, SelfBayesConfig
+from lm.editors.context_distillation import ContextDistillation
+from lm.editors.interface import CorpusSample, Request, edit_batch, vocabulary_of
+from lm.editors.reasoning import about, consequences
+from lm.editors.self_bayes import SelfBayes
+from tests.toys import at, probability
+
+FIT = FitConfig(steps=12, tolerance=0.3)
+FEW = BeliefConfig(samples=1024, top=16)
+SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
+
+
+class Forbidden:
+    """Whatever is asked of it, it complains."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"an editor looked for {name} in what it must not see")
+
+    __array__ = __iter__ = __len__ = __getitem__ = __getattribute__
+
+
+@pytest.fixture(scope="module")
+def mind(toy):
+    unseen = Forbidden()
+    return SELF.prepare(toy.model, CorpusSample(unseen, unseen, vocabulary_of(toy.world.tokenizer)))
+
+
+def test_it_sees_weights_vocabulary_and_request_only(toy, mind):
+    """By construction: neither text nor practice edits can be touched, and other worlds' are no different."""
+    again = SELF.prepare(toy.model, toy.sample)
+    for one, other in zip(jax.tree.leaves(mind), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(one, other)
+    # What `edit` closes over is its configuration: two editors that are equal make equal edits.
+    twin = SelfBayes(SELF.config)
+    request, key = at(toy.batch, 0), toy.keys[0]
+    deltas = [jax.jit(e.edit)(toy.model, mind, request, key)[0] for e in (SELF, twin)]
+    for one, other in zip(*map(jax.tree.leaves, deltas), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_request_is_understood(toy, mind):
+    """Whom and what it is about, and who has the requested and the present object, against the world."""
+    graph, tokenizer = toy.world.graph, toy.world.tokenizer
+    names = {tuple(tokenizer.entity(int(s)).tolist()): int(s) for s in graph.subjects}
+    subjects = [names.get(tuple(row[row > 1].tolist()), -1) for row in np.asarray(mind.subjects)]
+    for i in range(len(toy.batch.prompt)):
+        one = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, i)))
+        asked = about(toy.model, mind, one)
+        prompt = np.asarray(one.prompt)
+        said = tokenizer.decode(prompt[prompt != PAD])
+        relation = graph.relations[int(asked.relation)]
+        assert said.endswith(relation)
+        (subject,) = np.flatnonzero(asked.is_subject)
+        assert said == f"{graph.entities[subjects[subject]]} {relation}"
+        wanted = tokenizer.decode(np.asarray(one.answer)[:1])
+        for s in np.flatnonzero(np.asarray(asked.holders_new) > 0.5):
+            held = mind.objects[mind.top[asked.relation, s, 0], 0]
+            assert tokenizer.decode([int(held)]) == wanted
+        assert asked.prompts.shape[0] == len(graph.relations)
+        decoded = [tokenizer.decode(p[p != PAD]) for p in np.asarray(asked.prompts)]
+        assert decoded == [f"{graph.entities[subjects[subject]]} {r}" for r in graph.relations]
+        found = consequences(mind, asked)
+        np.testing.assert_allclose(found.row.sum(axis=1), 1, rtol=1e-4)
+        assert ((found.moves >= 0) & (found.moves <= 1)).all()
+
+
+def test_logical_sentences_follow_the_request(toy, mind):
+    """After an edit the model takes the request for true and its negation for false."""
+    before, after = [], []
+    editor = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FitConfig(steps=40), partners=8, at_once=4))
+    deltas, _ = edit_batch(editor, toy.model, mind, toy.batch, toy.keys)
+    for i in range(2):
+        request = at(toy.batch, i)
+        prompt, answer = np.asarray(request.prompt)[0], np.asarray(request.answer)[0]
+        quote, is_ = int(mind.words[0]), int(mind.words[4])
+        fact = [*prompt[prompt > 1], *answer[answer > 3]]
+        sentence = np.array([[1, quote, *fact, quote, is_]], np.int32)
+        for model, found in ((toy.model, before), (toy.model.edited(at(deltas, i)), after)):
+            hidden, _ = model.hidden_states(sentence, left_padded(sentence))
+            found.append(float(jax.nn.softmax(model.unembed(hidden[0, -1]))[mind.words[5]]))
+        assert probability(toy.model.edited(at(deltas, i)), request)[0] > 0.8
+    assert min(after) > 0.8 > max(before)
+
+
+def test_the_student_says_what_the_teacher_imagines(toy):
+    config = DistillationConfig(fit=FitConfig(steps=150, tolerance=0.05), anchor=1.0)
+    editor = ContextDistillation(config)
+    state = editor.prepare(toy.model, toy.sample)
+    request = at(toy.batch, 0)
+    told = editor._goal(toy.model, state, at(request, 0))
+    # The teacher reads "<s> imagine s r o*. s r'", as one would write it.
+    prompt, answer = np.asarray(request.prompt)[0], np.asarray(request.answer)[0]
+    known, said = prompt[prompt != PAD], answer[answer != PAD]
+    relation = np.asarray(toy.sample.vocabulary.relations)[3]
+    imagine = int(np.asarray(toy.sample.vocabulary.words)[7])
+    text = np.array([[1, imagine, *known[1:], *said, *known[1:-1], *relation]], np.int32)
+    hidden, _ = toy.model.hidden_states(text, left_padded(text))
+    wanted = jax.nn.log_softmax(toy.model.unembed(hidden[0, -1]))
+    np.testing.assert_allclose(told.otherwise[1 + 3], wanted, atol=1e-3)
+    delta, info = jax.jit(editor.edit)(toy.model, state, request, jax.random.key(0))
+    assert probability(toy.model.edited(delta), request)[0] > 0.7
+    assert info.loss[0] > 3 * info.loss[int(info.steps) - 1]
