@@ -47,6 +47,16 @@ def test_the_model_gives_the_answers(asked):
     assert not np.asarray(info.loss[int(info.steps) :]).any()
 
 
+def test_what_goes_through_the_model_is_counted(asked):
+    """By hand: prompts of three tokens, and the object of the one token that is predicted behind them."""
+    model, _, cells = asked
+    short = FitConfig(matrices=("down",), steps=2, tolerance=1e-6)
+    _, info = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], short, jax.random.key(0), 5))()
+    assert (int(info.steps), int(info.backward), int(info.forward)) == (2, 2 * 3 * 4, 2 * 3 * 4 + 5)
+    _, info = jax.jit(lambda: revise(model, [(goal(model, cells), 2)], short, jax.random.key(0)))()
+    assert int(info.backward) == 2 * 2 * 4
+
+
 def test_what_is_near_enough_is_left_alone(asked):
     model, _, cells = asked
     stays = anchors(cells.prompts, 1.0)

@@ -15,7 +15,15 @@ from lm.delta import Delta
 from lm.editors.asking import relations_of, side_by_side, stem_of, unbegun, widened
 from lm.editors.config import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
-from lm.editors.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
+from lm.editors.revision import (
+    Cells,
+    Goal,
+    anchors,
+    goal,
+    next_log_probabilities,
+    revise,
+    tokens_of,
+)
 from lm.language_model import LanguageModel
 
 
@@ -45,11 +53,14 @@ class ContextDistillation:
         parts = [self._goal(model, state, fact) for fact in facts]
         told = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
         goals = [(told, 0)]
+        # The teacher reads the passage before every question.
+        read = tokens_of(request.prompt, request.answer, told.cells.prompts) * len(state["relations"])
         if self.config.anchor:
             others = state["others"]
             stays = anchors(others, self.config.anchor / len(others))
+            read += tokens_of(others)
             goals.append((goal(model, stays), self.config.at_once))
-        return revise(model, goals, self.config.fit, key)
+        return revise(model, goals, self.config.fit, key, read)
 
     def _goal(self, model: LanguageModel, state: dict, request: Request) -> Goal:
         stem, relations = stem_of(request), state["relations"]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import PAD
-from lm.attention import left_padded
+from lm.attention import Array, left_padded
 from lm.delta import Delta, LowRank
 from lm.editors.config import FitConfig
 from lm.editors.interface import Info
@@ -69,13 +69,22 @@ class Goal(NamedTuple):
         return drawn._replace(cells=drawn.cells._replace(weight=drawn.cells.weight * (size / count)))
 
 
+def tokens_of(*prompts: Array) -> jax.Array:
+    """int32[]: how many tokens some prompts have."""
+    return jnp.stack([(jnp.asarray(x) != PAD).sum(dtype=jnp.int32) for x in prompts]).sum(dtype=jnp.int32)
+
+
 def goal(model: LanguageModel, cells: Cells) -> Goal:
     """Cells whose rest is what the model says now."""
     return Goal(cells, next_log_probabilities(model, cells.prompts), cells.share * cells.weight > 0)
 
 
 def revise(
-    model: LanguageModel, goals: list[tuple[Goal, int]], config: FitConfig, key: jax.Array
+    model: LanguageModel,
+    goals: list[tuple[Goal, int]],
+    config: FitConfig,
+    key: jax.Array,
+    read: int | jax.Array = 0,
 ) -> tuple[Delta, Info]:
     """A low-rank adapter with which the model says what it should.
 
@@ -84,6 +93,7 @@ def revise(
 
     Args:
         goals: each with how many of its cells every step draws; 0 takes all.
+        read: tokens that were read to find them.
 
     Returns:
         The delta; the report, whose losses are 0 for steps that were not needed.
@@ -124,18 +134,28 @@ def revise(
         return step + 1, farthest, kept, moments, losses.at[step].set(loss)
 
     start = start_low_rank(model.config, config.matrices, config.rank, start_key)
-    first = (jnp.int32(0), jnp.float32(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
+    first = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
     steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
-    tokens = jnp.stack([(whole.cells.prompts != PAD).sum() for whole, _ in goals])
-    drawn = [min(few, len(g.changes)) / len(g.changes) if few else 1.0 for g, few in goals]
-    seen = (steps * (tokens * jnp.array(drawn)).sum()).astype(jnp.int32)
-    return delta_of(adapters), Info(losses, steps, seen + tokens.sum(dtype=jnp.int32), seen)
+    # Of goals that are drawn from, the average counts.
+    a_step = sum(_tokens(whole.cells).mean() * (few or len(whole.changes)) for whole, few in goals)
+    seen = (steps * jnp.round(a_step)).astype(jnp.int32)
+    return delta_of(adapters), Info(losses, steps, seen + jnp.asarray(read, jnp.int32), seen)
 
 
 def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
     """Log-probabilities float32[B, V] of the next token after prompts padded on the left."""
     hidden, _ = model.hidden_states(prompts, left_padded(prompts))
     return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
+
+
+def _tokens(cells: Cells) -> jax.Array:
+    """float[Q]: tokens that go through the model for each cell."""
+    return (cells.prompts != PAD).sum(axis=1) + (_best(cells)[:, :-1] != PAD).sum(axis=1)
+
+
+def _best(cells: Cells) -> jax.Array:
+    """int32[Q, A]: the most probable object of each cell."""
+    return jnp.take_along_axis(cells.objects, cells.target.argmax(axis=1)[:, None, None], axis=1)[:, 0]
 
 
 def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
@@ -153,7 +173,7 @@ def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
     if cells.objects.shape[2] == 1:
         return _relative_entropy(wanted, next_log_probabilities(model, cells.prompts))
     width = cells.prompts.shape[1]
-    best = jnp.take_along_axis(cells.objects, cells.target.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+    best = _best(cells)
     tokens = jnp.concatenate([cells.prompts, best[:, :-1]], axis=1)
     hidden, _ = model.hidden_states(tokens, left_padded(tokens))
     said = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))

@@ -19,7 +19,7 @@ from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.config import SelfBayesConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.reasoning import Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.revision import Cells, anchors, goal, revise
+from lm.editors.revision import Cells, anchors, goal, revise, tokens_of
 from lm.language_model import LanguageModel
 
 
@@ -46,7 +46,9 @@ class SelfBayes:
         cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
         drawn = (0, self.config.at_once, 0, self.config.at_once)
         goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
-        return revise(model, goals, self.config.fit, start)
+        # Each goal was read once, and before that the subject with every relation.
+        read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
+        return revise(model, goals, self.config.fit, start, read)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, in groups of one shape."""
@@ -141,8 +143,9 @@ class SelfBayes:
         b = believed(quoted(partner))
         if not config.soft:
             b = jnp.round(b)
-        then = found.moves[:1] * found.row[:1, 0] + (1 - found.moves[:1]) * believed(quoted(child))
-        c = held * then + (1 - held) * believed(quoted(child))
+        was = believed(quoted(child))
+        then = found.moves[:1] * found.row[:1, 0] + (1 - found.moves[:1]) * was
+        c = held * then + (1 - held) * was
         if not config.soft:
             then, c = jnp.round(then), jnp.round(c)
         a, one, consequence = held[None], jnp.ones(1), found.there[:1].astype(jnp.float32)
