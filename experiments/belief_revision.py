@@ -3,6 +3,7 @@
 Commands:
     python -m experiments.belief_revision
     python -m experiments.belief_revision --stages edits report --editors lora-down full-early
+    python -m experiments.belief_revision --scale paper --subjects 26316 --minutes 8        (with a GPU)
 
 Worlds of kind `exact`, in which downstream facts persist or are drawn afresh for each statement, three seeds
 of each; the exact agent is the standard and all requests contradict the truth. Stages:
@@ -102,6 +103,10 @@ class Settings:
     """Which editors; stages that are about a few of them take those of the few that are named here."""
     worlds: tuple[Persistence, ...] = ("fact", "sentence")
     """Whether downstream facts persist."""
+    scale: Literal["laptop", "paper"] = "laptop"
+    """Model, recipe and tokenizer; paper is the 83M model, and wants a GPU."""
+    minutes: float | None = None
+    """Save each training and leave after about this long; the same command goes on."""
     runs: Path = Path("runs")
     """Folder of all runs."""
     seeds: int = 3
@@ -113,7 +118,7 @@ class Settings:
     downstream_objects: int = 60
     """Objects of each downstream relation."""
     steps: int = 1600
-    """Training steps."""
+    """Training steps (laptop)."""
     edits: int = 200
     """Edits by each editor in each world."""
     fewer: int = 100
@@ -133,6 +138,7 @@ class Settings:
     def of(self, persistence: Persistence, imagine: bool = False) -> list[Run]:
         """The runs of one kind of world, in the order of their seeds."""
         name = f"belief-imagine-{persistence}" if imagine else f"belief-{persistence}"
+        name = name if self.scale == "laptop" else f"{name}-{self.scale}"
         return [Run(self.runs, f"{name}-{seed}") for seed in range(self.seeds)]
 
 
@@ -141,8 +147,9 @@ def experiment(options: Settings) -> None:
     prepare_jax()
     for stage in (stage for stage in get_args(Stage) if stage in options.stages):
         began = time.perf_counter()
-        if stage in ("train", "imagine"):
-            _train(options, imagine=stage == "imagine")
+        if stage in ("train", "imagine") and not _train(options, imagine=stage == "imagine"):
+            say("training goes on with the same command")
+            return
         if stage in SUBSETS:
             _edit(options, stage)
         if stage == "report":
@@ -150,8 +157,11 @@ def experiment(options: Settings) -> None:
         say(f"{stage}: {(time.perf_counter() - began) / 60:.1f} minutes this time")
 
 
-def _train(options: Settings, imagine: bool) -> None:
-    laptop = TRAIN["laptop"]
+def _train(options: Settings, imagine: bool) -> bool:
+    """Corpora and models; whether all of them are there."""
+    recipe, base = TRAIN["paper-fast"], CORPUS[options.scale]
+    if options.scale == "laptop":
+        recipe = replace(TRAIN["laptop"], train=replace(TRAIN["laptop"].train, steps=options.steps))
     dials = BuiltinWorld(
         upstream_objects=options.upstream_objects, downstream_objects=options.downstream_objects
     )
@@ -162,15 +172,18 @@ def _train(options: Settings, imagine: bool) -> None:
         exact = ExactConfig(persistence=persistence, statements=16, root_mass=30, row_mass=0.5)
         for seed, run in enumerate(options.of(persistence, imagine)):
             where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-            corpus = replace(CORPUS["laptop"], kind="exact", exact=exact, world=world, documents=documents)
+            corpus = replace(base, kind="exact", exact=exact, world=world, documents=documents)
             build_corpus(replace(corpus, **where))
-            train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
+            train(replace(recipe, minutes=options.minutes, **where))
+            if not run.finished.exists():
+                return False
+    return True
 
 
 def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
     """The edits of a stage, but for run and seed; variants of an editor by name, all others under ""."""
     cases = CaseConfig(count=options.edits, reinforce=0.0, edits="upstream")
-    base = replace(EDIT["laptop"], runs=options.runs, agent="exact", cases=cases)
+    base = replace(EDIT[options.scale], runs=options.runs, agent="exact", cases=cases)
     fewer = replace(base, cases=replace(cases, count=options.fewer))
     among, found = options.editors, {"": base}
     if stage == "diagnosis":
@@ -329,7 +342,7 @@ def _report(options: Settings) -> None:
         "python -m experiments.belief_revision",
         read_metrics(first),
         copied=(".md",),
-        settings={name: value for name, value in asdict(options).items() if name not in ("runs", "figure")},
+        settings={k: v for k, v in asdict(options).items() if k not in ("runs", "figure", "minutes")},
         found=found,
     )
     say(f"record: {record}")
