@@ -79,15 +79,15 @@ def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
 
 def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
     """How exact the exact agent is differs from world to world; the widest bound counts for all."""
-    folder = copied(runs, tmp_path)
     bounds = {"x": 2e-07, "y": 4e-31}
     for name, bound in bounds.items():
-        for path in (folder / name / "edits").glob("*/config.json"):
+        shutil.copytree(runs / name, tmp_path / name)
+        for path in (tmp_path / name / "edits").glob("*/config.json"):
             config = json.loads(path.read_text(encoding="utf-8"))
             exact = {"kind": "exact", "bound": bound, "why": "a test"}
             said = {"standard": f"the exact agent (exact up to {bound:.0e}: a test)", "exactness": exact}
             path.write_text(json.dumps(config | said), encoding="utf-8")
-    found = gather([Run(folder, "x"), Run(folder, "y")])
+    found = gather([Run(tmp_path, "x"), Run(tmp_path, "y")])
     assert max(e.sweeps for e in found) > 1
     assert all("2e-07" in e.standard for e in found if e.sweeps > 1)
 

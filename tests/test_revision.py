@@ -1,5 +1,7 @@
 """An adapter fitted to answers: the model gives them, stops when it does, and the rest stays."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +13,7 @@ from lm.editors.config import FitConfig
 from lm.editors.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
 from tests.toys import at, probability, random_model, some_requests, spelt_world
 
-FIT = FitConfig(matrices=("query", "down"), learning_rate=0.02, steps=300, tolerance=0.005)
+FIT = FitConfig(matrices=("query", "down"), learning_rate=0.01, steps=300, tolerance=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +34,16 @@ def spelt(world):
 
 def test_the_model_gives_the_answers(asked):
     model, request, cells = asked
-    delta, info = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], FIT, jax.random.key(0)))()
+    delta, _ = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], FIT, jax.random.key(0)))()
     edited = model.edited(delta)
     before, after = (jnp.exp(next_log_probabilities(m, cells.prompts)) for m in (model, edited))
     first = cells.objects[:, 0, 0]
     # Told with a half: the other half of what is said is what was said before.
     wanted = 0.5 * before[0] + 0.5 * jax.nn.one_hot(first[0], before.shape[1])
-    assert 0.5 * np.abs(after[0] - wanted).sum() < 0.08
-    assert probability(edited, at(request, 1))[0] > 0.95
-    assert 0.5 * np.abs(after[2] - before[2]).sum() < 0.05
-    # It stops once it is near enough, and says how many steps that took.
-    assert 0 < info.steps < FIT.steps
-    assert (np.asarray(info.loss[: int(info.steps)]) > 0).all()
-    assert not np.asarray(info.loss[int(info.steps) :]).any()
+    assert 0.5 * np.abs(after[0] - wanted).sum() < 0.2 < 0.5 * np.abs(before[0] - wanted).sum()
+    assert 0.4 < after[0, first[0]] < 0.6
+    assert probability(edited, at(request, 1))[0] > 0.8
+    assert 0.5 * np.abs(after[2] - before[2]).sum() < 0.1
 
 
 def test_what_goes_through_the_model_is_counted(asked):
@@ -55,6 +54,19 @@ def test_what_goes_through_the_model_is_counted(asked):
     assert (int(info.steps), int(info.backward), int(info.forward)) == (2, 2 * 3 * 4, 2 * 3 * 4 + 5)
     _, info = jax.jit(lambda: revise(model, [(goal(model, cells), 2)], short, jax.random.key(0)))()
     assert int(info.backward) == 2 * 2 * 4
+
+
+def test_it_stops_once_it_is_near_enough(asked):
+    """And says how many steps that took; a lower tolerance takes more of them."""
+    model, _, cells = asked
+    taken = []
+    for tolerance in (2.0, 1.0):
+        near = replace(FIT, tolerance=tolerance)
+        _, info = jax.jit(lambda c=near: revise(model, [(goal(model, cells), 0)], c, jax.random.key(0)))()
+        taken.append(int(info.steps))
+        assert (np.asarray(info.loss[: taken[-1]]) > 0).all()
+        assert not np.asarray(info.loss[taken[-1] :]).any()
+    assert 1 < taken[0] < taken[1] < FIT.steps
 
 
 def test_what_is_near_enough_is_left_alone(asked):
