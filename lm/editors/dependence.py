@@ -33,7 +33,8 @@ class Dependence(NamedTuple):
         parent: int32[R], the relation that each depends on, or -1.
         gain: float64[R, R], nats a subject by which rows of the first relation make the second's objects
             likelier than one table does; nan where too few subjects have both.
-        kappa: float32[R], how many subjects the prior of a relation's rows weighs as much as.
+        kappa: float32[R, R], how many subjects the prior of a row weighs as much as, for rows of the second
+            relation by objects of the first.
         persists: float32[R], p(a subject's fact is drawn once, not with every statement).
     """
 
@@ -67,7 +68,7 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
         float(np.median(p[there])) if there.any() else 0.0 for p, there in zip(sure, known, strict=True)
     ]
     gain = np.full((relations, relations), np.nan)
-    score, kappa = np.zeros((2, relations, relations))
+    score, kappa = np.zeros((relations, relations)), np.ones((relations, relations))
     for up in range(relations):
         for down in range(relations):
             both = known[up] & known[down]
@@ -89,8 +90,7 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
         persists[down] = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
     if config.persistence is not None:
         persists = np.where(parent >= 0, config.persistence, persists)
-    own = np.maximum(kappa[np.maximum(parent, 0), np.arange(relations)], MASSES[0])
-    return Dependence(parent.astype(np.int32), gain, own.astype(np.float32), persists.astype(np.float32))
+    return Dependence(parent.astype(np.int32), gain, kappa.astype(np.float32), persists.astype(np.float32))
 
 
 def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:

@@ -41,7 +41,7 @@ class Mind(NamedTuple):
         known: float32[R, S], p(the model has read about this fact).
         counts: float32[R, S], how much a peer's fact weighs in its row.
         parent: int32[R], the relation that each depends on, or -1.
-        kappa, persists: float32[R], see `lm.editors.dependence`.
+        kappa, persists: float32[R, R] and float32[R], see `lm.editors.dependence`.
         seldom: float32[], see `lm.editors.dependence.read_often`.
         children: int32[R, D], the relations that depend on each, -1 as padding.
     """
@@ -178,9 +178,10 @@ def consequences(mind: Mind, asked: Asked) -> Consequences:
         )
         possible = mind.possible[relation]
         size = jnp.maximum(possible.sum(), 1)
-        row = jnp.where(possible, mind.kappa[relation] / size, 0.0)
+        prior = mind.kappa[asked.relation, relation]
+        row = jnp.where(possible, prior / size, 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
-        total = mind.kappa[relation] + weight.sum()
+        total = prior + weight.sum()
         # What persists stays as it was read; otherwise own statements are draws of the new row too.
         drawn = asked.share[relation] / (total + asked.share[relation])
         persists = mind.persists[relation]
