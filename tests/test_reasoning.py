@@ -41,8 +41,8 @@ def mind_of(graph, config, counts, resolved):
         relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
         top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), known=jnp.array(known),
         counts=jnp.array(weight), parent=jnp.array(graph.upstream),
-        kappa=jnp.full((relations, relations), config.row_mass), persists=jnp.array(facts_persist, jnp.float32),
-        seldom=jnp.float32(0.1), children=jnp.array(table),
+        kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
+        persists=jnp.array(facts_persist, jnp.float32), children=jnp.array(table),
     )  # fmt: skip
 
 
