@@ -44,7 +44,7 @@ from tests.toys import CONFIG, EDITS, at, doubled, probability
 
 STEPS, CONTEXTS, COPIES = 11, 1, 3
 READ = BeliefConfig(samples=512, top=16)
-FIT = FitConfig(rank=3, matrices=("query", "down"), steps=STEPS)
+FIT = FitConfig(rank=3, matrices=("query", "down"), learning_rate=0.02, steps=STEPS)
 LORA = LoraConfig(learning_rate=0.02, steps=STEPS)
 RANK_3 = LoraConfig(rank=3, learning_rate=0.02, steps=STEPS)
 LATE = FullConfig(optimizer="adamw", layers="late", learning_rate=0.01, weight_decay=0.1, steps=STEPS)
@@ -66,7 +66,8 @@ EDITORS = {
     "in-context, imagine": InContext(InContextConfig(imagine=True)),
     "grace": Grace(GraceConfig(rate=0.3, steps=STEPS)),
     "self-bayes": SelfBayes(
-        SelfBayesConfig(beliefs=READ, fit=FIT, partners=4, peers=3, others=9, at_once=5, anchor=4.0)
+        # Without sentences about truth, of which this model was taught nothing.
+        SelfBayesConfig(beliefs=READ, fit=FIT, logic=False, peers=3, others=9, at_once=5, anchor=4.0)
     ),
     "context-distillation": ContextDistillation(DistillationConfig(fit=FIT, at_once=5, anchor=4.0)),
     "none": NoEdit(),
