@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.editors import beliefs
 from lm.editors.beliefs import read_beliefs
@@ -85,6 +86,12 @@ def test_names_of_several_tokens(world):
     single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
     np.testing.assert_allclose(found[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(found[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
+
+
+def test_a_model_that_knows_nothing_is_refused(world):
+    model = random_model(world.tokenizer.vocabulary)
+    with pytest.raises(InputError, match="states no fact twice.* train it longer"):
+        read_beliefs(model, vocabulary_of(world.tokenizer), BeliefConfig(samples=64, longest=6))
 
 
 def test_samples_follow_the_models_probabilities(toy):

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.editors.config import BeliefConfig
 from lm.editors.interface import Vocabulary
@@ -53,13 +54,16 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     """Whom the model speaks of, and what it believes about them.
 
     Raises:
-        ValueError: the model names no subject when it is sampled.
+        InputError: the model names nobody and nothing when it is sampled.
     """
     relations = [tuple(row[row != PAD].tolist()) for row in np.asarray(vocabulary.relations)]
     key = jax.random.key(config.seed)
     subjects, objects = _met(model, relations, set(np.asarray(vocabulary.words).tolist()), config, key)
-    if not subjects:
-        raise ValueError("the model names no subject when it is sampled, so it has no beliefs to read")
+    often = [name for counted in objects for name, times in counted.items() if times > 1]
+    if not subjects or not often:
+        raise InputError(
+            "sampled, the model states no fact twice, so it has no beliefs to read; train it longer"
+        )
     alone = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
     longest = max(map(len, relations))
     prompts = np.stack(
@@ -68,7 +72,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
             for r in relations
         ]
     )
-    longest = 1 + max(len(name) for counted in objects for name, times in counted.items() if times > 1)
+    longest = 1 + max(map(len, often))
     for r, asked in enumerate(prompts):
         for attempt in range(TRIES + 1):
             pick = jax.random.fold_in(key, 1 + r * TRIES + attempt) if attempt else None
