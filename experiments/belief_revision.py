@@ -16,7 +16,8 @@ of each; the exact agent is the standard and all requests contradict the truth. 
     imagine    worlds whose corpora imagine other facts, for half of the subjects and objects
     report     tables, figure, record, of what was done so far
 
-Resumes when killed, and does no stage again. The tables of the last run are in experiments/records.
+Resumes when killed, and does no stage again. On 2 cores training takes about three minutes a world, the stage
+edits half an hour, the others as long together with one seed. The tables of the last run are in experiments/records.
 """
 
 import shutil

@@ -56,6 +56,7 @@ def test_what_goes_through_the_model_is_counted(asked):
     assert int(info.backward) == 2 * 2 * 4
 
 
+@pytest.mark.slow
 def test_it_stops_once_it_is_near_enough(asked):
     """And says how many steps that took; a lower tolerance takes more of them."""
     model, _, cells = asked
@@ -77,6 +78,7 @@ def test_what_is_near_enough_is_left_alone(asked):
     assert not any(np.asarray(factors.b).any() for factors in delta.values())
 
 
+@pytest.mark.slow
 def test_a_teacher_may_say_the_rest(asked):
     """The rest of the probability is whatever a goal says it is."""
     model, _, cells = asked

@@ -106,6 +106,7 @@ def test_logical_sentences_follow_the_request(toy, mind):
     np.testing.assert_allclose(either + both, 0.9 + b, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_student_says_what_the_teacher_imagines(toy):
     config = DistillationConfig(fit=FitConfig(steps=150, learning_rate=0.01, tolerance=0.1), anchor=1.0)
     editor = ContextDistillation(config)
