@@ -5,8 +5,8 @@ An editor is a frozen dataclass, its hyper-parameters, with two pure methods:
     prepare(model, corpus_sample) -> state              once per model
     edit(model, state, request, key) -> (delta, info)   one edit, of one fact or of several at once
 
-`edit` is traced once and vmapped over requests; the model is shared and never changed. One whose loop may stop
-early says in `most_steps` how long it may be, so that its cost can be counted. Letters of shapes:
+`edit` is traced once and vmapped over requests; the model is shared and never changed. An editor whose loop
+may stop early says in `most_steps` how long it may be, so that its cost can be counted. Letters of shapes:
 M facts of one request, P prompt tokens, A answer tokens, and those of `lm.model`.
 """
 
