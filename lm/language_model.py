@@ -96,7 +96,7 @@ class LanguageModel:
         """Log p(o | prompt) of every candidate, with and without its ending; see `lm.scoring`."""
         return scoring.object_log_probabilities(self, context, tree)
 
-    def next_token_probabilities(self, context: Context, tokens: Sequence[int]) -> jax.Array:
+    def next_token_probabilities(self, context: Context, tokens: Sequence[int] | Array) -> jax.Array:
         """p(token | prompt) of a few tokens, float32[B, len(tokens)]."""
         return scoring.next_token_probabilities(self, context, tokens)
 

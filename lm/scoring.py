@@ -103,6 +103,8 @@ def object_log_probabilities(
     return jnp.where(there, ended, -jnp.inf), jnp.where(there, total, -jnp.inf)
 
 
-def next_token_probabilities(model: "LanguageModel", context: "Context", tokens: Sequence[int]) -> jax.Array:
+def next_token_probabilities(
+    model: "LanguageModel", context: "Context", tokens: Sequence[int] | Array
+) -> jax.Array:
     """p(token | prompt) for a few tokens: float32[B, len(tokens)]."""
     return jax.nn.softmax(model.unembed(context.hidden), axis=-1)[:, jnp.array(tokens)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
+from lm.editors.asking import relations_of, side_by_side
 from lm.editors.config import BeliefConfig
 from lm.editors.interface import Vocabulary
 from lm.language_model import LanguageModel
@@ -65,13 +66,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
             "sampled, the model states no fact twice, so it has no beliefs to read; train it longer"
         )
     alone = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
-    longest = max(map(len, relations))
-    prompts = np.stack(
-        [
-            left_pad([np.array([BOS, *s, *r], np.int32) for s in subjects], alone.shape[1] + longest)
-            for r in relations
-        ]
-    )
+    prompts = [np.asarray(side_by_side(alone, name[None])) for name in relations_of(vocabulary)]
     longest = 1 + max(map(len, often))
     for r, asked in enumerate(prompts):
         for attempt in range(TRIES + 1):
@@ -169,12 +164,12 @@ def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended:
 
 
 def _next(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:  # noqa: ARG001
-    return _next_probabilities(model, prompts)[:, np.concatenate(rows)]
+    return _next_probabilities(model, prompts, np.concatenate(rows))
 
 
 @jax.jit
-def _next_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
-    return jax.nn.softmax(model.unembed(model.read(prompts).hidden))
+def _next_probabilities(model: LanguageModel, prompts: jax.Array, tokens: jax.Array) -> jax.Array:
+    return model.next_token_probabilities(model.read(prompts), tokens)
 
 
 def _spelt(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import BOS, PAD, Word
-from lm.attention import left_padded
 from lm.delta import Delta
 from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.config import SelfBayesConfig
@@ -137,8 +136,8 @@ class SelfBayes:
         truths = jnp.stack([mind.words[Word.TRUE], mind.words[Word.FALSE]])
 
         def believed(prompts: jax.Array) -> jax.Array:
-            hidden, _ = model.hidden_states(prompts, left_padded(prompts))
-            return jax.nn.softmax(model.unembed(hidden[:, -1])[:, truths])[:, 0]
+            p = model.next_token_probabilities(model.read(prompts), truths)
+            return p[:, 0] / p.sum(axis=1)
 
         b = believed(quoted(partner))
         if not config.soft:
