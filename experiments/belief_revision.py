@@ -85,6 +85,8 @@ ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 """Variants of ABLATED, each a name and the fields of its configuration that differ."""
 
 WORLDS: dict[Persistence, str] = {"fact": "facts persist", "sentence": "each sentence a fresh draw"}
+LEARNED = "no edit, of true facts"
+"""The model's own logic about facts that it was trained on: what an edit can hope for."""
 REFERENCES = (BEFORE, NO_EDIT, "perfect revision", "Bayesian reader")
 CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
 CAUSES = ("edit success", "answer s1r0", "TV s1r0", RATIO)
@@ -183,7 +185,7 @@ def _train(options: Settings, imagine: bool) -> bool:
 
 
 def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
-    """The edits of a stage, but for run and seed; variants of an editor by name, all others under ""."""
+    """The edits of a stage, but for run and seed; variants by name, all other editors under ""."""
     cases = CaseConfig(count=options.edits, reinforce=0.0, edits="upstream")
     base = replace(EDIT[options.scale], runs=options.runs, agent="exact", cases=cases)
     fewer = replace(base, cases=replace(cases, count=options.fewer))
@@ -200,7 +202,10 @@ def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
         configs = replace(base.configs, in_context=InContextConfig(imagine=True))
         among, found = IMAGINING, {"": replace(fewer, configs=configs)}
     editors = tuple(name for name in options.editors if name in among)
-    return {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
+    found = {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
+    if stage == "edits" and "none" in editors:
+        found[LEARNED] = replace(base, editors=("none",), cases=replace(cases, reinforce=1.0))
+    return found
 
 
 def _changed(configs: EditorConfigs, own: dict[str, Any]) -> EditorConfigs:

@@ -27,7 +27,7 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     assert {path.suffix for path in kept.iterdir()} == {".json", ".jsonl", ".md"}
     found = json.loads((kept / "record.json").read_text(encoding="utf-8"))["found"]
     edited = {
-        "edits": EDITORS,
+        "edits": (*EDITORS, belief_revision.LEARNED),
         "diagnosis": ("lora-down",),
         "sequences": ("lora-down",),
         "ablations": ("five steps", "rank two"),
@@ -46,6 +46,6 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     # What is done stays done, and some of it can be shown alone.
     capsys.readouterr()
     assert belief_revision.main([*every, "--stages", "edits", "report", "--worlds", "fact"]) == 0
-    assert capsys.readouterr().out.count("has these edits already") == len(EDITORS)
+    assert capsys.readouterr().out.count("has these edits already") == len(EDITORS) + 1
     again = json.loads((tmp_path / "records" / f"{kept.name}-2" / "record.json").read_text(encoding="utf-8"))
     assert again["found"] == {name: rows for name, rows in found.items() if name.endswith(", fact")}

@@ -82,7 +82,7 @@ def test_names_of_several_tokens(world):
     rows = [np.array(o) for o in objects]
     tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
     lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
-    wanted, begun = model.object_log_probabilities(model.read(prompts), lines)
+    wanted, begun = jax.jit(lambda p, c: model.object_log_probabilities(model.read(p), c))(prompts, lines)
     single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
     np.testing.assert_allclose(found[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(found[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)

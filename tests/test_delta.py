@@ -172,13 +172,22 @@ def test_the_nearest_of_the_latest_keys_decides(entries, seed):
 
 def continued(model, text, prompt):
     """What follows "<s> text prompt", read whole."""
-    whole = np.concatenate([[BOS], text, prompt])[None]
-    return np.asarray(model.logits(whole, packed(whole, BOS)))[0, -1]
+    return np.asarray(read_whole(model, np.concatenate([[BOS], text, prompt])[None]))[0, -1]
+
+
+@jax.jit
+def read_whole(model, rows):
+    return model.logits(rows, packed(rows, BOS))
 
 
 def prefix_of(model, text):
     tokens = np.concatenate([[BOS], text])[None]
-    return {"prefix": Prefix(model.hidden_states(tokens, left_padded(tokens))[1], jnp.int32(BOS))}
+    return {"prefix": Prefix(cached(model, tokens), jnp.int32(BOS))}
+
+
+@jax.jit
+def cached(model, tokens):
+    return model.hidden_states(tokens, left_padded(tokens))[1]
 
 
 def test_prompts_behind_a_prefix_are_the_whole_text(model):
@@ -190,14 +199,16 @@ def test_prompts_behind_a_prefix_are_the_whole_text(model):
     context = edited.read(PROMPTS)
     candidates = [[5], [6, 7], [6, 8, 9]]
     tree = jax.tree.map(lambda x: np.stack([x] * 3), candidate_tree(candidates, 6, 3, 3))
-    scores = edited.object_log_probabilities(context, tree)[0]
+    scored = jax.jit(type(model).object_log_probabilities)
+    generated = jax.jit(type(model).generate, static_argnums=2)
+    scores = scored(edited, context, tree)[0]
     wholes = left_pad([np.concatenate([[BOS], text, p]) for p in prompts], 12)
     plain = model.read(wholes)
     for i, prompt in enumerate(prompts):
         np.testing.assert_allclose(got[i, -1], continued(model, text, prompt), rtol=1e-3, atol=1e-4)
         assert np.abs(got[i, -1] - logits(model)[i, -1]).max() > 0.05
-    np.testing.assert_allclose(scores, model.object_log_probabilities(plain, tree)[0], rtol=1e-3, atol=1e-4)
-    np.testing.assert_array_equal(edited.generate(context, 5), model.generate(plain, 5))
+    np.testing.assert_allclose(scores, scored(model, plain, tree)[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(generated(edited, context, 5), generated(model, plain, 5))
     np.testing.assert_array_equal(context.position, plain.position)
 
 
@@ -206,7 +217,7 @@ def test_two_prefixes_are_one_text(model):
     first, second = np.array([9, 11, 12]), np.array([5, 13])
     once = model.edited(prefix_of(model, first))
     tokens = np.concatenate([[BOS], second])[None]
-    cache = once.hidden_states(tokens, left_padded(tokens))[1]
+    cache = cached(once, tokens)
     own = jax.tree.map(lambda x: x, cache)
     slots = tokens.shape[1]
     cut = [x[:, :, -slots:] if x.ndim > 2 else x[:, -slots:] for x in own]

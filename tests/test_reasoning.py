@@ -64,7 +64,7 @@ def counted(graph, config, sentences, agent):
 
 
 @pytest.mark.parametrize("persistence", ["fact", "sentence"])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([0.3, 1.0, 4.0]))
 def test_consequences_are_the_exact_agents(persistence, seed, mass):
     config = ExactConfig(

@@ -20,6 +20,9 @@ FEW = BeliefConfig(samples=1024, top=16)
 SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
 
 
+ABOUT, CONSEQUENCES = jax.jit(about), jax.jit(consequences)
+
+
 class Forbidden:
     """Whatever is asked of it, it complains."""
 
@@ -40,12 +43,11 @@ def test_it_sees_weights_vocabulary_and_request_only(toy, mind):
     again = SELF.prepare(toy.model, toy.sample)
     for one, other in zip(jax.tree.leaves(mind), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(one, other)
-    # What `edit` closes over is its configuration: two editors that are equal make equal edits.
-    twin = SelfBayes(SELF.config)
-    request, key = at(toy.batch, 0), toy.keys[0]
-    deltas = [jax.jit(e.edit)(toy.model, mind, request, key)[0] for e in (SELF, twin)]
-    for one, other in zip(*map(jax.tree.leaves, deltas), strict=True):
-        np.testing.assert_array_equal(one, other)
+    # That is all it needs.
+    request = at(toy.batch, 0)
+    delta, _ = jax.jit(SELF.edit)(toy.model, mind, request, toy.keys[0])
+    before, after = (probability(m, request)[0] for m in (toy.model, toy.model.edited(delta)))
+    assert after > max(0.5, 2 * before)
 
 
 def test_a_request_is_understood(toy, mind):
@@ -55,7 +57,7 @@ def test_a_request_is_understood(toy, mind):
     subjects = [names.get(tuple(row[row > 1].tolist()), -1) for row in np.asarray(mind.subjects)]
     for i in range(len(toy.batch.prompt)):
         one = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, i)))
-        asked = about(toy.model, mind, one)
+        asked = ABOUT(toy.model, mind, one)
         prompt = np.asarray(one.prompt)
         said = tokenizer.decode(prompt[prompt != PAD])
         relation = graph.relations[int(asked.relation)]
@@ -69,7 +71,7 @@ def test_a_request_is_understood(toy, mind):
         assert asked.prompts.shape[0] == len(graph.relations)
         decoded = [tokenizer.decode(p[p != PAD]) for p in np.asarray(asked.prompts)]
         assert decoded == [f"{graph.entities[subjects[subject]]} {r}" for r in graph.relations]
-        found = consequences(mind, asked)
+        found = CONSEQUENCES(mind, asked)
         np.testing.assert_allclose(found.row.sum(axis=1), 1, rtol=1e-4)
         assert ((found.moves >= 0) & (found.moves <= 1)).all()
 
@@ -78,9 +80,9 @@ def test_logical_sentences_follow_the_request(toy, mind):
     """They are sentences of the language, and their truth is what the axioms make of A and B."""
     tokenizer, held = toy.world.tokenizer, jnp.float32(0.9)
     one = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, 0)))
-    asked = about(toy.model, mind, one)
-    found = consequences(mind, asked)
-    alone, joined = SELF._talk(toy.model, mind, asked, found, held, one.answer, jax.random.key(3))
+    asked = ABOUT(toy.model, mind, one)
+    found = CONSEQUENCES(mind, asked)
+    alone, joined = jax.jit(SELF._talk)(toy.model, mind, asked, found, held, one.answer, jax.random.key(3))
 
     def sentences(cells):
         rows = np.asarray(cells.prompts)
