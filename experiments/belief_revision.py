@@ -298,12 +298,14 @@ def results(stage: Stage, editors: Sequence[Edited]) -> Results:
 
 def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) -> Iterator[Table]:
     """Everything about all cases, and each of the stage's metrics by subset."""
-    cost = {e.name: e.cost for e in editors}
-    overall: list[list[Cell]] = [
-        [r, *(row["all"].get(m) for m in OVERALL), *(cost.get(r, {}).get(c) for c in COSTS)]
-        for r, row in found.items()
-    ]
-    yield Table(f"{stage}-all", f"{stage}, {world}", ["editor", *OVERALL, *COSTS.values()], overall)
+    by = {e.name: e for e in editors}
+    overall: list[list[Cell]] = []
+    for r, row in found.items():
+        size = [by[r].sweeps, len(by[r].outcomes.objects)] if r in by else [None, None]
+        cost = by[r].cost if r in by else {}
+        overall.append([r, *size, *(row["all"].get(m) for m in OVERALL), *(cost.get(c) for c in COSTS)])
+    columns = ["editor", "worlds", "edits", *OVERALL, *COSTS.values()]
+    yield Table(f"{stage}-all", f"{stage}, {world}", columns, overall)
     for metric in SUBSETS[stage][1]:
         own = found[editors[0].name]
         subsets = [s for s in own if own[s][metric].cases]

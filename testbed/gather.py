@@ -55,15 +55,17 @@ class Edited(NamedTuple):
 def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) -> list[Edited]:
     """Everything that was edited in some runs, grouped by editor and settings apart from the seed.
 
+    Edits made again, because a model or an editor's code had changed, count in place of the older ones.
+
     Args:
         where: which edits are meant, by what the config.json of each says.
 
     Raises:
         InputError: a run has no edits, or a file of it is damaged.
     """
-    groups: dict[str, list[tuple[int, Path, dict]]] = {}
+    groups: dict[str, dict[tuple[int, int], tuple[int, Path, dict]]] = {}
     for number, run in enumerate(runs):
-        folders = sorted(p.parent for p in run.edits.glob("*/summary.json"))
+        folders = [p.parent for p in sorted(run.edits.glob("*/summary.json"), key=_written)]
         if not folders:
             raise InputError(
                 f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first"
@@ -74,10 +76,17 @@ def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) 
                 continue
             kind_of_standard = re.sub(BOUND, "", config["standard"])
             key = digest_of([_lasting(config["settings"]), config["editor"], kind_of_standard])
-            groups.setdefault(key, []).append((number, folder, config))
-    found = sorted(groups.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))
+            groups.setdefault(key, {})[number, config["settings"]["seed"]] = number, folder, config
+    latest = {
+        key: sorted(group.values(), key=lambda one: (one[0], one[1].name)) for key, group in groups.items()
+    }
+    found = sorted(latest.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))
     names = _names([group[0][2] for _, group in found], [key for key, _ in found])
     return [_edited(name, group) for name, (_, group) in zip(names, found, strict=True)]
+
+
+def _written(path: Path) -> tuple[int, str]:
+    return path.stat().st_mtime_ns, str(path)
 
 
 def pooled(parts: Sequence[Outcomes], runs: Sequence[int]) -> Outcomes:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -75,6 +76,24 @@ def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
         assert not clusters[0] & clusters[1]
     alone = gather([Run(runs, "x")])
     assert {len(e.outcomes.objects) for e in alone} == {CASES, CASES // 2}
+
+
+def test_edits_made_again_count_once(runs, tmp_path):
+    """As after a change of an editor's code, which gives its edits another folder."""
+    shutil.copytree(runs / "x", tmp_path / "x")
+    before = gather([Run(tmp_path, "x")])
+    for folder in sorted((tmp_path / "x" / "edits").iterdir()):
+        for again, older in ((f"{folder.name}0", 60), (f"0{folder.name}", 120)):
+            shutil.copytree(folder, folder.with_name(again))
+            summary = folder.with_name(again) / "summary.json"
+            made = summary.stat().st_mtime - older
+            os.utime(summary, (made, made))
+            damaged = folder.with_name(again) / "cases.parquet"
+            damaged.write_bytes(b"nobody reads what was made again")
+    after = gather([Run(tmp_path, "x")])
+    assert [(e.name, e.sweeps, len(e.outcomes.objects)) for e in after] == [
+        (e.name, e.sweeps, len(e.outcomes.objects)) for e in before
+    ]
 
 
 def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
