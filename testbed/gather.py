@@ -65,7 +65,8 @@ def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) 
     """
     groups: dict[str, dict[tuple[int, int], tuple[int, Path, dict]]] = {}
     for number, run in enumerate(runs):
-        folders = [p.parent for p in sorted(run.edits.glob("*/summary.json"), key=_written)]
+        made = sorted(run.edits.glob("*/summary.json"), key=lambda path: path.stat().st_mtime_ns)
+        folders = [path.parent for path in made]
         if not folders:
             raise InputError(
                 f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first"
@@ -77,16 +78,10 @@ def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) 
             kind_of_standard = re.sub(BOUND, "", config["standard"])
             key = digest_of([_lasting(config["settings"]), config["editor"], kind_of_standard])
             groups.setdefault(key, {})[number, config["settings"]["seed"]] = number, folder, config
-    latest = {
-        key: sorted(group.values(), key=lambda one: (one[0], one[1].name)) for key, group in groups.items()
-    }
-    found = sorted(latest.items(), key=lambda item: (item[1][0][0], item[1][0][1].name))
+    latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
+    found = sorted(latest, key=lambda item: item[1][0][:2])
     names = _names([group[0][2] for _, group in found], [key for key, _ in found])
     return [_edited(name, group) for name, (_, group) in zip(names, found, strict=True)]
-
-
-def _written(path: Path) -> tuple[int, str]:
-    return path.stat().st_mtime_ns, str(path)
 
 
 def pooled(parts: Sequence[Outcomes], runs: Sequence[int]) -> Outcomes:
