@@ -17,8 +17,8 @@ of each; the exact agent is the standard and all requests contradict the truth. 
     report     tables, figure, record, of what was done so far
 
 Resumes when killed, and does no stage again. On 2 cores training takes about three minutes a world, the stage
-edits half an hour, the others as long together with one seed. The tables of the last run are in
-experiments/records.
+edits an hour, diagnosis and imagine a quarter of an hour each besides training; ablations a quarter of an
+hour a world and 1,000 edits in sequence half an hour. The tables of the last run are in experiments/records.
 """
 
 import shutil
