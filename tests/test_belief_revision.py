@@ -8,7 +8,8 @@ from experiments import belief_revision, record
 from testbed.cases import SUPPORT_BINS
 
 TINY = (
-    "--seeds 1 --subjects 40 --upstream-objects 6 --downstream-objects 4 --steps 30 --edits 12 --sequence 6"
+    "--seeds 1 --subjects 40 --upstream-objects 6 --downstream-objects 4 --steps 30 "
+    "--edits 12 --fewer 12 --fewest 12 --sequence 6"
 )
 EDITORS = ("lora-down", "in-context", "none")
 
