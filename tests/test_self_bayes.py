@@ -15,7 +15,7 @@ from lm.editors.reasoning import about, consequences
 from lm.editors.self_bayes import SelfBayes
 from tests.toys import at, probability
 
-FIT = FitConfig(steps=12, tolerance=0.3)
+FIT = FitConfig(steps=60, tolerance=0.1)
 FEW = BeliefConfig(samples=1024, top=16)
 SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
 
