@@ -27,7 +27,7 @@ from lm.language_model import LanguageModel
 from lm.model import matrix_shape
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree
-from tests.toys import SMALL, merged, random_model
+from tests.toys import SMALL, merged, random_model, read_whole
 
 VOCABULARY, EDITS = 19, 3
 PROMPTS = left_pad([np.array([BOS, *row]) for row in ([5, 6], [7, 8, 9, 5, 6], [8])], 7)
@@ -173,11 +173,6 @@ def test_the_nearest_of_the_latest_keys_decides(entries, seed):
 def continued(model, text, prompt):
     """What follows "<s> text prompt", read whole."""
     return np.asarray(read_whole(model, np.concatenate([[BOS], text, prompt])[None]))[0, -1]
-
-
-@jax.jit
-def read_whole(model, rows):
-    return model.logits(rows, packed(rows, BOS))
 
 
 def prefix_of(model, text):

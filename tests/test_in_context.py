@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import BOS, PAD
-from lm.attention import left_padded, packed
+from lm.attention import left_padded
 from lm.editors.config import InContextConfig
 from lm.editors.in_context import InContext
-from tests.toys import at, random_model, some_requests, spelt_world
+from tests.toys import at, random_model, read_whole, some_requests, spelt_world
 
 IMAGINE = np.int32(17)
 
@@ -35,11 +35,6 @@ def read_prompts(model, prompts):
     return model.logits(prompts, left_padded(prompts))[:, -1]
 
 
-@jax.jit
-def read_whole(model, rows):
-    return model.logits(rows, packed(rows, BOS))[0, -1]
-
-
 def edited(model, request, **config):
     editor = InContext(InContextConfig(**config))
     return model.edited(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
@@ -63,7 +58,7 @@ def test_logits_are_those_of_the_text_as_a_whole(config, spelt):
     got = read_prompts(edited(model, request, **config), prompts)
     for row, prompt in zip(got, prompts, strict=True):
         whole = np.concatenate([[BOS], text, bare(prompt)])[None]
-        np.testing.assert_allclose(row, read_whole(model, whole), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(row, read_whole(model, whole)[0, -1], rtol=1e-3, atol=1e-4)
 
 
 def test_a_second_edit_is_read_behind_the_first(spelt):
@@ -74,4 +69,4 @@ def test_a_second_edit_is_read_behind_the_first(spelt):
     prompt = np.asarray(at(some_requests(words, 1, seed=3), 0).prompt)
     whole = np.concatenate([*text, bare(prompt[0])])[None]
     got = read_prompts(twice, prompt)[0]
-    np.testing.assert_allclose(got, read_whole(model, whole), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(got, read_whole(model, whole)[0, -1], rtol=1e-3, atol=1e-4)

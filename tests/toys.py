@@ -147,6 +147,12 @@ def spelt_world(world: World) -> World:
     return world._replace(tokenizer=train_bpe(graph, counts, 300))
 
 
+@jax.jit
+def read_whole(model, rows):
+    """Logits of rows of documents, read at once."""
+    return model.logits(rows, packed(rows, BOS))
+
+
 def random_model(vocabulary: int, config: ModelConfig = SMALL, seed: int = 0) -> LanguageModel:
     """Weights far larger than at the start of training, so that everything matters."""
     fresh = init(config, vocabulary, seed)
