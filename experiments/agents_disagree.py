@@ -29,18 +29,18 @@ from corpus.config import BuiltinWorld
 from corpus.files import staged_file
 from corpus.seeds import generator
 from experiments.measure import keep
-from testbed.agents import exact_agent, paper_agent
-from testbed.cases import STRATA, SUPPORT_BINS, Case, support_bin
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
-from testbed.metrics import Metric
-from testbed.pictures import AGENT, MODEL, QUIET, STYLE, save
+from testbed.evaluations.hase.cases import STRATA, SUPPORT_BINS, Case, support_bin
+from testbed.evaluations.hase.metrics import Metric
+from testbed.evaluations.hase.pictures import AGENT, MODEL, QUIET, STYLE, save
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CORPUS, CaseConfig, CorpusSettings
-from testbed.runs import Run
-from testbed.sampling import Sampler
-from testbed.statistics import Estimate, estimate
-from testbed.tables import markdown, shown
-from testbed.world import load_world
+from testbed.run.agents import exact_agent, paper_agent
+from testbed.run.runs import Run
+from testbed.run.world import load_world
+from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.tables import markdown, shown
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")

@@ -24,14 +24,14 @@ import tyro
 from bayes.evidence import evidence_from
 from bayes.interface import RequestKind
 from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
-from testbed.agents import exact_agent, paper_agent
-from testbed.cases import Case
 from testbed.console import table
 from testbed.corpus import build_corpus
+from testbed.evaluations.hase.cases import Case
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CORPUS, CaseConfig
-from testbed.runs import Run
-from testbed.sampling import Sampler
-from testbed.world import World, load_world
+from testbed.run.agents import exact_agent, paper_agent
+from testbed.run.runs import Run
+from testbed.run.world import World, load_world
 from tests import naive
 
 Stage = Literal["fit", "queries", "cases", "exact"]
@@ -39,8 +39,8 @@ STAGES: tuple[Stage, ...] = ("fit", "queries", "cases", "exact")
 QUERIES = 2_000_000
 SMALL_SUBJECTS = 60
 FIT = (
-    "import sys; from pathlib import Path; from testbed.runs import Run; "
-    "from testbed.world import load_world; from testbed.agents import paper_agent; "
+    "import sys; from pathlib import Path; from testbed.run.runs import Run; "
+    "from testbed.run.world import load_world; from testbed.run.agents import paper_agent; "
     "paper_agent(load_world(Run(Path(sys.argv[1]), sys.argv[2])))"
 )
 

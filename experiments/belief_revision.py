@@ -34,25 +34,25 @@ from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
 from corpus.seeds import generator
 from experiments.record import write_record
 from lm.editors.config import EditorConfigs, InContextConfig, SelfBayesConfig
-from testbed.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
-from testbed.charts import FOLLOWS, RATIO, SAID, draw_lines
-from testbed.comparison import BEFORE, NO_EDIT, Scored
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import OF_THE_COMMAND, edit
-from testbed.gather import Edited, gather
+from testbed.engine.records import Outcomes
+from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
+from testbed.evaluations.hase.metrics import must_change
 from testbed.launch import launch
-from testbed.metrics import must_change
+from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
-from testbed.records import Outcomes
-from testbed.retention import kept, retention_table
-from testbed.runs import Run, plain, read_metrics
-from testbed.runtime import prepare_jax
-from testbed.statistics import Estimate, estimates
-from testbed.summary import masks, measured
-from testbed.tables import Cell, Table, markdown_section
+from testbed.run.runs import Run, plain, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.tuned import field_of
+from testbed.scores.comparison import BEFORE, NO_EDIT, Scored
+from testbed.scores.gather import Edited, gather
+from testbed.scores.retention import kept, retention_table
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.summary import masks, measured
+from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.train import train
-from testbed.tuned import field_of
 
 Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
 Persistence = Literal["fact", "sentence"]
@@ -301,8 +301,9 @@ def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) 
     by = {e.name: e for e in editors}
     overall: list[list[Cell]] = []
     for r, row in found.items():
-        size = [by[r].sweeps, len(by[r].outcomes.objects)] if r in by else [None, None]
-        cost = by[r].cost if r in by else {}
+        one = by.get(r)
+        size = [one.sweeps, len(one.outcomes.objects)] if one else [None, None]
+        cost = one.cost if one else {}
         overall.append([r, *size, *(row["all"].get(m) for m in OVERALL), *(cost.get(c) for c in COSTS)])
     columns = ["editor", "worlds", "edits", *OVERALL, *COSTS.values()]
     yield Table(f"{stage}-all", f"{stage}, {world}", columns, overall)

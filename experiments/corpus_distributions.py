@@ -20,9 +20,9 @@ from testbed.console import say, table
 from testbed.corpus import build_corpus
 from testbed.launch import launch
 from testbed.presets import CORPUS
-from testbed.runs import Run
-from testbed.stats import sentence_table
-from testbed.world import World, load_world
+from testbed.run.runs import Run
+from testbed.run.stats import sentence_table
+from testbed.run.world import World, load_world
 
 FALSE_ALARM = 1e-3
 LEAST_EXPECTED = 5.0

@@ -37,7 +37,7 @@ from corpus.world import build_world
 from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
 from testbed.console import say, table
 from testbed.presets import CORPUS
-from testbed.runs import Run
+from testbed.run.runs import Run
 from tests import naive
 
 Stage = Literal["kernels", "command", "scale", "bytes", "reader"]

@@ -49,18 +49,18 @@ from lm.editors.lora import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init
-from testbed.agents import paper_agent
 from testbed.console import table
 from testbed.corpus import build_corpus
-from testbed.editors import Method, the_request
+from testbed.engine.methods import Method, the_request
+from testbed.engine.probes import read
+from testbed.engine.questions import Questions
+from testbed.engine.worker import Worker
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig
-from testbed.probes import read
-from testbed.questions import Questions
-from testbed.runs import Run
-from testbed.sampling import Sampler
-from testbed.worker import Worker
-from testbed.world import load_world
+from testbed.run.agents import paper_agent
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 
 Size = Literal["tiny", "paper"]
 BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 32)}

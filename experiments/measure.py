@@ -15,7 +15,7 @@ from typing import Any
 from corpus.files import read_json, write_json
 from experiments.record import RECORDS
 from testbed.console import say
-from testbed.runs import provenance
+from testbed.run.runs import provenance
 
 
 def spread(values: list[float]) -> dict[str, float]:

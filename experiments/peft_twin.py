@@ -41,7 +41,7 @@ from lm.model import init
 from lm.prompts import left_pad
 from testbed.console import table
 from testbed.presets import EDIT, CaseConfig
-from testbed.runs import Run
+from testbed.run.runs import Run
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peft"
 EDITS = 20
@@ -99,10 +99,10 @@ def random_case() -> tuple[LanguageModel, Request]:
 
 def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
-    from testbed.agents import paper_agent
-    from testbed.model import load_model
-    from testbed.sampling import Sampler
-    from testbed.world import load_world
+    from testbed.evaluations.hase.sampling import Sampler
+    from testbed.run.agents import paper_agent
+    from testbed.run.model import load_model
+    from testbed.run.world import load_world
 
     run = Run(settings.runs, settings.run)
     world = load_world(run)

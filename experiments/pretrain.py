@@ -21,13 +21,13 @@ from corpus.files import read_json
 from experiments.record import write_record
 from testbed.console import command, say
 from testbed.corpus import build_corpus
+from testbed.evaluations.hase.pictures import draw_training
 from testbed.launch import launch
-from testbed.pictures import draw_training
 from testbed.presets import CORPUS, TRAIN
-from testbed.runs import Run, read_metrics
-from testbed.runtime import prepare_jax
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.trainer import seconds_to
 from testbed.train import TARGETS, train
-from testbed.trainer import seconds_to
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from experiments.measure import run_stages
 from testbed.console import say, table
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
-from testbed.runs import Run, read_metrics
-from testbed.trainer import seconds_to
+from testbed.run.runs import Run, read_metrics
+from testbed.run.trainer import seconds_to
 
 Stage = Literal["facts", "ablation"]
 TARGET = 0.95

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from corpus.files import read_json, write_json
-from testbed.runs import Run, provenance
+from testbed.run.runs import Run, provenance
 
 RECORDS = Path(__file__).parent / "records"
 

@@ -19,22 +19,22 @@ from typing import Any, Literal
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_json
 from experiments.record import write_record
-from testbed.cases import SUPPORT_BINS
-from testbed.charts import FOLLOWS, draw_support
-from testbed.comparison import Scored, score
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.gather import gather
+from testbed.evaluations.hase.cases import SUPPORT_BINS
 from testbed.launch import launch
+from testbed.pages.charts import FOLLOWS, draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
 from testbed.report import report
-from testbed.runs import Run, read_metrics
-from testbed.runtime import prepare_jax
-from testbed.tables import shown
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.tuned import tuned
+from testbed.scores.comparison import Scored, score
+from testbed.scores.gather import gather
+from testbed.scores.tables import shown
 from testbed.train import train
 from testbed.tune import tune
-from testbed.tuned import tuned
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
 SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")

@@ -20,18 +20,18 @@ from typing import Any, Literal
 
 from corpus.config import TokenizerConfig
 from experiments.record import write_record
-from testbed.comparison import COMPARED, score
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.gather import gather
+from testbed.evaluations.hase.paper_tables import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.launch import launch
-from testbed.paper_tables import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
 from testbed.report import report
-from testbed.runs import Run, read_metrics
-from testbed.runtime import prepare_jax
-from testbed.tables import markdown_section
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.comparison import COMPARED, score
+from testbed.scores.gather import gather
+from testbed.scores.tables import markdown_section
 from testbed.train import train
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")

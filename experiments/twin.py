@@ -23,12 +23,12 @@ from corpus.tokenizer import BOS, PAD
 from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
 from lm.huggingface import import_model
-from testbed.accuracy import generative_accuracy
 from testbed.console import progress
 from testbed.presets import TrainSettings
-from testbed.runs import Run
-from testbed.trainer import FACTS_ON_THE_WAY
-from testbed.world import load_world
+from testbed.run.accuracy import generative_accuracy
+from testbed.run.runs import Run
+from testbed.run.trainer import FACTS_ON_THE_WAY
+from testbed.run.world import load_world
 
 NO_TARGET = -100
 MOMENTS = "moments.safetensors"

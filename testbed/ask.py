@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import AskSettings
-from testbed.runs import Run, recorded
+from testbed.run.runs import Run, recorded
 
 if TYPE_CHECKING:
-    from testbed.world import World
+    from testbed.run.world import World
 
 
 def ask(options: AskSettings) -> None:
@@ -21,11 +21,11 @@ def ask(options: AskSettings) -> None:
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
     """
-    from testbed.agents import standard
-    from testbed.answers import Witness, read_edit
-    from testbed.model import load_model
-    from testbed.runtime import prepare_jax
-    from testbed.world import load_world
+    from testbed.engine.witness import Witness, read_edit
+    from testbed.run.agents import standard
+    from testbed.run.model import load_model
+    from testbed.run.runtime import prepare_jax
+    from testbed.run.world import load_world
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -69,7 +69,7 @@ def _show_structure(run: Run, world: "World") -> None:
 
     from bayes.persistence import persistence_posterior
     from bayes.structure import structure_posterior
-    from testbed.world import exact_config
+    from testbed.run.world import exact_config
 
     prior, names = exact_config(recorded(run, "corpus")[0]), world.graph.relations
     found = structure_posterior(world.graph, prior.root_mass, prior.row_mass)

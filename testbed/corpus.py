@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import CORPUS, CorpusSettings
-from testbed.runs import Run, claim, digest
+from testbed.run.runs import Run, claim, digest
 
 if TYPE_CHECKING:
     from corpus.exact import ExactModel
@@ -39,7 +39,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
     from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
-    from testbed.world import read_world, save_world
+    from testbed.run.world import read_world, save_world
 
     seed, threads = options.seed, options.threads
     fresh = not run.world.exists()
@@ -106,7 +106,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
 
     from corpus.language import Kind
     from corpus.store import read_counts
-    from testbed.world import load_world
+    from testbed.run.world import load_world
 
     world, counts = load_world(run), read_counts(run.corpus)
     graph = world.graph
@@ -123,7 +123,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     ]
     table(f"corpus {run.folder}", ("", "count"), rows)
     if options.stats:
-        from testbed.stats import show_stats
+        from testbed.run.stats import show_stats
 
         show_stats(run, world)
 

@@ -8,7 +8,7 @@ from corpus.files import digest_of, read_json, write_json
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
-from testbed.runs import Run, digest, plain, provenance
+from testbed.run.runs import Run, digest, plain, provenance
 
 OF_THE_COMMAND = ("editors", "configs", "tuned", "batch_edits")
 """Settings that concern other editors too, or change no result; an editor's own are in its identity."""
@@ -20,16 +20,16 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor, a corrupted file.
     """
-    from testbed.agents import agent_named, standard
-    from testbed.bench import Bench
-    from testbed.editors import identity, method_named
-    from testbed.model import load_model
-    from testbed.records import read_outcomes
-    from testbed.runtime import prepare_jax
-    from testbed.sampling import Sampler
-    from testbed.summary import HEADLINES, shown, summarise, write_summary
-    from testbed.tuned import tuned
-    from testbed.world import load_world
+    from testbed.engine.bench import Bench
+    from testbed.engine.methods import identity, method_named
+    from testbed.engine.records import read_outcomes
+    from testbed.evaluations.hase.sampling import Sampler
+    from testbed.run.agents import agent_named, standard
+    from testbed.run.model import load_model
+    from testbed.run.runtime import prepare_jax
+    from testbed.run.tuned import tuned
+    from testbed.run.world import load_world
+    from testbed.scores.summary import HEADLINES, shown, summarise, write_summary
 
     run = Run(options.runs, options.run)
     world = load_world(run)

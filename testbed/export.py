@@ -7,7 +7,7 @@ from corpus.files import read_json, verify_folder
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import ExportSettings
-from testbed.runs import Run, digest
+from testbed.run.runs import Run, digest
 
 ORIGIN = "origin.json"
 STOPS_SHOWN = 5
@@ -24,9 +24,9 @@ def export(options: ExportSettings) -> None:
     """
     from corpus.tokenizer_files import tokenizer_files, unsure_stops
     from lm.huggingface import export_model
-    from testbed.model import load_model
-    from testbed.runtime import prepare_jax
-    from testbed.world import load_world
+    from testbed.run.model import load_model
+    from testbed.run.runtime import prepare_jax
+    from testbed.run.world import load_world
 
     run = Run(options.runs, options.run)
     world = load_world(run)

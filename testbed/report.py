@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from testbed.console import command, say, table
 from testbed.launch import launch
 from testbed.presets import ReportSettings
-from testbed.runs import Run, read_metrics
+from testbed.run.runs import Run, read_metrics
 
 
 def report(options: ReportSettings) -> None:
@@ -17,13 +17,13 @@ def report(options: ReportSettings) -> None:
     Raises:
         InputError: a run has no edits, a file of it is damaged, or `against` names no editor.
     """
-    from testbed.comparison import differences, reference_named, score
-    from testbed.gather import gather
-    from testbed.pages import write_pages
-    from testbed.sections import draw_page
-    from testbed.summary import HEADLINES
-    from testbed.tables import shown
-    from testbed.world import load_world
+    from testbed.evaluations.hase.sections import draw_page
+    from testbed.pages.page import write_pages
+    from testbed.run.world import load_world
+    from testbed.scores.comparison import differences, reference_named, score
+    from testbed.scores.gather import gather
+    from testbed.scores.summary import HEADLINES
+    from testbed.scores.tables import shown
 
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]

@@ -10,7 +10,7 @@ from lm.config import ClusterConfig
 from testbed.console import command, progress, say, silence, table
 from testbed.launch import launch
 from testbed.presets import TRAIN, TrainSettings
-from testbed.runs import Run, claim, digest
+from testbed.run.runs import Run, claim, digest
 
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 
@@ -23,7 +23,7 @@ def train(options: TrainSettings) -> None:
             number.
     """
     from lm.cluster import cluster
-    from testbed.runtime import prepare_jax
+    from testbed.run.runtime import prepare_jax
 
     if options.train.rows % options.mesh.data:
         raise InputError(
@@ -46,8 +46,8 @@ def _train(options: TrainSettings) -> None:
     from lm.cluster import require_same
     from lm.mesh import make_mesh
     from lm.training import abstract, start
-    from testbed.trainer import Trainer, kind_name, seconds_to
-    from testbed.world import load_world
+    from testbed.run.trainer import Trainer, kind_name, seconds_to
+    from testbed.run.world import load_world
 
     run, config, model = Run(options.runs, options.run), options.train, options.model
     world = load_world(run)

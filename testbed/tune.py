@@ -10,8 +10,8 @@ from corpus.files import read_json, write_json
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
-from testbed.runs import Run, plain, provenance
-from testbed.tuned import field_of, tuned_file
+from testbed.run.runs import Run, plain, provenance
+from testbed.run.tuned import field_of, tuned_file
 
 GOOD = 0.98
 """Edit success that is asked for before anything else counts."""
@@ -42,15 +42,15 @@ def tune(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an editor without hyper-parameters to choose, or nothing held out.
     """
-    from testbed.agents import agent_named
-    from testbed.bench import Bench
-    from testbed.editors import method_named
-    from testbed.metrics import measure, readers
-    from testbed.model import load_model
-    from testbed.records import read_outcomes
-    from testbed.runtime import prepare_jax
-    from testbed.sampling import Sampler
-    from testbed.world import load_world
+    from testbed.engine.bench import Bench
+    from testbed.engine.methods import method_named
+    from testbed.engine.records import read_outcomes
+    from testbed.evaluations.hase.metrics import measure, readers
+    from testbed.evaluations.hase.sampling import Sampler
+    from testbed.run.agents import agent_named
+    from testbed.run.model import load_model
+    from testbed.run.runtime import prepare_jax
+    from testbed.run.world import load_world
 
     fields = {name: field_of(name) for name in options.editors}
     for name, field in fields.items():

@@ -4,15 +4,15 @@ import json
 
 import numpy as np
 
-from testbed.agents import agent_named
-from testbed.cases import CELLS, INDEPENDENT, REQUEST
 from testbed.edit import OF_THE_COMMAND
+from testbed.engine.probes import LOGIC
+from testbed.engine.records import write_rows
+from testbed.evaluations.hase.cases import CELLS, INDEPENDENT, REQUEST
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CaseConfig, EditSettings
-from testbed.probes import LOGIC
-from testbed.records import write_rows
-from testbed.runs import plain
-from testbed.sampling import Sampler
-from testbed.world import load_world
+from testbed.run.agents import agent_named
+from testbed.run.runs import plain
+from testbed.run.world import load_world
 
 
 def cases_of(run, count, seed=0):

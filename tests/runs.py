@@ -11,9 +11,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from testbed.model import load_model
-from testbed.runs import Run
-from testbed.world import load_world
+from testbed.run.model import load_model
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 
 ROOT = Path(__file__).parents[1]
 WORLD = "--world.subjects 30 --world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4".split()

@@ -12,7 +12,7 @@ from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init
-from testbed.accuracy import label_accuracy, sample_labelled
+from testbed.run.accuracy import label_accuracy, sample_labelled
 
 SHAPE = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 

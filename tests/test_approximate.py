@@ -9,7 +9,7 @@ from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
-from testbed.agents import exact_agent, standard
+from testbed.run.agents import exact_agent, standard
 from tests.worlds import make_world
 
 

@@ -10,11 +10,11 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
-from testbed.agents import paper_agent
-from testbed.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS
+from testbed.evaluations.hase.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CaseConfig
-from testbed.sampling import Sampler
-from testbed.world import World
+from testbed.run.agents import paper_agent
+from testbed.run.world import World
 from tests.worlds import make_world
 
 

@@ -19,10 +19,10 @@ from corpus.files import staged_folder
 from corpus.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
-from testbed.model import load_model
-from testbed.records import read_outcomes
-from testbed.runs import Run, provenance
-from testbed.world import load_world
+from testbed.engine.records import read_outcomes
+from testbed.run.model import load_model
+from testbed.run.runs import Run, provenance
+from testbed.run.world import load_world
 from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, killed_after, python
 
 EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]

@@ -26,7 +26,7 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.language import Kind, Language
 from corpus.sentences import concatenate, sample_sentences
-from testbed.world import World
+from testbed.run.world import World
 from tests.worlds import make_world
 
 seeds = st.integers(0, 1000)

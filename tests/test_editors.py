@@ -38,7 +38,7 @@ from lm.editors.mend import Mend
 from lm.editors.none import NoEdit
 from lm.editors.rome import Rome
 from lm.editors.self_bayes import SelfBayes
-from testbed.editors import methods
+from testbed.engine.methods import methods
 from testbed.presets import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability
 

@@ -20,10 +20,11 @@ from corpus.store import open_documents
 from lm.batches import PackedRows
 from lm.checkpoints import best_checkpoint, latest_checkpoint, measured, save_checkpoint
 from lm.training import TrainState
-from testbed import edit, report, train, trainer
-from testbed.model import load_model
-from testbed.runs import Run, digest
-from testbed.world import load_world
+from testbed import edit, report, train
+from testbed.run import trainer
+from testbed.run.model import load_model
+from testbed.run.runs import Run, digest
+from testbed.run.world import load_world
 from tests.runs import (
     RECIPE,
     ROOT,

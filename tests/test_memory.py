@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lm.delta import LowRank, room
 from lm.language_model import LanguageModel
 from lm.model import init
-from testbed import memory
-from testbed.memory import fitting
-from testbed.probes import ProbeShape
+from testbed.engine import memory
+from testbed.engine.memory import fitting
+from testbed.engine.probes import ProbeShape
 from tests.toys import SMALL
 
 VOCABULARY = 19

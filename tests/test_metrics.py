@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
-from testbed.cases import CELLS, CHILD, REQUEST
-from testbed.dutch_book import sure_loss
-from testbed.metrics import (
+from testbed.engine.probes import LOGIC
+from testbed.engine.records import ABSENT, Outcomes
+from testbed.evaluations.hase.cases import CELLS, CHILD, REQUEST
+from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.hase.metrics import (
     as_good,
     jensen_shannon,
     kullback_leibler,
@@ -19,8 +21,6 @@ from testbed.metrics import (
     subsets,
     total_variation,
 )
-from testbed.probes import LOGIC
-from testbed.records import ABSENT, Outcomes
 
 CASES, CELL_COUNT, CANDIDATES = 11, len(CELLS), 4
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from testbed.cases import ABSENT, CHILD, REQUEST
-from testbed.pictures import BARS, _tallest, panel_case
+from testbed.evaluations.hase.cases import ABSENT, CHILD, REQUEST
+from testbed.evaluations.hase.pictures import BARS, _tallest, panel_case
 from tests.test_metrics import outcomes_of
 
 

@@ -8,10 +8,10 @@ from lm.config import ModelConfig
 from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init
-from testbed import probes
-from testbed.agents import paper_agent
+from testbed.engine import probes
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CaseConfig
-from testbed.sampling import Sampler
+from testbed.run.agents import paper_agent
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 CASES = 5

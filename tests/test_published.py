@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.cases import ABSENT, CELLS, REQUEST
-from testbed.probes import LOGIC
-from testbed.published import COLUMNS, groups, published
+from testbed.engine.probes import LOGIC
+from testbed.evaluations.hase.cases import ABSENT, CELLS, REQUEST
+from testbed.evaluations.hase.published import COLUMNS, groups, published
 from tests.test_metrics import CASES, outcomes_of
 
 seeds = st.integers(0, 500)

@@ -14,15 +14,15 @@ import pytest
 
 from corpus.errors import InputError
 from testbed import report
-from testbed.comparison import COMPARED, FLOORS, differences, reference_named, score
-from testbed.gather import case_keys, gather, matched, pooled
-from testbed.metrics import Metric, measure, readers
-from testbed.records import read_outcomes
-from testbed.retention import kept
-from testbed.runs import Run
-from testbed.sections import _panel_cases
-from testbed.statistics import holm
-from testbed.summary import SHOWN, masks, summarise
+from testbed.engine.records import read_outcomes
+from testbed.evaluations.hase.metrics import Metric, measure, readers
+from testbed.evaluations.hase.sections import _panel_cases
+from testbed.run.runs import Run
+from testbed.scores.comparison import COMPARED, FLOORS, differences, reference_named, score
+from testbed.scores.gather import case_keys, gather, matched, pooled
+from testbed.scores.retention import kept
+from testbed.scores.statistics import holm
+from testbed.scores.summary import SHOWN, masks, summarise
 from tests.edited import cases_of, rows_of, write_edits, write_training
 from tests.runs import at, complaint, copied
 
@@ -197,7 +197,7 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
 def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
     everyone = list(editors.values())
     adjusted = differences(everyone, "lora-down").found
-    monkeypatch.setattr("testbed.comparison.holm", dict)
+    monkeypatch.setattr("testbed.scores.comparison.holm", dict)
     raw = differences(everyone, "lora-down").found
     for metric in COMPARED:
         expected = holm({name: row[metric].p for name, row in raw.items()})

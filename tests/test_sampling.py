@@ -11,11 +11,11 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
-from testbed.agents import exact_agent
-from testbed.cases import CHILD, INDEPENDENT, PARENT, REQUEST
+from testbed.evaluations.hase.cases import CHILD, INDEPENDENT, PARENT, REQUEST
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CaseConfig
-from testbed.sampling import Sampler
-from testbed.world import ExactWorld, World
+from testbed.run.agents import exact_agent
+from testbed.run.world import ExactWorld, World
 from tests.test_exact import world_of
 
 

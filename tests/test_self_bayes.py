@@ -43,10 +43,14 @@ def test_it_sees_weights_vocabulary_and_request_only(toy, mind):
     again = SELF.prepare(toy.model, toy.sample)
     for one, other in zip(jax.tree.leaves(mind), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(one, other)
+    # What `edit` closes over is its configuration: two editors that are equal make equal edits.
+    twin = SelfBayes(SELF.config)
+    request, key = at(toy.batch, 0), toy.keys[0]
+    deltas = [jax.jit(e.edit)(toy.model, mind, request, key)[0] for e in (SELF, twin)]
+    for one, other in zip(*map(jax.tree.leaves, deltas), strict=True):
+        np.testing.assert_array_equal(one, other)
     # That is all it needs.
-    request = at(toy.batch, 0)
-    delta, _ = jax.jit(SELF.edit)(toy.model, mind, request, toy.keys[0])
-    before, after = (probability(m, request)[0] for m in (toy.model, toy.model.edited(delta)))
+    before, after = (probability(m, request)[0] for m in (toy.model, toy.model.edited(deltas[0])))
     assert after > max(0.5, 2 * before)
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from testbed import statistics
-from testbed.metrics import Metric
-from testbed.statistics import compare, detectable, estimate, estimates, holm
+from testbed.evaluations.hase.metrics import Metric
+from testbed.scores import statistics
+from testbed.scores.statistics import compare, detectable, estimate, estimates, holm
 
 FALSE_ALARM = 1e-6
 seeds = st.integers(0, 10_000)

@@ -18,21 +18,22 @@ from lm.editors.interface import edit_batch
 from lm.editors.lora import lora_down
 from lm.editors.none import NoEdit
 from lm.flops import count_flops
-from testbed import edit, report, sweep
-from testbed.agents import agent_named
-from testbed.bench import Bench
-from testbed.cases import CELLS, REQUEST
-from testbed.editors import Method, method_named, the_request
-from testbed.metrics import measure, readers
-from testbed.model import load_model
+from testbed import edit, report
+from testbed.engine import sweep
+from testbed.engine.bench import Bench
+from testbed.engine.methods import Method, method_named, the_request
+from testbed.engine.probes import read, truth_words
+from testbed.engine.records import read_outcomes
+from testbed.engine.sweep import Plan
+from testbed.engine.worker import Worker
+from testbed.evaluations.hase.cases import CELLS, REQUEST
+from testbed.evaluations.hase.metrics import measure, readers
+from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CaseConfig, EditSettings
-from testbed.probes import read, truth_words
-from testbed.records import read_outcomes
-from testbed.runs import Run
-from testbed.sampling import Sampler
-from testbed.sweep import Plan
-from testbed.worker import Worker
-from testbed.world import load_world
+from testbed.run.agents import agent_named
+from testbed.run.model import load_model
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 from tests.runs import at, copied
 from tests.toys import SMALL, random_model, some_requests
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.statistics import Comparison, Estimate
-from testbed.tables import (
+from testbed.scores.statistics import Comparison, Estimate
+from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,

@@ -14,7 +14,7 @@ from corpus.graph import build_graph
 from corpus.sentences import mentions, sample_sentences
 from corpus.store import open_documents, read_counts, write_documents
 from corpus.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
-from testbed.world import World
+from testbed.run.world import World
 
 
 def bpe_of(world, size):

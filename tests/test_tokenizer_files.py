@@ -18,7 +18,7 @@ from corpus.language import Atom, Kind, Language, Sentence
 from corpus.sentences import mentions, sample_sentences
 from corpus.tokenizer import BOS, SEP, entity_tokenizer, train_bpe
 from corpus.tokenizer_files import tokenizer_files, unsure_stops
-from testbed.world import World
+from testbed.run.world import World
 from tests.worlds import make_world
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from corpus.files import read_json, write_json
 from lm.editors.config import EditorConfigs, InContextConfig, LoraConfig
 from testbed import edit, tune
-from testbed.runs import Run
+from testbed.run.runs import Run
+from testbed.run.tuned import tuned, tuned_file
 from testbed.tune import GOOD, SEARCH, choose
-from testbed.tuned import tuned, tuned_file
 from tests.runs import at, complaint, copied
 
 FEW = ["--cases.count", "20"]
@@ -74,7 +74,7 @@ def test_test_cases_are_never_tuned_on(trained, tmp_path, monkeypatch):
         seen.extend((c.subject, c.relation) for c in given[3])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("testbed.bench.Bench", watched)
+    monkeypatch.setattr("testbed.engine.bench.Bench", watched)
     runs = copied(trained, tmp_path)
     assert tune.main(["in-context", *at(runs), *FEW]) == 130
     monkeypatch.undo()

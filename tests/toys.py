@@ -15,7 +15,7 @@ from lm.editors.interface import CorpusSample, Request, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init
-from testbed.world import World
+from testbed.run.world import World
 
 # Odd sizes, so that a wrong axis cannot hide.
 CONFIG = ModelConfig(hidden=30, mlp=41, layers=4, heads=3, kv_heads=3, head_width=10)

@@ -9,7 +9,7 @@ from corpus.graph import build_graph
 from corpus.seeds import generator
 from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
-from testbed.world import World
+from testbed.run.world import World
 
 
 def make_world(subjects=23, seed=0, tokenizer=entity_tokenizer, **dials):

@@ -1,0 +1,43 @@
+"""How many edits fit side by side."""
+
+import math
+import os
+from typing import Any
+
+import jax
+
+from lm.language_model import LanguageModel
+from testbed.engine.probes import ProbeShape
+
+SHARE = 0.25
+"""Of the free memory that edits may take."""
+COPIES = 5
+"""Of what an edit changes: itself, its gradient, two moments, and one to spare."""
+
+
+def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
+    """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
+
+    An upper estimate from shapes alone: what an edit changes with its optimiser, and what its backward pass
+    keeps. Probes are asked in pieces, whatever there is side by side.
+
+    Args:
+        changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
+        facts: that one edit is told.
+        most: more are never taken.
+    """
+    config = model.config
+    numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))
+    answer = shape.longest + 1
+    seen = config.heads * (shape.prompt + answer)
+    inside = config.layers * (12 * config.hidden + 8 * config.mlp + 3 * seen)
+    floats = COPIES * numbers + facts * ((shape.prompt + answer) * inside + 3 * answer * model.vocabulary)
+    return max(1, min(most, int(SHARE * free_bytes() / (4 * floats))))
+
+
+def free_bytes() -> float:
+    """Memory that is free on the device that edits run on."""
+    found = jax.local_devices()[0].memory_stats()
+    if found and "bytes_limit" in found:
+        return found["bytes_limit"] - found["bytes_in_use"]
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

@@ -1,0 +1,178 @@
+"""A sweep: one editor's edits of many cases, in batches, each scored, resumable part by part."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from safetensors.flax import load_file, save_file
+
+from corpus.files import staged_file, write_json
+from lm.delta import Delta
+from lm.editors.interface import Info
+from testbed.engine.probes import Readings
+from testbed.engine.records import Circumstances, case_rows, merge_parts, write_rows
+from testbed.engine.worker import Worker
+
+MARKS = (1, 10, 100, 1000, 10_000)
+ROUNDS_BETWEEN_SAVES = 25
+
+
+class Plan(NamedTuple):
+    """How the cases of a sweep are edited.
+
+    Attributes:
+        cases: how many there are; a multiple of `sequence`.
+        sequence: edits that build on each other, 1 for independent ones; a multiple of `batch`.
+        batch: facts of one edit.
+        abreast: sequences computed side by side.
+    """
+
+    cases: int
+    sequence: int
+    batch: int
+    abreast: int
+
+    @property
+    def rounds(self) -> int:
+        """Edits made one after another in each sequence."""
+        return self.sequence // self.batch
+
+    @property
+    def firsts(self) -> range:
+        """The first sequence of every chunk."""
+        return range(0, self.cases // self.sequence, self.abreast)
+
+    @property
+    def marks(self) -> list[int]:
+        """Numbers of edits after which all earlier ones of a sequence are asked again."""
+        if self.sequence == 1:
+            return []
+        return [*(m for m in MARKS if m < self.sequence and m % self.batch == 0), self.sequence]
+
+    def chunk(self, first: int) -> np.ndarray:
+        """int[abreast, sequence]: the cases of a chunk.
+
+        The last one repeats its last sequence, so that every chunk has one shape.
+        """
+        lines = np.arange(self.cases).reshape(-1, self.sequence)
+        return lines[np.minimum(np.arange(first, first + self.abreast), len(lines) - 1)]
+
+    def own(self, first: int) -> int:
+        """How many sequences of a chunk are not repeated ones."""
+        return min(self.abreast, self.cases // self.sequence - first)
+
+
+class Sweep:
+    """All edits of one worker; what was finished before a kill is kept.
+
+    Args:
+        folder: where parts, then cases.parquet, retained-<k>.parquet and cost.json are written.
+    """
+
+    def __init__(self, worker: Worker, plan: Plan, folder: Path) -> None:
+        self.worker, self.plan, self.folder = worker, plan, folder
+        self.questions = worker.questions
+        self.pending = [first for first in plan.firsts if not self._part(first).exists()]
+
+    @property
+    def done(self) -> int:
+        """Cases that were finished before."""
+        left = sum(self.plan.own(first) for first in self.pending)
+        return self.plan.cases - left * self.plan.sequence
+
+    def run(self, prepare_seconds: float, advance: Callable[..., None]) -> None:
+        """Do what is pending, and put the parts together.
+
+        Args:
+            prepare_seconds: how long the editor's preparation took.
+            advance: told the number of cases after each batch.
+        """
+        plan, cost = self.plan, self.folder / "cost.json"
+        if not cost.exists():
+            found = self.worker.cost(plan.chunk(0)[:, : plan.batch])
+            write_json(cost, found | {"prepare_seconds": prepare_seconds})
+        for first in self.pending:
+            (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
+        # Whoever finds cases.parquet takes the sweep for finished, so it comes last.
+        for name in (*(f"retained-{mark}" for mark in plan.marks), "cases"):
+            parts = [self._part(first, name) for first in plan.firsts]
+            merge_parts(parts, self.folder / f"{name}.parquet")
+
+    def _part(self, first: int, what: str = "cases") -> Path:
+        return self.folder / "parts" / f"{first:06d}-{what}.parquet"
+
+    def _apart(self, first: int, advance: Callable[..., None]) -> None:
+        """A chunk of edits that do not build on each other."""
+        which = self.plan.chunk(first)
+        deltas, info, seconds = self.worker.independent(which)
+        rows = self._rows(first, which, 0, self.questions.after(deltas, which), info, seconds)
+        for mark in self.plan.marks:
+            write_rows(rows, self._part(first, f"retained-{mark}"))
+        write_rows(rows, self._part(first))
+        advance(len(rows))
+
+    def _in_sequence(self, first: int, advance: Callable[..., None]) -> None:
+        """A chunk of sequences, each edit on top of those before it; saved every few rounds."""
+        plan, lines = self.plan, self.plan.chunk(first)
+        rounds = np.split(lines, plan.rounds, axis=1)
+        carried, start = self._saved(first, self.worker.start(rounds[0], plan.rounds))
+        advance(start * plan.batch * plan.own(first))
+        rows: list[dict] = []
+        for index in range(start, plan.rounds):
+            which, done = rounds[index], index + 1
+            carried, info, seconds = self.worker.following(carried, which, index)
+            after = self.questions.after(carried, which)
+            now = self._rows(first, which, index * plan.batch, after, info, seconds)
+            rows += now
+            if done * plan.batch in plan.marks:
+                again: list[dict] = []
+                for i, earlier in enumerate(rounds[:done]):
+                    after = self.questions.after(carried, earlier)
+                    again += self._rows(first, earlier, i * plan.batch, after, info, seconds)
+                write_rows(again, self._part(first, f"retained-{done * plan.batch}"))
+            if done % ROUNDS_BETWEEN_SAVES == 0 or done == plan.rounds:
+                write_rows(rows, self._part(first, f"until-{done:06d}"))
+                self._save(first, carried, done)
+                rows = []
+            advance(len(now))
+        merge_parts(sorted(self.folder.glob(f"parts/{first:06d}-until-*.parquet")), self._part(first))
+
+    def _rows(
+        self, first: int, which: np.ndarray, position: int, after: Readings, info: Info, seconds: float
+    ) -> list[dict]:
+        """Rows of cases.parquet for int[G, B] cases, without those that only fill the chunk up."""
+        own, size = self.plan.own(first), which.shape[1]
+        number = which[:own].ravel()
+        cases = [self.questions.cases[k] for k in number]
+        independent = self.plan.sequence == 1
+        how = Circumstances(
+            case=number,
+            cluster=np.array([c.subject for c in cases]) if independent else number // self.plan.sequence,
+            position=np.tile(np.arange(position, position + size), own),
+            info=Info(*(np.repeat(np.asarray(x)[:own], size, axis=0) for x in info)),
+            seconds=np.full(len(number), seconds),
+        )
+        before, after = (
+            Readings(*(x[: len(number)] for x in readings))
+            for readings in (self.questions.before(which), after)
+        )
+        return case_rows(cases, before, after, how, self.questions.answers)
+
+    def _saved(self, first: int, fresh: Delta) -> tuple[Delta, int]:
+        """What the sequences of a chunk carry, and how many rounds are behind them."""
+        path = self._carried(first)
+        if not path.exists():
+            return fresh, 0
+        found = load_file(path)
+        leaves, tree = jax.tree.flatten(fresh)
+        return jax.tree.unflatten(tree, [found[str(i)] for i in range(len(leaves))]), int(found["rounds"])
+
+    def _save(self, first: int, carried: Delta, rounds: int) -> None:
+        leaves = {str(i): x for i, x in enumerate(jax.tree.leaves(carried))}
+        with staged_file(self._carried(first)) as aside:
+            save_file(leaves | {"rounds": jax.numpy.int32(rounds)}, aside)
+
+    def _carried(self, first: int) -> Path:
+        return self.folder / "parts" / f"{first:06d}-carried.safetensors"

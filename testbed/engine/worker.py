@@ -1,0 +1,127 @@
+"""One method at work on the cases of a sweep: requests in, deltas out, and what that costs."""
+
+import time
+from functools import partial
+
+import jax
+import numpy as np
+
+from corpus.seeds import integer
+from lm.delta import Delta, room, settle
+from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
+from lm.flops import count_flops
+from lm.language_model import LanguageModel
+from testbed.engine.methods import Method
+from testbed.engine.questions import Questions
+
+
+@partial(jax.jit, static_argnames="editor")
+def next_edits(
+    editor: Editor,
+    model: LanguageModel,
+    carried: Delta,
+    state: State,
+    batch: Request,
+    keys: jax.Array,
+    index: jax.Array,
+) -> tuple[Delta, Info]:
+    """The `index`-th edit of several sequences on top of what each carries; arrays lead with sequences."""
+
+    def one(carried: Delta, request: Request, key: jax.Array) -> tuple[Delta, Info]:
+        delta, info = editor.edit(model.edited(carried), state, request, key)
+        return settle(carried, delta, model.vocabulary, index), info
+
+    return jax.vmap(one)(carried, batch, keys)
+
+
+class Worker:
+    """A method that was prepared for a model.
+
+    Cases are given as int[G, B]: G edits, made side by side, of B cases each.
+
+    Args:
+        state: what the editor prepared.
+        seed: root seed of the editor's randomness.
+    """
+
+    def __init__(self, questions: Questions, method: Method, state: State, seed: int) -> None:
+        self.questions, self.method, self.state = questions, method, state
+        self.editor, self.model = method.editor, questions.model
+        self._root = jax.random.key(integer(seed, "editor"))
+        self._programs: dict[str, jax.stages.Compiled] = {}
+
+    def independent(self, which: np.ndarray) -> tuple[Delta, Info, float]:
+        """Edits of the model as it is; their deltas and reports, and seconds for each case."""
+        return self._timed("independent", edit_batch, which, *self._asked(which))
+
+    def following(self, carried: Delta, which: np.ndarray, index: int) -> tuple[Delta, Info, float]:
+        """The `index`-th edits of sequences that carry their earlier ones; what they carry then."""
+        asked = self._asked(which)
+        arguments = (asked[0], carried, *asked[1:], np.int32(index))
+        return self._timed("following", next_edits, which, *arguments)
+
+    def start(self, which: np.ndarray, rounds: int) -> Delta:
+        """What sequences carry before the first of their `rounds` edits: room for all of them."""
+        nothing = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.delta_shapes(which))
+        empty = room(nothing, self.model.vocabulary, rounds)
+        return jax.tree.map(lambda x: np.repeat(np.asarray(x)[None], len(which), axis=0), empty)
+
+    def delta_shapes(self, which: np.ndarray) -> Delta:
+        """Shapes and types of the delta of one edit."""
+        return jax.eval_shape(self._one, *self._asked_once(which))
+
+    def carried_shapes(self, which: np.ndarray, rounds: int) -> Delta:
+        """Shapes and types of what a sequence of `rounds` edits carries."""
+        return jax.eval_shape(
+            lambda delta: room(delta, self.model.vocabulary, rounds), self.delta_shapes(which)
+        )
+
+    def cost(self, which: np.ndarray) -> dict[str, float]:
+        """What a case takes at most: arithmetic as the program has it, and memory as it was compiled."""
+        asked = self._asked(which)
+        memory = self._program("independent", edit_batch, *asked).memory_analysis()
+        peak = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else float("nan")
+        turns = getattr(self.editor, "most_steps", 1)
+        flops = count_flops(self._one, *self._asked_once(which), turns=turns)
+        return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
+
+    def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
+        return self.editor.edit(model, state, request, key)[0]
+
+    def _asked(self, which: np.ndarray) -> tuple:
+        """Model, state, requests, and one key for each edit, named after its first case."""
+        keys = jax.vmap(lambda case: jax.random.fold_in(self._root, case))(which[:, 0])
+        return self.model, self.state, self._requests(which), keys
+
+    def _asked_once(self, which: np.ndarray) -> tuple:
+        model, state, batch, keys = self._asked(which[:1])
+        return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
+
+    def _requests(self, which: np.ndarray) -> Request:
+        shape, longest = self.questions.shape, self.questions.answers.longest
+        picked = [self.questions.cases[k] for k in which.ravel()]
+        told = [self.method.facts(case) for case in picked]
+        each = len(told[0])
+        batch = requests(
+            self.questions.tokenizer,
+            [fact for facts in told for fact in facts],
+            np.repeat([c.weight for c in picked], each),
+            np.repeat([c.credence for c in picked], each),
+            shape.prompt,
+            longest + 1,
+        )
+        return together(batch, which.shape[1] * each)
+
+    def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
+        """The compiled function; compiled apart, so that no edit's time contains it."""
+        if name not in self._programs:
+            self._programs[name] = function.lower(self.editor, *arguments).compile()
+        return self._programs[name]
+
+    def _timed(
+        self, name: str, function: jax.stages.Wrapped, which: np.ndarray, *arguments: object
+    ) -> tuple[Delta, Info, float]:
+        program = self._program(name, function, *arguments)
+        began = time.perf_counter()
+        deltas, info = jax.block_until_ready(program(*arguments))
+        return deltas, info, (time.perf_counter() - began) / which.size

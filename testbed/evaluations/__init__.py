@@ -1,0 +1,1 @@
+"""Examinations of edited models, one folder each."""

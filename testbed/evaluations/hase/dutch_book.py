@@ -1,0 +1,53 @@
+"""The sure loss of somebody who bets at a model's truth values (DESIGN 6; de Finetti 1937).
+
+A model that gives probabilities to related sentences offers prices for tickets that pay 1 if a sentence
+is so. Where no joint distribution of A and B has those prices, stakes exist that win whatever is true.
+"""
+
+import numpy as np
+
+from testbed.engine.probes import LOGIC
+
+
+def sure_loss(prices: np.ndarray) -> np.ndarray:
+    """The most that a bettor is sure to win for each unit staked, in closed form.
+
+    "S is true" and "S is false" are separate tickets, so their prices need not sum to one. Tickets are
+    bought or sold at the price; the stake is the number of tickets of either sort. By linear
+    programming duality the sure gain equals the largest distance, in any one price, to the nearest
+    coherent prices. Those are fixed by a = p(A), b = p(B), c = p(A and B) and d = p(A or B) = a + b - c
+    with c >= 0, c <= a, c <= b and d <= 1. Each ticket is an estimate of one of the four, so prices
+    within t of coherent ones mean highest - t <= x <= lowest + t for each x of the four, highest and
+    lowest being its estimates' extremes. Eliminating c, then a and b (Fourier-Motzkin) leaves the lower
+    bounds on t below; those that hold for any prices within [0, 1] are left out.
+
+    Args:
+        prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement.
+
+    Returns:
+        float64[...], 0 where the prices are coherent, at most 1/2.
+    """
+    true = np.stack([prices[..., 0], 1 - prices[..., 1]], axis=-1)
+    a, not_a, a_and_b, b_and_a, a_or_b, b = (true[..., LOGIC.index(name), :] for name in LOGIC)
+
+    def extremes(*estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        together = np.concatenate(estimates, axis=-1)
+        return together.min(-1), together.max(-1)
+
+    a_low, a_high = extremes(a, 1 - not_a)
+    b_low, b_high = extremes(b)
+    c_low, c_high = extremes(a_and_b, b_and_a)
+    d_low, d_high = extremes(a_or_b)
+    bounds = (
+        # c <= a <= d, c <= b <= d, and one statement at two prices.
+        (np.maximum(a_high, c_high) - np.minimum(a_low, d_low)) / 2,
+        (np.maximum(b_high, c_high) - np.minimum(b_low, d_low)) / 2,
+        (c_high - c_low) / 2,
+        (d_high - d_low) / 2,
+        # a + b = c + d, with 0 <= c and d <= 1.
+        (a_high + b_high - c_low - d_low) / 4,
+        (c_high + d_high - a_low - b_low) / 4,
+        (a_high + b_high - c_low - 1) / 3,
+        (d_high - a_low - b_low) / 3,
+    )
+    return np.max(bounds, axis=0)

@@ -1,0 +1,1 @@
+"""The report: pictures, tables, and one page that opens from disk."""

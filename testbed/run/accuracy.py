@@ -1,0 +1,99 @@
+"""Generative accuracy: what greedy decoding says, of facts and of every kind of sentence (DESIGN 6)."""
+
+from functools import partial
+
+import jax
+import numpy as np
+
+from corpus.language import Kind
+from corpus.tokenizer import BOS, Tokenizer, Word
+from lm.attention import Array
+from lm.language_model import LanguageModel
+from lm.prompts import left_pad
+from testbed.run.world import World
+
+BATCH = 256
+NO_ENTITY = -1
+LABELLED = (Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR)
+
+
+@partial(jax.jit, static_argnames="longest")
+def _decode(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
+    return model.generate(model.read(prompts), longest)
+
+
+def generative_accuracy(model: LanguageModel, world: World, facts: np.ndarray) -> float:
+    """Share of the given facts (indices) whose ground truth is generated exactly, ending included."""
+    graph, tokenizer = world.graph, world.tokenizer
+    answers = Answers(tokenizer, graph.objects)
+    length = tokenizer.row_length
+    width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
+    prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
+    said = answers.read(_decode_all(model, prompts, width, answers.longest + 1))
+    return float(np.mean(said == world.generative.truth[facts]))
+
+
+def label_accuracy(
+    model: LanguageModel, world: World, sentences: dict[Kind, np.ndarray]
+) -> dict[Kind, float]:
+    """Share of sentences that are completed by the right one of "true" and "false", for each kind.
+
+    A truth sentence's right label is whether it states the ground truth, whatever the corpus says of it;
+    the labels of not, and, or sentences are always right.
+
+    Args:
+        sentences: indices of sentences of each kind.
+    """
+    tokenizer, spoken = world.tokenizer, world.sentences
+    true, false = tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
+    found = {}
+    for kind, which in sentences.items():
+        prompts = [np.concatenate([[BOS], tokenizer.sentence(spoken[int(i)])[:-1]]) for i in which]
+        right = spoken.label[which]
+        if kind == Kind.TRUTH:
+            s, r, o = spoken.a[which].T
+            right = world.generative.truth[world.graph.find(s, r)] == o
+        # Widths in steps of eight, so that few programs serve all kinds.
+        width = -(-max(map(len, prompts)) // 8) * 8
+        said = _decode_all(model, prompts, width, 1)[:, 0]
+        found[kind] = float(np.mean(said == np.where(right, true, false)))
+    return found
+
+
+def sample_labelled(world: World, count: int, rng: np.random.Generator) -> dict[Kind, np.ndarray]:
+    """Up to `count` sentences (indices) of every kind with a label that the corpus has."""
+    of_kind = {kind: np.flatnonzero(world.sentences.kind == kind) for kind in LABELLED}
+    return {kind: rng.permutation(which)[:count] for kind, which in of_kind.items() if len(which)}
+
+
+def _decode_all(model: LanguageModel, prompts: list[np.ndarray], width: int, longest: int) -> np.ndarray:
+    """int32[len(prompts), longest]: greedy continuations."""
+    tokens = []
+    for low in range(0, len(prompts), BATCH):
+        part = prompts[low : low + BATCH]
+        # One shape for every call: the last batch is filled up with empty prompts.
+        padded = left_pad(part + [np.empty(0, np.int32)] * (BATCH - len(part)), width)
+        tokens.append(np.asarray(_decode(model, padded, longest))[: len(part)])
+    return np.concatenate(tokens)
+
+
+class Answers:
+    """Turns generated tokens back into objects.
+
+    Args:
+        objects: the entities an answer may be.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, objects: np.ndarray) -> None:
+        self._object = {tuple(tokenizer.entity(int(o)).tolist()): int(o) for o in objects}
+        self.longest = max(map(len, self._object))
+
+    def read(self, tokens: np.ndarray) -> np.ndarray:
+        """int64: the object that each row of generated tokens spells, NO_ENTITY where it is none.
+
+        Args:
+            tokens: int[..., longest + 1], PAD from the ending on; a row without an ending is none.
+        """
+        flat = tokens.reshape(-1, tokens.shape[-1])
+        found = [self._object.get(tuple(t for t in row if t), NO_ENTITY) for row in flat.tolist()]
+        return np.array(found).reshape(tokens.shape[:-1])

@@ -1,0 +1,57 @@
+"""The agents of a world: the paper's, and the exact one."""
+
+from bayes.approximate import fit_approximately
+from bayes.evidence import evidence_from
+from bayes.exact import ExactAgent, fit_exact
+from bayes.interface import Exactness
+from bayes.paper import PaperAgent, fit
+from corpus.exact import ExactModel
+from testbed.presets import AgentName
+from testbed.run.world import World
+
+
+def agent_named(
+    name: AgentName, world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0
+) -> PaperAgent | ExactAgent:
+    """The agent of that name after reading the world's sentences.
+
+    Args:
+        prior_mass, evidence_multiplicity: of the paper's agent.
+    """
+    if name == "exact":
+        return exact_agent(world)
+    return paper_agent(world, prior_mass, evidence_multiplicity)
+
+
+def standard(name: AgentName, exactness: Exactness) -> str:
+    """For people: which agent edits are judged by, and how exact it is."""
+    bound = f" up to {exactness.bound:.0e}" if exactness.bound is not None else ""
+    who = {"paper": "the paper's agent", "exact": "the exact agent"}[name]
+    return f"{who} ({exactness.kind}{bound}: {exactness.why})"
+
+
+def paper_agent(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:
+    """The paper's agent after reading the world's sentences."""
+    graph, evidence = world.graph, evidence_from(world.sentences)
+    entities, objects = len(graph.entities), graph.objects
+    return fit(evidence, graph.upstream, entities, objects, prior_mass, evidence_multiplicity)
+
+
+def exact_agent(world: World) -> ExactAgent:
+    """The exact agent after reading the world's sentences; an approximation on a published corpus.
+
+    Raises:
+        InputError: a published corpus about a relation of a single object, or about chains of dependence.
+    """
+    model = world.generative
+    if world.exact is None or not isinstance(model, ExactModel):
+        return fit_approximately(world.graph, world.sentences)
+    config, resolution, drawn = world.exact
+    open_facts = int(model.open.sum())
+    if open_facts:
+        why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
+        exactness = Exactness("approximation", None, why)
+    else:
+        why = "everybody else's facts are resolved" + ("" if drawn else "; they were given, not drawn from W")
+        exactness = Exactness("exact", float(resolution.bound.sum()), why)
+    return fit_exact(world.graph, config, world.sentences, exactness)

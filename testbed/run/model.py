@@ -1,0 +1,70 @@
+"""A run's trained model, and a sample of the text it was trained on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.seeds import generator
+from corpus.store import open_documents
+from lm.batches import PackedRows
+from lm.checkpoints import best_checkpoint, latest_checkpoint, load_checkpoint
+from lm.config import MeshConfig, ModelConfig, TrainConfig
+from lm.editors.interface import CorpusSample, requests, vocabulary_of
+from lm.language_model import LanguageModel
+from lm.mesh import make_mesh
+from lm.training import abstract
+from testbed.evaluations.hase.cases import Case
+from testbed.run.runs import Run, digest, recorded
+from testbed.run.world import World
+
+SAMPLE_ROWS = 256
+PRACTICE = 256
+FEWEST_HELD_OUT = 32
+
+
+def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") -> tuple[LanguageModel, Path]:
+    """A checkpoint of a run, verified: the model, and the checkpoint's folder.
+
+    Raises:
+        InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
+    """
+    settings, inputs = recorded(run, "train")
+    if inputs["corpus"] != digest(run.corpus):
+        raise InputError(
+            f"the model of {run.folder} was trained on another corpus; delete {run.checkpoints.parent}"
+        )
+    checkpoint = (best_checkpoint if which == "best" else latest_checkpoint)(run.checkpoints)
+    if checkpoint is None or not run.finished.exists():
+        raise InputError(
+            f"{run.folder} has no finished training; run python -m testbed.train --run {run.name}"
+        )
+    config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
+    like = abstract(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
+    return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
+
+
+def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> CorpusSample:
+    """What editors may read before they edit: text, and practice requests that no case asks for.
+
+    Half of the practice requests contradict the truth by another object that was said of somebody. A
+    world in which nearly every fact is asked about has none to hold out; practice is then drawn from all.
+    """
+    recipe = TrainConfig(**recorded(run, "train")[0]["train"])
+    rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
+    rng, graph = generator(seed, "practice"), world.graph
+    asked = graph.find(np.array([c.subject for c in cases]), np.array([c.relation for c in cases]))
+    held_out = np.setdiff1d(world.stated_facts, asked)
+    if len(held_out) < FEWEST_HELD_OUT:
+        held_out = world.stated_facts
+    facts = rng.choice(held_out, PRACTICE)
+    truth = world.generative.truth
+    others = truth[rng.permutation(len(graph))]
+    objects = np.where(rng.random(PRACTICE) < 0.5, truth[facts], others[facts])
+    triples = [
+        (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
+    ]
+    practice = requests(world.tokenizer, triples, np.ones(PRACTICE), np.ones(PRACTICE))
+    return CorpusSample(rows.batch(0, min(SAMPLE_ROWS, len(rows))), practice, vocabulary_of(world.tokenizer))

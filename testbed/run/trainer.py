@@ -1,0 +1,191 @@
+"""The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from corpus.errors import InputError
+from corpus.files import staged_file, write_json
+from corpus.language import Kind
+from corpus.seeds import generator
+from lm.batches import PackedRows
+from lm.checkpoints import latest_checkpoint, measured, save_checkpoint
+from lm.cluster import agreed
+from lm.flops import attainable_flops, flops_per_token
+from lm.language_model import LanguageModel
+from lm.mesh import local_copy, place_rows
+from lm.training import TrainState, all_finite, train_step
+from testbed.presets import TrainSettings
+from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
+from testbed.run.runs import Run
+from testbed.run.world import World
+
+FACTS_ON_THE_WAY = 1000
+SENTENCES_ON_THE_WAY = 250
+SECONDS_BETWEEN_NOTES = 0.5
+
+
+class Trainer:
+    """What all steps of a training share.
+
+    Args:
+        rows: where batches come from.
+        mesh: where they go.
+
+    Attributes:
+        lines: what was measured so far, as in metrics.jsonl.
+    """
+
+    def __init__(self, run: Run, world: World, options: TrainSettings, rows: PackedRows, mesh: Mesh) -> None:
+        self.run, self.world, self.options, self.rows, self.mesh = run, world, options, rows, mesh
+        self.first = jax.process_index() == 0
+        rng = generator(options.seed, "accuracy")
+        self.facts = rng.permutation(world.stated_facts)[:FACTS_ON_THE_WAY]
+        self.labelled = sample_labelled(world, SENTENCES_ON_THE_WAY, rng)
+        self.lines: list[dict] = []
+
+    def train(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
+        """Take the steps that are left, unless the target is reached before.
+
+        Args:
+            advance: told after each step, with a note on how it goes.
+
+        Raises:
+            InputError: the loss or a parameter is no number; names step, batch and last good checkpoint.
+        """
+        self._take_up()
+        if int(state.step) < self.options.train.steps and not self._reached():
+            if self.first:
+                self.run.finished.unlink(missing_ok=True)
+            state = self._steps(state, advance)
+        if self.first and (int(state.step) == self.options.train.steps or self._reached()):
+            write_json(self.run.finished, {key: self.lines[-1][key] for key in ("step", "accuracy")})
+        return state
+
+    def measure_all(self, state: TrainState) -> float:
+        """Generative accuracy of all facts that the corpus states."""
+        return generative_accuracy(self._whole(state), self.world, self.world.stated_facts)
+
+    def _steps(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
+        config, model = self.options.train, self.options.model
+        done = int(state.step)
+        vocabulary = self.world.tokenizer.vocabulary
+        peak = attainable_flops(model) * self.mesh.size
+        work = flops_per_token(model, vocabulary, config.row_length)
+        before = self.lines[-1]["seconds"] if self.lines else 0.0
+        minutes = self.options.minutes
+        began = mark = noted = time.perf_counter()
+        since = done
+        running: tuple[int, jax.Array] | None = None
+        step_once = train_step(model, config, vocabulary, self.mesh)
+        for step in range(done, config.steps):
+            tokens = place_rows(self.mesh, self.rows.batch(step, config.rows))
+            state, loss = step_once(state, tokens)
+            # The loss is looked at one step late, so that the device never waits for it.
+            if running:
+                self._finite(*running)
+            running, finished, note = (step + 1, loss), step + 1, ""
+            late = minutes is not None and agreed(time.perf_counter() - began) > 60 * minutes
+            saves = late or finished == config.steps or finished % config.checkpoint_every == 0
+            if saves or finished % config.evaluate_every == 0:
+                nats, running = self._finite(*running), None
+                now = time.perf_counter()
+                speed = (finished - since) * config.rows * config.row_length / (now - mark)
+                line = {"step": finished, "loss": nats} | self._measure(state) | {
+                    "tokens_per_second": speed,
+                    "utilisation": speed * work / peak,
+                    "seconds": before + time.perf_counter() - began,
+                }  # fmt: skip
+                self._keep(line)
+                if saves or self._reached():
+                    self._save(state)
+                note = describe(line)
+                mark, since = time.perf_counter(), finished
+            elif self.lines and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
+                noted = time.perf_counter()
+                speed = (finished - since) * config.rows * config.row_length / (noted - mark)
+                note = describe(
+                    self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
+                )
+            advance(1, note)
+            if late or self._reached():
+                break
+        return state
+
+    def _measure(self, state: TrainState) -> dict:
+        model = self._whole(state)
+        accuracy = agreed(generative_accuracy(model, self.world, self.facts))
+        labels = label_accuracy(model, self.world, self.labelled)
+        return {"accuracy": accuracy, **{kind_name(kind): share for kind, share in labels.items()}}
+
+    def _whole(self, state: TrainState) -> LanguageModel:
+        return LanguageModel(self.options.model, local_copy(self.mesh, state.params))
+
+    def _reached(self) -> bool:
+        until = self.options.until
+        return until is not None and bool(self.lines) and self.lines[-1]["accuracy"] >= until
+
+    def _take_up(self) -> None:
+        """What was measured up to the newest checkpoint; steps beyond it will be taken again."""
+        newest = latest_checkpoint(self.run.checkpoints)
+        self.lines = measured(newest) if newest else []
+        if self.first:
+            with staged_file(self.run.metrics) as aside:
+                aside.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
+
+    def _keep(self, line: dict) -> None:
+        self.lines.append(line)
+        if self.first:
+            with self.run.metrics.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def _save(self, state: TrainState) -> None:
+        if not all_finite(state.params):
+            self._give_up(int(state.step), "a parameter is no number after the update")
+        save_checkpoint(self.run.checkpoints, state, self.lines)
+
+    def _finite(self, step: int, loss: jax.Array) -> float:
+        nats = float(loss)
+        if not np.isfinite(nats):
+            self._give_up(step, f"the loss is {nats}")
+        return nats
+
+    def _give_up(self, step: int, why: str) -> NoReturn:
+        count = self.options.train.rows
+        path = self.run.metrics.parent / f"failed-batch-{step}.npy"
+        kept = f"is kept as {path}"
+        if self.first:
+            try:
+                with staged_file(path) as aside, aside.open("wb") as file:
+                    np.save(file, self.rows.batch(step - 1, count), allow_pickle=False)
+            except OSError as error:
+                kept = f"could not be kept as {path} ({error.strerror})"
+        good = latest_checkpoint(self.run.checkpoints)
+        raise InputError(
+            f"{why} at step {step}, whose batch (rows {(step - 1) * count} to {step * count - 1}) {kept}; "
+            f"the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
+            f"--train.adam-learning-rate, or a longer --train.warmup, under another --run"
+        )
+
+
+def describe(line: dict) -> str:
+    """One measurement in a few words."""
+    return (
+        f"loss {line['loss']:.3f}  accuracy {line['accuracy']:.1%}  "
+        f"{line['tokens_per_second']:,.0f} tokens/s, {line['utilisation']:.0%} of peak"
+    )
+
+
+def kind_name(kind: Kind) -> str:
+    """What metrics.jsonl calls a kind of sentence."""
+    return kind.name.lower()
+
+
+def seconds_to(lines: Sequence[dict], accuracy: float) -> float | None:
+    """Seconds of training, measurements and compilation included, until an accuracy was first measured."""
+    return next((line["seconds"] for line in lines if line["accuracy"] >= accuracy), None)

@@ -1,0 +1,102 @@
+"""What a run knows about its world: graph, distributions, sentences, tokenizer."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.arrays import load_arrays, save_arrays
+from corpus.config import ExactConfig
+from corpus.counterfactual import Chosen
+from corpus.errors import InputError
+from corpus.exact import ExactModel, Resolution
+from corpus.files import read_json, verify_folder
+from corpus.generative import GenerativeModel
+from corpus.graph import KnowledgeGraph, load_graph, save_graph
+from corpus.language import Kind
+from corpus.sentences import Sentences
+from corpus.tokenizer import Tokenizer, load_tokenizer
+from testbed.run.runs import Run, digest, recorded
+
+
+class ExactWorld(NamedTuple):
+    """What makes the posteriors of a world exact: its model, how far facts are resolved, and their origin.
+
+    Attributes:
+        drawn: whether the facts were drawn from the model, not given.
+    """
+
+    config: ExactConfig
+    resolution: Resolution
+    drawn: bool
+
+
+class World(NamedTuple):
+    """One world and what is said about it.
+
+    Attributes:
+        exact: for worlds of kind `exact`.
+        chosen: whom and what imagine and revise documents may be about, where there are any.
+    """
+
+    graph: KnowledgeGraph
+    generative: GenerativeModel | ExactModel
+    sentences: Sentences
+    tokenizer: Tokenizer
+    exact: ExactWorld | None = None
+    chosen: Chosen | None = None
+
+    @property
+    def stated_facts(self) -> np.ndarray:
+        """int64: the facts with at least one atomic sentence, ascending."""
+        atomic = self.sentences.a[self.sentences.kind == Kind.ATOMIC]
+        return np.unique(self.graph.find(atomic[:, 0], atomic[:, 1]))
+
+
+def load_world(run: Run) -> World:
+    """Read a run's world and sentences after verifying their checksums.
+
+    Raises:
+        InputError: the corpus was never built, or a file has changed.
+    """
+    settings, _ = recorded(run, "corpus")
+    verify_folder(run.world)
+    verify_folder(run.corpus)
+    if read_json(run.corpus / "origin.json")["world"] != digest(run.world):
+        raise InputError(
+            f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
+        )
+    graph, model = read_world(run)
+    exact = None
+    if isinstance(model, ExactModel):
+        resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
+        exact = ExactWorld(exact_config(settings), resolution, settings["world"]["source"] == "builtin")
+    supposing = settings["documents"]["imagine"] or settings["documents"]["revise"]
+    return World(
+        graph,
+        model,
+        load_arrays(Sentences, run.corpus / "sentences.npz"),
+        load_tokenizer(run.corpus / "tokenizer.json", graph),
+        exact,
+        load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
+    )
+
+
+def exact_config(settings: dict) -> ExactConfig:
+    """The model W in the recorded settings of a corpus."""
+    return ExactConfig(**settings["exact"] | {"strata": tuple(settings["exact"]["strata"])})
+
+
+def save_world(graph: KnowledgeGraph, model: GenerativeModel | ExactModel, folder: Path) -> None:
+    """Write graph and distributions into an existing folder."""
+    save_graph(graph, folder)
+    save_arrays(model, folder / ("exact.npz" if isinstance(model, ExactModel) else "generative.npz"))
+
+
+def read_world(run: Run) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
+    """Read what `save_world` wrote, whichever kind of corpus the world is for."""
+    exact = run.world / "exact.npz"
+    graph = load_graph(run.world)
+    if exact.exists():
+        return graph, load_arrays(ExactModel, exact)
+    return graph, load_arrays(GenerativeModel, run.world / "generative.npz")

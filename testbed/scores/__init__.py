@@ -1,0 +1,1 @@
+"""Numbers from results: distances, intervals, summaries, comparisons, tables."""

@@ -1,0 +1,169 @@
+"""Tables of a report: cells that know their number, as text, Markdown and LaTeX."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from testbed.scores.statistics import Comparison, Estimate, detectable
+
+SIGNIFICANT = 0.05
+MISSING = "-"
+PAGE = 45
+"""Rows of a LaTeX table that fit a page."""
+Cell = str | int | float | Estimate | Comparison | None
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "±": r"$\pm$", "\u2212": "$-$", "\u00d7": r"$\times$", "\u201c": "``",
+    "\u201d": "''", "\u2019": "'", "\u2026": r"\ldots{}",
+}  # fmt: skip
+
+
+class Table(NamedTuple):
+    """A table of cells.
+
+    Attributes:
+        key: names it in links and LaTeX labels; letters, digits and `_.-` only.
+        note: how to read it; empty where the title says it all.
+        words: how many of the first columns are words, not numbers.
+        foot: rows below all others that are never sorted, such as the smallest detectable difference.
+    """
+
+    key: str
+    title: str
+    header: list[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    words: int = 1
+    foot: Sequence[Sequence[Cell]] = ()
+
+
+def with_detectable(table: Table) -> Table:
+    """The table with the smallest true difference that two of its rows would show in each column.
+
+    Of independent rows, both with the widest interval of the column; on the same cases paired comparisons
+    show less. A table that has a foot keeps it.
+    """
+    if table.foot:
+        return table
+    columns = list(zip(*table.rows, strict=True))[table.words :]
+    least: list[Cell] = []
+    for column in columns:
+        widths = [c.high - c.low for c in column if isinstance(c, Estimate)]
+        known = [width for width in widths if not math.isnan(width)]
+        # An interval is 3.92 standard errors wide; a difference has two rows' worth of variance.
+        least.append(detectable(math.sqrt(2) * max(known) / 3.92) if known else None)
+    if all(cell is None for cell in least):
+        return table
+    words: list[Cell] = ["smallest detectable difference", *[""] * (table.words - 1)]
+    return table._replace(foot=([*words, *least],))
+
+
+def shown(cell: Cell) -> str:
+    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too."""
+    if isinstance(cell, Estimate | Comparison):
+        return _interval(cell)
+    if isinstance(cell, str):
+        return cell
+    if cell is None or math.isnan(cell):
+        return MISSING
+    if isinstance(cell, int) or (cell == round(cell) and abs(cell) < 1e5):
+        return f"{round(cell):,}"
+    return f"{cell:,.3g}"
+
+
+def number(cell: Cell) -> float | None:
+    """What a cell is sorted by; None for words and for what is missing."""
+    if isinstance(cell, Estimate | Comparison):
+        cell = cell[0]
+    if isinstance(cell, str) or cell is None or math.isnan(cell):
+        return None
+    return float(cell)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A Markdown table whose first `words` columns are words, the others numbers."""
+    rule = ["---"] * words + ["---:"] * (len(header) - words)
+    escaped = [[cell.replace("|", r"\|") for cell in line] for line in (header, *rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in (escaped[0], rule, *escaped[1:]))
+
+
+def markdown_section(table: Table) -> str:
+    """Title, note and table in Markdown."""
+    rows = [[shown(cell) for cell in row] for row in (*table.rows, *table.foot)]
+    parts = [f"### {table.title}", table.note, markdown(table.header, rows, table.words)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def latex(table: Table) -> str:
+    """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
+    parts = [table.rows[i : i + PAGE] for i in range(0, len(table.rows), PAGE)] or [[]]
+    caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
+    label = f"tab:{table.key}"
+    made = [_floating(table, parts[0], caption, label)]
+    for i, rows in enumerate(parts[1:], start=2):
+        made.append(_floating(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
+    return "\n".join(made)
+
+
+def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label: str) -> str:
+    def line(cells: Sequence[Cell]) -> str:
+        return " & ".join(escaped(shown(cell)) for cell in cells) + r" \\"
+
+    columns = "l" * table.words + "r" * (len(table.header) - table.words)
+    foot = [r"\midrule", *map(line, table.foot)] if table.foot else []
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{escaped(caption)}}}",
+        rf"\label{{{label}}}",
+        r"\centering",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(map(_stacked, table.header)) + r" \\",
+        r"\midrule",
+        *map(line, rows),
+        *foot,
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _stacked(head: str) -> str:
+    """A column's head on two lines of about one length, where it has several words."""
+    words = head.split(" ")
+    if len(words) == 1:
+        return escaped(head)
+    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+    upper, lower = min(halves, key=lambda pair: max(map(len, pair)))
+    return rf"\shortstack{{{escaped(upper)}\\{escaped(lower)}}}"
+
+
+def escaped(text: str) -> str:
+    """Text as LaTeX prints it; a sign before a number becomes a minus."""
+    return re.sub(r"(?<![\w-])-(?=[\d.])", "$-$", "".join(_LATEX.get(letter, letter) for letter in text))
+
+
+def _interval(cell: Estimate | Comparison) -> str:
+    middle = cell[0]
+    if math.isnan(middle):
+        return MISSING
+    signed = isinstance(cell, Comparison)
+    value = f"{middle:+.2f}" if signed else f"{middle:.2f}"
+    if value in ("-0.00", "+0.00"):
+        value = "0.00"
+    half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
+    text = value if math.isnan(cell.low) else f"{value} ±{half}"
+    return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
+
+
+def probability(p: float) -> str:
+    """A p-value to three digits."""
+    if math.isnan(p):
+        return MISSING
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
