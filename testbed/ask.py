@@ -60,7 +60,7 @@ def ask(options: AskSettings) -> None:
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         table(title, [name for name, _ in columns], rows, numbers=False)
-    say(f"the agent is {standard(options.agent, witness.rational.exactness)}")
+    say(f"the agent is {standard(options.agent, witness.rational.exactness._asdict())}")
 
 
 def _show_structure(run: Run, world: "World") -> None:

@@ -24,7 +24,7 @@ from lm.editors.none import NoEdit
 from lm.editors.rome import Rome
 from lm.editors.self_bayes import SelfBayes
 from testbed.engine.retrain import Retrain
-from testbed.evaluations.hase.cases import ABSENT, REQUEST, Case
+from testbed.protocol import Case
 from testbed.presets import EditSettings
 from testbed.run.runs import Run, recorded
 from testbed.run.world import World
@@ -36,7 +36,7 @@ class Method(NamedTuple):
     """An editor, and which facts it is given for a case.
 
     Attributes:
-        facts: as many for every case.
+        facts: what it is told; the first again where another case has more.
         most: how many edits are worth computing side by side.
     """
 
@@ -47,17 +47,13 @@ class Method(NamedTuple):
 
 def the_request(case: Case) -> list[Fact]:
     """What every method is given, except controls."""
-    return [(case.subject, case.relation, case.object)]
+    return [case.fact]
 
 
 def implied(case: Case) -> list[Fact]:
-    """What the rational agent would answer to every probe after the edit, the request first.
-
-    A probe that a case lacks is filled by the request.
-    """
-    asked = [c for i, c in enumerate(case.cells) if i != REQUEST]
-    answers = [(c.subject, c.relation, int(c.answer[1])) if c else the_request(case)[0] for c in asked]
-    return [*the_request(case), *answers]
+    """What the rational agent would answer to every choice after the edit, the request first."""
+    asked = [c for c in case.choices if (c.subject, c.relation) != case.fact[:2]]
+    return [case.fact, *((c.subject, c.relation, int(c.answer[1])) for c in asked)]
 
 
 def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Method]]:
@@ -70,10 +66,10 @@ def methods(options: EditSettings, world: World) -> dict[str, Callable[[], Metho
     def random_target(case: Case) -> list[Fact]:
         """The same fact with an object that nobody asked for."""
         objects = world.graph.objects
-        others = objects[(objects != case.object) & (objects != case.truth)]
-        rng = generator(options.seed, f"random target {case.subject} {case.relation} {case.object}")
-        target = int(rng.choice(others)) if len(others) else ABSENT
-        return [(case.subject, case.relation, target if len(others) else case.object)]
+        s, r, o = case.fact
+        others = objects[(objects != o) & (objects != case.truth)]
+        rng = generator(options.seed, f"random target {s} {r} {o}")
+        return [(s, r, int(rng.choice(others)) if len(others) else o)]
 
     def retrain() -> Method:
         if options.sequence > options.batch:
