@@ -21,7 +21,8 @@ def edit(options: EditSettings) -> None:
         InputError: no trained model, an unknown editor, a corrupted file.
     """
     from testbed.engine.bench import Bench
-    from testbed.engine.methods import identity, method_named
+    from testbed.engine.catalogue import method_named
+    from testbed.engine.identity import identity
     from testbed.engine.records import read_outcomes
     from testbed.evaluations.hase.sampling import Sampler
     from testbed.run.agents import agent_named, standard
@@ -45,7 +46,7 @@ def edit(options: EditSettings) -> None:
         "checkpoint": digest(checkpoint),
     }
     traced = {
-        name: made_from | {"settings": shared | {"editor": name}, **identity(method)}
+        name: made_from | {"settings": shared | {"editor": name}, "method": identity(method)}
         for name, method in methods.items()
     }
     folders = {

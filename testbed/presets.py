@@ -11,7 +11,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -24,14 +24,7 @@ from corpus.config import (
     WorldConfig,
 )
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
-from lm.editors.config import (
-    EditorConfigs,
-    EmbeddingsConfig,
-    FullConfig,
-    LoraConfig,
-    MemitConfig,
-    RomeConfig,
-)
+from testbed.engine.catalogue import configurations
 
 DEFAULT_PRESET = "tiny"
 AgentName = Literal["paper", "exact"]
@@ -142,7 +135,8 @@ class EditSettings:
     """Folder of all runs."""
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: as training ended, or where it was most accurate."""
-    configs: Annotated[EditorConfigs, tyro.conf.arg(name="")] = field(default_factory=EditorConfigs)
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(default_factory=configurations)
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: bool = False
     """Take hyper-parameters that testbed.tune chose for this model instead."""
     sequential: int = 1
@@ -211,6 +205,8 @@ class AskSettings:
     """Who answers beside the model."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    editor: str = "lora-down"
+    """Who makes the edit: a built-in editor, or my_module:MyEditor."""
     request: RequestName = "evidence"
     """What the edit is to the agent; only the exact agent knows the last two."""
     run: str = "demo"
@@ -221,8 +217,12 @@ class AskSettings:
     """Answers shown."""
     credence: float = 0.95
     """The agent's belief in the edit after it."""
-    lora_down: LoraConfig = field(default_factory=lambda: LoraConfig(learning_rate=1e-3))
-    """Recipe of the edit."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=lambda: configurations(small=True)
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: bool = False
+    """Take hyper-parameters that testbed.tune chose for this model instead."""
     seed: int = 0
     """Root seed of the editor."""
 
@@ -334,16 +334,7 @@ TRAIN = {
     ),
 }
 
-SMALL_MODELS = EditorConfigs(
-    lora_down=LoraConfig(learning_rate=1e-3),
-    lora_all=LoraConfig(learning_rate=1e-3),
-    embeddings=EmbeddingsConfig(learning_rate=1e-2),
-    full=FullConfig(learning_rate=1e-2),
-    full_early=FullConfig(layers="early", learning_rate=1e-2),
-    full_late=FullConfig(layers="late", learning_rate=1e-2),
-    rome=RomeConfig(token="last"),
-    memit=MemitConfig(token="last"),
-)
+SMALL_MODELS = configurations(small=True)
 """What the papers' choices become for models of two layers, a hundred times smaller."""
 
 EDIT = {

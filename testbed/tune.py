@@ -1,36 +1,21 @@
 """python -m testbed.tune [tiny|laptop|small|paper] EDITOR...: choose hyper-parameters on held-out edits."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from testbed.console import command, progress, say, table
+from testbed.engine.catalogue import entries, method_named, whose_options
 from testbed.launch import launch
 from testbed.presets import EDIT, EditSettings
 from testbed.run.runs import Run, plain, provenance
-from testbed.run.tuned import field_of, tuned_file
+from testbed.run.tuned import tuned_file
 
 GOOD = 0.98
 """Edit success that is asked for before anything else counts."""
-TENFOLD = (0.1, 0.3, 1.0, 3.0, 10.0)
-SEARCH: dict[str, dict[str, tuple[float, ...]]] = {
-    "lora_down": {"learning_rate": TENFOLD},
-    "lora_all": {"learning_rate": TENFOLD},
-    "embeddings": {"learning_rate": (1.0, 3.0, 10.0, 30.0, 100.0)},
-    "full": {"learning_rate": TENFOLD},
-    "full_early": {"learning_rate": TENFOLD},
-    "full_late": {"learning_rate": TENFOLD},
-    "ft_constrained": {"radius": (0.3, 1.0, 3.0, 10.0, 30.0)},
-    "rome": {"rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},
-    "memit": {"rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},
-    "mend": {"locality": (0.01, 0.1, 1.0, 10.0)},
-    "in_context": {"copies": (0.25, 0.5, 1.0, 2.0, 4.0)},
-    "grace": {"radius": (0.1, 0.3, 1.0, 3.0)},
-}
-"""What is tried: factors on hyper-parameters as they are set, every one with every other."""
 
 
 def tune(options: EditSettings) -> None:
@@ -43,7 +28,6 @@ def tune(options: EditSettings) -> None:
         InputError: no trained model, an editor without hyper-parameters to choose, or nothing held out.
     """
     from testbed.engine.bench import Bench
-    from testbed.engine.methods import method_named
     from testbed.engine.records import read_outcomes
     from testbed.evaluations.hase.metrics import measure, readers
     from testbed.evaluations.hase.sampling import Sampler
@@ -52,10 +36,11 @@ def tune(options: EditSettings) -> None:
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
 
-    fields = {name: field_of(name) for name in options.editors}
-    for name, field in fields.items():
-        if field not in SEARCH:
-            raise InputError(f"{name} has nothing to tune; choose among {', '.join(map(_named, SEARCH))}")
+    tuned = {name: whose_options(name) for name in options.editors}
+    for name, entry in tuned.items():
+        if not entry.search:
+            able = ", ".join(other.name for other in entries().values() if other.search)
+            raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
     run = Run(options.runs, options.run)
     world = load_world(run)
     prepare_jax()
@@ -68,22 +53,22 @@ def tune(options: EditSettings) -> None:
         raise InputError("the test cases edit every fact, so nothing is held out; lower --cases.count")
     alone = replace(options, sequential=1, batch=1, cases=replace(options.cases, count=len(cases)))
     bench = Bench(run, world, model, cases, alone)
-    for name, field in fields.items():
-        done = tuned_file(run, field)
+    for name, entry in tuned.items():
+        done = tuned_file(run, name)
         if done.exists():
             say(f"{done} is there already; delete it to search again")
             continue
         found = []
-        settings = list(_settings(getattr(options.configs, field), SEARCH[field]))
+        settings = list(_settings(options.configs.get(entry.options, entry.config), entry.search))
         with progress(f"tune {name}", len(settings) * len(cases)) as advance:
             for setting in settings:
-                configs = replace(options.configs, **{field: setting})
-                folder = run.folder / "tuned" / f".{name}"
+                configs = options.configs | {entry.options: setting}
+                folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
                 shutil.rmtree(folder, ignore_errors=True)
                 bench.edit(method_named(name, replace(options, configs=configs), world), folder, advance)
                 outcomes = read_outcomes(folder / "cases.parquet")
                 measured = measure(outcomes, readers(outcomes, name)[name])
-                tried = {key: getattr(setting, key) for key in SEARCH[field]}
+                tried = {key: getattr(setting, key) for key in entry.search}
                 found.append(
                     tried
                     | {key: measured[key].value() for key in ("edit success", "coherence skill", "spill")}
@@ -93,20 +78,20 @@ def tune(options: EditSettings) -> None:
         write_json(
             done,
             {
-                "chosen": {key: chosen[key] for key in SEARCH[field]},
+                "chosen": {key: chosen[key] for key in entry.search},
                 "search": found,
                 "cases": len(cases),
                 "settings": plain(alone),
                 "made_with": provenance(),
             },
         )
-    for field in dict.fromkeys(fields.values()):
-        record = read_json(tuned_file(run, field))
+    for name in dict.fromkeys(entry.name for entry in tuned.values()):
+        record = read_json(tuned_file(run, name))
         header = list(record["search"][0])
         lines = [[f"{line[key]:.3g}" for key in header] for line in record["search"]]
         marks = ["*" if choose(record["search"]) == line else "" for line in record["search"]]
         lines = [[*line, mark] for line, mark in zip(lines, marks, strict=True)]
-        table(f"{_named(field)} on {record['cases']} held-out edits", [*header, "chosen"], lines)
+        table(f"{name} on {record['cases']} held-out edits", [*header, "chosen"], lines)
 
 
 def choose(found: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -119,7 +104,7 @@ def choose(found: Sequence[dict[str, float]]) -> dict[str, float]:
     return max(enough, key=lambda line: line["coherence skill"])
 
 
-def _settings(config: Any, factors: dict[str, tuple[float, ...]]) -> list[Any]:
+def _settings(config: Any, factors: Mapping[str, tuple[float, ...]]) -> list[Any]:
     """The configuration with every combination of factors on its fields; whole numbers stay whole."""
     tried = [config]
     for key, values in factors.items():
@@ -127,10 +112,6 @@ def _settings(config: Any, factors: dict[str, tuple[float, ...]]) -> list[Any]:
         scaled = [max(1, round(value * f)) if isinstance(value, int) else value * f for f in values]
         tried = [replace(one, **{key: x}) for one in tried for x in dict.fromkeys(scaled)]
     return tried
-
-
-def _named(field: str) -> str:
-    return field.replace("_", "-")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -17,7 +17,6 @@ from testbed.run.runs import Run
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 TOLD = 3
 BOUND = re.compile(r"exact up to [\d.e+-]+")
-OWN = re.compile(r"(\w+)=([^,()=]+)(?=[,)])")
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
 
@@ -76,7 +75,8 @@ def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) 
             if not where(config):
                 continue
             kind_of_standard = re.sub(BOUND, "", config["standard"])
-            key = digest_of([_lasting(config["settings"]), config["editor"], kind_of_standard])
+            what = [config["method"][part] for part in ("editor", "settings", "facts")]
+            key = digest_of([_lasting(config["settings"]), *what, kind_of_standard])
             groups.setdefault(key, {})[number, config["settings"]["seed"]] = number, folder, config
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     found = sorted(latest, key=lambda item: item[1][0][:2])
@@ -136,7 +136,7 @@ def _numbered(keys: list[tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...
 
 def _config(folder: Path) -> dict:
     config = read_json(folder / "config.json")
-    if not {"settings", "editor", "standard"} <= config.keys() or "editor" not in config["settings"]:
+    if not {"settings", "method", "standard"} <= config.keys() or "editor" not in config["settings"]:
         raise InputError(f"{folder} was written by another version; delete it and edit again")
     return config
 
@@ -201,12 +201,9 @@ def _lasting(settings: dict) -> dict:
 
 
 def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash.
-
-    An editor's own settings stand in the text of its dataclass, such as LoraDown(config=Config(rank=1)).
-    """
+    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
     editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
-    own_settings = [dict(OWN.findall(c["editor"])) for c in configs]
+    own_settings = [_leaves(c["method"]["settings"]) for c in configs]
     leaves = [_leaves(_lasting(c["settings"])) | own for c, own in zip(configs, own_settings, strict=True)]
     names = []
     for editor, own, short in zip(editors, leaves, hashes, strict=True):
