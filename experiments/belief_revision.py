@@ -33,10 +33,13 @@ import numpy as np
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
 from corpus.seeds import generator
 from experiments.record import write_record
-from lm.editors.config import EditorConfigs, InContextConfig, SelfBayesConfig
+from lm.editors.in_context import InContextConfig
+from lm.editors.self_bayes import SelfBayesConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import OF_THE_COMMAND, edit
+from testbed.engine.catalogue import whose_options
+from testbed.engine.identity import settings_of
 from testbed.engine.records import Outcomes
 from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
 from testbed.evaluations.hase.metrics import must_change
@@ -45,7 +48,6 @@ from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
 from testbed.run.runs import Run, plain, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.tuned import field_of
 from testbed.scores.comparison import BEFORE, NO_EDIT, Scored
 from testbed.scores.gather import Edited, gather
 from testbed.scores.retention import kept, retention_table
@@ -199,7 +201,7 @@ def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
         among, few = (ABLATED,), replace(base, cases=replace(cases, count=options.fewest))
         found = {name: replace(few, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
     elif stage == "imagine":
-        configs = replace(base.configs, in_context=InContextConfig(imagine=True))
+        configs = base.configs | {"in-context": InContextConfig(imagine=True)}
         among, found = IMAGINING, {"": replace(fewer, configs=configs)}
     editors = tuple(name for name in options.editors if name in among)
     found = {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
@@ -208,9 +210,8 @@ def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
     return found
 
 
-def _changed(configs: EditorConfigs, own: dict[str, Any]) -> EditorConfigs:
-    field = field_of(ABLATED)
-    return replace(configs, **{field: replace(getattr(configs, field), **own)})
+def _changed(configs: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    return configs | {ABLATED: replace(configs[ABLATED], **own)}
 
 
 def _edit(options: Settings, stage: Stage) -> None:
@@ -238,9 +239,10 @@ def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
 
     def mine(config: dict) -> bool:
         its = config["settings"]
-        own = str(getattr(settings.configs, field_of(its["editor"]), ""))
-        same = all(its.get(key) == value for key, value in shared.items())
-        return same and its["editor"] in settings.editors and own in config["editor"]
+        if its["editor"] not in settings.editors or any(its.get(k) != value for k, value in shared.items()):
+            return False
+        own = settings.configs.get(whose_options(its["editor"]).options)
+        return own is None or settings_of(own) == config["method"]["settings"]["config"]
 
     return mine
 

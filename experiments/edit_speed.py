@@ -45,7 +45,7 @@ from corpus.tokenizer import PAD, SEP
 from experiments.measure import run_stages, shown, spread
 from experiments.peft_twin import adapter, learn, opened, rows
 from lm.editors.interface import requests
-from lm.editors.lora import lora_down
+from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init
@@ -119,7 +119,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 def worker_of(questions: Questions, size: Size) -> Worker:
     """lora-down by the preset's recipe."""
-    return Worker(questions, Method(lora_down(EDIT[size].configs.lora_down), the_request), {}, 0)
+    return Worker(questions, Method(lora_down(EDIT[size].configs["lora-down"]), the_request), {}, 0)
 
 
 def editing(questions: Questions, size: Size, batch: int) -> tuple[Callable[[], object], dict[str, float]]:
@@ -185,7 +185,7 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     """Seconds for an edit and for a case's probes, ours and theirs in turns."""
     import torch
 
-    questions, recipe = questions_of(settings, size), EDIT[size].configs.lora_down
+    questions, recipe = questions_of(settings, size), EDIT[size].configs["lora-down"]
     edits, compiling = {}, {}
     for batch in BATCHES[size]:
         edits[batch], compiling[batch] = editing(questions, size, batch)

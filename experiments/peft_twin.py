@@ -31,10 +31,10 @@ from corpus.files import write_json
 from corpus.tokenizer import BOS, PAD, SEP
 from experiments.measure import run_stages
 from lm.config import ModelConfig
-from lm.editors.config import LoraConfig
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request, edit_batch, requests
-from lm.editors.lora import lora_down
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_down
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
 from lm.model import init
@@ -249,7 +249,7 @@ def main() -> int:
     measures = {
         "random": lambda: stage("random model", random_case, RECIPE),
         "trained": lambda: stage(
-            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs.lora_down
+            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs["lora-down"]
         ),
     }
     run_stages(

@@ -1,12 +1,16 @@
-"""python -m testbed.ask "Ada Marlow educated at": what model and agent answer, and after an --edit."""
+"""python -m testbed.ask "Ada Marlow educated at": what model and agent answer, also after an --edit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from corpus.errors import InputError
 from testbed.console import command, say, table
+from testbed.engine.catalogue import entry_named, method_named
+from testbed.engine.methods import Control, Method
 from testbed.launch import launch
-from testbed.presets import AskSettings
+from testbed.presets import AskSettings, EditSettings
 from testbed.run.runs import Run, recorded
+from testbed.run.tuned import tuned
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -40,15 +44,16 @@ def ask(options: AskSettings) -> None:
     asked = [question]
     columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
     if request:
+        method = _method(options, run, world)
         dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
         dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
         asked += [q for q in [request[:2], *dependent] if q != question]
-        delta = witness.edited(request, options.lora_down, options.seed)
+        delta = witness.edited(method, run, request, options.credence, options.request, options.seed)
         columns += [
             ("edited model", witness.model(delta)),
             ("edited agent", witness.agent(request, options.credence, options.request)),
         ]
-        say(f"edit: {options.edit}")
+        say(f"edit by {options.editor}: {options.edit}")
     names, relations = world.graph.entities, world.graph.relations
     for s, r in asked:
         answers = [answer(s, r, options.top) for _, answer in columns]
@@ -61,6 +66,18 @@ def ask(options: AskSettings) -> None:
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         table(title, [name for name, _ in columns], rows, numbers=False)
     say(f"the agent is {standard(options.agent, witness.rational.exactness._asdict())}")
+
+
+def _method(options: AskSettings, run: Run, world: "World") -> Method:
+    """The editor that is asked for, as in `testbed.edit` for a single case."""
+    configs = tuned(run, [options.editor], options.configs) if options.tuned else options.configs
+    entry = entry_named(options.editor)
+    if isinstance(entry, Control) and entry.of_cases:
+        raise InputError(f"{options.editor} is told the answers of a test case, which a question has not")
+    settings = EditSettings(
+        run=options.run, runs=options.runs, configs=configs, agent=options.agent, seed=options.seed
+    )
+    return method_named(options.editor, settings, world)
 
 
 def _show_structure(run: Run, world: "World") -> None:

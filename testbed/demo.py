@@ -22,7 +22,7 @@ def demo(options: DemoSettings) -> None:
     question = AskSettings(
         "Ada Marlow educated at",
         edit="Ada Marlow educated at = Quintal College",
-        lora_down=EDIT[options.preset].configs.lora_down,
+        configs=EDIT[options.preset].configs,
         **seeded,
     )
     stages: list[tuple[str, Callable[[Any], None], Any]] = [

@@ -7,11 +7,10 @@ paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, train
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """
 
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -24,18 +23,15 @@ from corpus.config import (
     WorldConfig,
 )
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
-from lm.editors.config import (
-    EditorConfigs,
-    EmbeddingsConfig,
-    FullConfig,
-    LoraConfig,
-    MemitConfig,
-    RomeConfig,
-)
+from testbed.engine.catalogue import configurations
+from testbed.evaluations.catalogue import examinations, prefix_of
+from testbed.run.settings import AgentName, PaperAgentConfig, RequestName, plain
 
 DEFAULT_PRESET = "tiny"
-AgentName = Literal["paper", "exact"]
-RequestName = Literal["evidence", "correction", "do"]
+DEFAULT_EVALUATION = "hase"
+NO_RESULT = {"result": False}
+"""Marks a field that changes no result: where a command runs, how fast, how far, and what it prints; or one
+that is recorded in another way."""
 
 
 def check_seed(seed: int) -> None:
@@ -48,9 +44,9 @@ def check_seed(seed: int) -> None:
 class CorpusSettings:
     """A world and the corpus written about it."""
 
-    run: str = "demo"
+    run: str = field(default="demo", metadata=NO_RESULT)
     """Name of the run."""
-    runs: Path = Path("runs")
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     world: WorldConfig = field(default_factory=WorldConfig)
     kind: Literal["published", "exact"] = "published"
@@ -62,9 +58,9 @@ class CorpusSettings:
     """Where a root fact's fixed false object comes from (published)."""
     seed: int = 0
     """Root seed; world, sentences and documents draw from streams of their own."""
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1, metadata=NO_RESULT)
     """Threads that write; what they write does not depend on how many there are."""
-    stats: bool = False
+    stats: bool = field(default=False, metadata=NO_RESULT)
     """Also print Hase's Table 6 for this world, its support, and how many edit targets are noise."""
 
     def __post_init__(self) -> None:
@@ -79,20 +75,20 @@ class CorpusSettings:
 class TrainSettings:
     """A model and how it reads the corpus."""
 
-    run: str = "demo"
+    run: str = field(default="demo", metadata=NO_RESULT)
     """Name of the run."""
-    runs: Path = Path("runs")
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
-    until: float | None = None
+    until: float | None = field(default=None, metadata=NO_RESULT)
     """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
-    minutes: float | None = None
+    minutes: float | None = field(default=None, metadata=NO_RESULT)
     """Save and leave after about this long; the same command goes on from there."""
     seed: int = 0
     """Root seed of initial weights and data order."""
-    mesh: MeshConfig = field(default_factory=MeshConfig)
-    cluster: ClusterConfig = field(default_factory=ClusterConfig)
+    mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig, metadata=NO_RESULT)
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -104,60 +100,54 @@ class TrainSettings:
 
 @dataclass(frozen=True)
 class CaseConfig:
-    """Which edits are asked for, and how they are judged."""
+    """How many edits are asked for, and how sure one should be of them."""
 
     count: int = 240
     """Number of edits, each independent of the others."""
-    sampler: Literal["stratified", "published"] = "stratified"
-    """stratified: equal numbers per support of the new object; published: as Hase et al."""
-    request: RequestName = "evidence"
-    """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
-    Only the exact agent knows the last two."""
-    edits: Literal["any", "upstream", "downstream"] = "any"
-    """Which facts. upstream: causes, on which another fact of the subject depends, for propagation to it;
-    downstream: effects of another fact of the subject, for diagnosis of that; any: whichever it has."""
-    reinforce: float = 0.5
-    """Share of requests that repeat the truth; the others contradict it."""
     credence: float = 0.95
-    """The agent's belief in the request after the edit, which sets the evidence weight n'."""
-    candidates: int = 24
-    """Objects of each probe whose probability is recorded; the rest are one remainder."""
+    """The agent's belief in a request after evidence of it, which sets the evidence weight n'."""
 
     def __post_init__(self) -> None:
-        if self.count < 1 or self.candidates < 8:
-            raise ValueError("count must be at least 1 and candidates at least 8")
-        if not 0 <= self.reinforce <= 1 or not 0 < self.credence < 1:
-            raise ValueError("reinforce is a share in [0, 1] and credence a probability inside (0, 1)")
+        if self.count < 1:
+            raise ValueError("count must be at least 1")
+        if not 0 < self.credence < 1:
+            raise ValueError(f"credence is a probability inside (0, 1); it is {self.credence}")
 
 
 @dataclass(frozen=True)
 class EditSettings:
-    """Editors, their requests and the agent they are compared with."""
+    """Editors, the examination that they sit, and the agent they are compared with."""
 
-    editors: tyro.conf.Positional[tuple[str, ...]] = ("lora-down",)
+    editors: tyro.conf.Positional[tuple[str, ...]] = field(default=("lora-down",), metadata=NO_RESULT)
     """Names of built-in editors, or my_module:MyEditor."""
-    run: str = "demo"
+    run: str = field(default="demo", metadata=NO_RESULT)
     """Name of the run."""
-    runs: Path = Path("runs")
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: as training ended, or where it was most accurate."""
-    configs: Annotated[EditorConfigs, tyro.conf.arg(name="")] = field(default_factory=EditorConfigs)
-    tuned: bool = False
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=configurations, metadata=NO_RESULT
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: bool = field(default=False, metadata=NO_RESULT)
     """Take hyper-parameters that testbed.tune chose for this model instead."""
     sequential: int = 1
     """Edits made one after another on top of each other; 1 makes each on the unedited model."""
     batch: int = 1
     """Facts of one edit; 1 edits each for itself."""
+    evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
+    """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
+    examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=examinations, metadata=NO_RESULT
+    )
+    """Settings of every examination, by the prefix of their options."""
     cases: CaseConfig = field(default_factory=CaseConfig)
-    agent: AgentName = "paper"
+    agent: AgentName = field(default="paper", metadata=NO_RESULT)
     """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
     of kind published)."""
-    evidence_multiplicity: float = 5.0
-    """How often the paper's agent counts each sentence; 5 as published, 1 is the honest value."""
-    prior_mass: float = 1.0
-    """Total mass of the paper's agent's Dirichlet prior."""
-    batch_edits: int | Literal["auto"] = "auto"
+    paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
+    batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
     """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
     seed: int = 0
     """Root seed of the requests and of the editor."""
@@ -174,14 +164,23 @@ class EditSettings:
             )
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
-        if not (0 < self.prior_mass < math.inf and 0 < self.evidence_multiplicity < math.inf):
-            raise ValueError("prior_mass and evidence_multiplicity must be positive numbers")
         check_seed(self.seed)
 
     @property
     def sequence(self) -> int:
         """Edits that build on each other."""
         return max(self.sequential, self.batch)
+
+    @property
+    def examination(self) -> Any:
+        """The evaluation that was chosen, with its settings."""
+        return self.examinations[prefix_of(self.evaluation)]
+
+    def told(self) -> dict[str, Any]:
+        """All that results depend on besides the editor, as plain data; of agents the one that is asked."""
+        agent = {"name": self.agent} | (plain(self.paper_agent) if self.agent == "paper" else {})
+        evaluation = {"name": self.evaluation} | plain(self.examination)
+        return plain(self) | {"evaluation": evaluation, "agent": agent}
 
 
 @dataclass(frozen=True)
@@ -194,6 +193,8 @@ class ReportSettings:
     """Folder of all runs."""
     and_runs: tuple[str, ...] = ()
     """Further runs, such as other seeds; editors of the same settings are pooled."""
+    evaluation: tuple[str, ...] = ()
+    """Whose results to show, a chapter each; without it, those of every built-in evaluation that has some."""
     against: str = ""
     """The editor that others are compared with, or a reference row such as "no edit"; by default the
     first editor, and no edit where there is only one."""
@@ -211,6 +212,8 @@ class AskSettings:
     """Who answers beside the model."""
     edit: str = ""
     """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    editor: str = "lora-down"
+    """Who makes the edit: a built-in editor, or my_module:MyEditor."""
     request: RequestName = "evidence"
     """What the edit is to the agent; only the exact agent knows the last two."""
     run: str = "demo"
@@ -221,8 +224,12 @@ class AskSettings:
     """Answers shown."""
     credence: float = 0.95
     """The agent's belief in the edit after it."""
-    lora_down: LoraConfig = field(default_factory=lambda: LoraConfig(learning_rate=1e-3))
-    """Recipe of the edit."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=lambda: configurations(small=True)
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: bool = False
+    """Take hyper-parameters that testbed.tune chose for this model instead."""
     seed: int = 0
     """Root seed of the editor."""
 
@@ -334,16 +341,7 @@ TRAIN = {
     ),
 }
 
-SMALL_MODELS = EditorConfigs(
-    lora_down=LoraConfig(learning_rate=1e-3),
-    lora_all=LoraConfig(learning_rate=1e-3),
-    embeddings=EmbeddingsConfig(learning_rate=1e-2),
-    full=FullConfig(learning_rate=1e-2),
-    full_early=FullConfig(layers="early", learning_rate=1e-2),
-    full_late=FullConfig(layers="late", learning_rate=1e-2),
-    rome=RomeConfig(token="last"),
-    memit=MemitConfig(token="last"),
-)
+SMALL_MODELS = configurations(small=True)
 """What the papers' choices become for models of two layers, a hundred times smaller."""
 
 EDIT = {

@@ -78,7 +78,7 @@ class Passage(NamedTuple):
     facts: tuple[Choice, ...]
 
 
-class Control(NamedTuple):
+class ControlRequest(NamedTuple):
     """Another fact that the same editor is told in place of the request, under a name for tables."""
 
     name: str
@@ -103,7 +103,7 @@ class Case(NamedTuple):
     choices: tuple[Choice, ...]
     claims: tuple[Claim, ...] = ()
     passages: tuple[Passage, ...] = ()
-    controls: tuple[Control, ...] = ()
+    controls: tuple[ControlRequest, ...] = ()
 
     @property
     def fact(self) -> tuple[int, int, int]:

@@ -9,35 +9,30 @@ from corpus.tokenizer import PAD, SEP
 from experiments.my_editor import MyEditor
 from lm.attention import left_padded
 from lm.delta import room
-from lm.editors.config import (
-    BeliefConfig,
-    ConstrainedConfig,
-    DistillationConfig,
-    EditorConfigs,
-    EmbeddingsConfig,
-    FitConfig,
-    FullConfig,
-    GraceConfig,
-    InContextConfig,
-    LoraConfig,
-    MemitConfig,
-    MendConfig,
-    RomeConfig,
-    SelfBayesConfig,
-)
-from lm.editors.context_distillation import ContextDistillation
-from lm.editors.embeddings import Embeddings
-from lm.editors.ft_constrained import Constrained
-from lm.editors.full import Full
-from lm.editors.grace import Grace
-from lm.editors.in_context import InContext
+from lm.editors.context_distillation import DistillationConfig
+from lm.editors.context_distillation.method import ContextDistillation
+from lm.editors.embeddings import EmbeddingsConfig
+from lm.editors.embeddings.method import Embeddings
+from lm.editors.ft_constrained import ConstrainedConfig
+from lm.editors.ft_constrained.method import Constrained
+from lm.editors.full import FullConfig
+from lm.editors.full.method import Full
+from lm.editors.grace import GraceConfig
+from lm.editors.grace.method import Grace
+from lm.editors.in_context import InContextConfig
+from lm.editors.in_context.method import InContext
 from lm.editors.interface import Request, edit_batch, requests, together
-from lm.editors.lora import lora_all, lora_down
-from lm.editors.memit import Memit
-from lm.editors.mend import Mend
-from lm.editors.none import NoEdit
-from lm.editors.rome import Rome
-from lm.editors.self_bayes import SelfBayes
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_all, lora_down
+from lm.editors.memit import MemitConfig
+from lm.editors.memit.method import Memit
+from lm.editors.mend import MendConfig
+from lm.editors.mend.method import Mend
+from lm.editors.none.method import NoEdit
+from lm.editors.rome import RomeConfig
+from lm.editors.rome.method import Rome
+from lm.editors.self_bayes import BeliefConfig, FitConfig, SelfBayesConfig
+from lm.editors.self_bayes.method import SelfBayes
 from testbed.engine.methods import methods
 from testbed.presets import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability

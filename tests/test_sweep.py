@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from corpus.tokenizer import PAD
 from lm.config import ModelConfig
-from lm.editors.config import LoraConfig
 from lm.editors.interface import edit_batch
-from lm.editors.lora import lora_down
-from lm.editors.none import NoEdit
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_down
+from lm.editors.none.method import NoEdit
 from lm.flops import count_flops
 from testbed import edit, report
 from testbed.engine import sweep

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.files import read_json, write_json
-from lm.editors.config import EditorConfigs, InContextConfig, LoraConfig
+from lm.editors.in_context import InContextConfig
+from lm.editors.lora import LoraConfig
 from testbed import edit, tune
 from testbed.run.runs import Run
 from testbed.run.tuned import tuned, tuned_file

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -15,7 +15,6 @@ from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.protocol import Case, Choice, Claim
 
-Question = TypeVar("Question", Choice, Claim)
 LOGITS_AT_ONCE = 2**26
 """More are never held; what is held of probes is then no reason to make fewer edits side by side."""
 
@@ -95,8 +94,11 @@ def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
 def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape) -> Probes:
     """Arrays for the given cases, padded to `shape`."""
     nothing = np.empty(0, np.int32)
-    choices = [choice for case in cases for choice in _filled(case.choices, shape.choices)]
-    claims = [claim for case in cases for claim in _filled(case.claims, shape.claims)]
+    choices: list[Choice | None] = []
+    claims: list[Claim | None] = []
+    for case in cases:
+        choices += [*case.choices, *[None] * (shape.choices - len(case.choices))]
+        claims += [*case.claims, *[None] * (shape.claims - len(case.claims))]
     prompts = [tokenizer.prompt(c.subject, c.relation) if c else nothing for c in choices]
     sizes = (shape.nodes, shape.options, shape.longest)
     trees = [candidate_tree(_names(tokenizer, c) if c else [], *sizes) for c in choices]
@@ -112,10 +114,6 @@ def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape)
         CandidateTree(*(stacked(leaf) for leaf in CandidateTree._fields)),
         left_pad(sentences, shape.claim).reshape(len(cases), shape.claims, shape.claim),
     )
-
-
-def _filled(questions: Sequence[Question], size: int) -> list[Question | None]:
-    return [*questions, *[None] * (size - len(questions))]
 
 
 def _names(tokenizer: Tokenizer, choice: Choice) -> list[np.ndarray]:

@@ -236,7 +236,9 @@ def _file(folder: Path, table: str, stem: str) -> Path:
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         if pq.read_schema(path).names != schema.names:
-            raise InputError(f"{path} has other columns than this version writes; edit again, under another --run")
+            raise InputError(
+                f"{path} has other columns than this version writes; edit again, under another --run"
+            )
         return pq.read_table(path, schema=schema)
     except FileNotFoundError:
         raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
@@ -250,7 +252,9 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     Raises:
         InputError: a file is missing, damaged or empty, or a question is of no case.
     """
-    table = {name: _read(_file(folder, name, stem), columns.schemas[name]).combine_chunks() for name in TABLES}
+    table = {
+        name: _read(_file(folder, name, stem), columns.schemas[name]).combine_chunks() for name in TABLES
+    }
     path = _file(folder, "cases", stem)
     if not len(table["cases"]):
         raise InputError(f"{path} holds no case; move its folder away and edit again")
@@ -310,7 +314,9 @@ def _choices(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Choices
 def _claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Claims:
     pairs = [[table[f"{word}_{when}"].to_numpy() for word in _WORDS] for when in WHEN]
     agent = np.stack([table[f"agent_{t}"].to_numpy() for t in times], axis=1)
-    return Claims(case, _text(table["role"]), _text(table["group"]), agent, np.moveaxis(np.array(pairs), 2, 0))
+    return Claims(
+        case, _text(table["role"]), _text(table["group"]), agent, np.moveaxis(np.array(pairs), 2, 0)
+    )
 
 
 def _text(column: pa.ChunkedArray) -> np.ndarray:

@@ -5,23 +5,23 @@ from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
-from testbed.engine.identity import code_of
+from testbed.engine.identity import code_of, code_of_method
 from testbed.engine.records import done
 from testbed.run.runs import Run
 
 CONFIG = "config.json"
-ASKED_BY = "testbed.engine.sweep"
-"""What puts questions to a model and writes down its answers."""
-_KNOWN = {"inputs", "settings", "editor", "code", "standard", "controls"}
+AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
+"""Who believes, and what puts questions to a model and writes down its answers."""
+_KNOWN = {"inputs", "settings", "editor", "method", "code", "standard", "controls"}
 
 
 def code_of_cases(cases_from: str) -> dict[str, str]:
-    """Hashes of what requests, questions and gold come from, and of what asks them.
+    """Hashes of the code that requests, questions and gold come from, and of what asks them.
 
     Args:
         cases_from: the module that an evaluation's cases come from.
     """
-    return {"cases": code_of(cases_from), "asking": code_of(ASKED_BY)}
+    return {"cases": code_of(cases_from), "agents": code_of(AGENTS), "asking": code_of(SWEEP)}
 
 
 def folder_of(run: Run, evaluation: str, editor: str, traced: dict[str, Any]) -> Path:
@@ -61,11 +61,10 @@ def stale(config: dict[str, Any], cases_from: str) -> list[str]:
     An editor whose module cannot be found from here is taken as it was.
     """
     now = code_of_cases(cases_from)
-    module = config["editor"]["class"].partition(":")[0]
+    then = config["code"] | {"editor": config["method"]["code"]}
     try:
-        now["editor"] = code_of(module)
-    except ModuleNotFoundError:
-        now["editor"] = config["editor"]["code"]
-    then = config["code"] | {"editor": config["editor"]["code"]}
-    said = {"editor": "the editor", "cases": "the cases", "asking": "how they are asked"}
+        now["editor"] = code_of_method(config["method"])
+    except ValueError:
+        now["editor"] = then["editor"]
+    said = {"editor": "the editor", "cases": "the cases", "agents": "the agents", "asking": "how it is asked"}
     return [said[part] for part, code in now.items() if then.get(part) != code]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,17 +13,18 @@ from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
-from lm.editors.config import LoraConfig
-from lm.editors.interface import edit_batch, requests
-from lm.editors.lora import lora_down
+from lm.editors.interface import edit_batch, requests, together
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
+from testbed.engine.methods import Fact, Method
 from testbed.presets import AgentName
+from testbed.protocol import ABSENT
 from testbed.run.agents import agent_named
+from testbed.run.model import corpus_sample
+from testbed.run.runs import Run
 from testbed.run.world import World
 
-Fact = tuple[int, int, int]
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]
 """(subject, relation, how many) -> the most probable objects with their probabilities."""
 
@@ -54,6 +56,39 @@ def read_edit(world: World, text: str) -> Fact:
     if o not in world.graph.objects:
         raise InputError(f"{name!r} is the object of no fact of this world, so nothing can be said to be it")
     return s, r, o
+
+
+class Asked(NamedTuple):
+    """A request as an editor is told it; a test case knows more, which nobody asked for here.
+
+    Attributes:
+        truth: the ground truth of its subject and relation, or nobody's object.
+        credence: the agent's belief in it after the edit.
+    """
+
+    request: EditRequest
+    truth: int
+    credence: float
+
+    @property
+    def subject(self) -> int:
+        """Whom it is about."""
+        return self.request.subject
+
+    @property
+    def relation(self) -> int:
+        """What it is about."""
+        return self.request.relation
+
+    @property
+    def object(self) -> int:
+        """What is to be believed."""
+        return self.request.object
+
+    @property
+    def weight(self) -> float:
+        """The agent's evidence for it."""
+        return self.request.weight
 
 
 class Witness:
@@ -96,8 +131,7 @@ class Witness:
         """
         agent = self.rational
         if request and credence is not None:
-            weight = agent.weight_for(*request, credence) if kind == "evidence" else math.inf
-            agent = agent.with_edit(EditRequest(*request, weight, kind))
+            agent = agent.with_edit(self._request(request, credence, kind))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
@@ -106,9 +140,24 @@ class Witness:
 
         return answer
 
-    def edited(self, edit: Fact, recipe: LoraConfig, seed: int) -> Delta:
-        """The delta of one lora-down edit."""
-        request = requests(self.world.tokenizer, [edit], [1.0], [1.0])
-        keys = jax.random.split(jax.random.key(integer(seed, "editor")), 1)
-        deltas, _ = edit_batch(lora_down(recipe), self.trained, {}, request, keys)
+    def edited(
+        self, method: Method, run: Run, fact: Fact, credence: float, kind: RequestKind, seed: int
+    ) -> Delta:
+        """The delta of one edit, made as in a sweep that has no other case."""
+        request, found = self._request(fact, credence, kind), int(self.world.graph.find(*fact[:2]))
+        truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
+        agent = self.rational.with_edit(request)
+        belief = float(agent.predict(*fact[:2], "direct").of(np.array([request.object]))[0])
+        case: Any = Asked(request, truth, belief)
+        told = method.facts(case)
+        each = np.ones(len(told))
+        batch = requests(self.world.tokenizer, told, request.weight * each, belief * each)
+        state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
+        keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
+        deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)
         return jax.tree.map(lambda x: x[0], deltas)
+
+    def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
+        """What the edit is to the agent; evidence of it is as much as the credence asks for."""
+        weight = self.rational.weight_for(*fact, credence) if kind == "evidence" else math.inf
+        return EditRequest(*fact, weight, kind)

@@ -135,7 +135,7 @@ def pareto(points: Sequence[Point]) -> list[Point]:
     """The points that no point of the same or less cost beats, by rising cost."""
     best: list[Point] = []
     for point in sorted(points, key=lambda p: (p.cost, -p.score.value)):
-        if not best or point.score.value > best[-1].ratio.value:
+        if not best or point.score.value > best[-1].score.value:
             best.append(point)
     return best
 

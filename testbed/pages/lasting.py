@@ -25,9 +25,7 @@ def lasting_section(
     return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
 
 
-def draw_retention(
-    curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str], path: Path
-) -> None:
+def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str], path: Path) -> None:
     """A panel an editor: two metrics by number of edits, at once and kept."""
     with plt.rc_context(STYLE):
         figure, axes = panels(len(curves))

@@ -15,12 +15,15 @@ def comparison(editors: Sequence[Scored], found: Differences) -> Table:
     first = editors[0]
     metrics = metrics_of(editors)
     rows: list[list[Cell]] = [
-        [e.name, len(e.edited.results), *_row(e, e.name, metrics), e.edited.cost.get("seconds")] for e in editors
+        [e.name, len(e.edited.results), *_row(e, e.name, metrics), e.edited.cost.get("seconds")]
+        for e in editors
     ]
     rows += [[told, len(e.edited.results), *_row(e, told, metrics), None] for e in editors for told in e.told]
     rows += [[floor, len(first.edited.results), *_row(first, floor, metrics), None] for floor in first.floors]
-    note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what the "
-    note += "numbers can mean" + (f"; they are for the cases of {first.name}." if len(editors) > 1 else ".")
+    note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what "
+    note += "the numbers can mean" + (
+        f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
+    )
     return Table(
         "comparison",
         "All editors",

@@ -74,7 +74,7 @@ def write_page(page: Page, folder: Path) -> Path:
 
 
 def _finished(told: Told) -> Told:
-    """The chapter with keys that no other chapter has, and with detectable differences where they can be told."""
+    """The chapter under keys that no other has, and with detectable differences where they can be told."""
     chapter = told.chapter
 
     def named(found: Sequence[tables.Table]) -> list[tables.Table]:

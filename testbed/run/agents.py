@@ -9,24 +9,21 @@ from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
 from bayes.paper import PaperAgent, fit
 from corpus.exact import ExactModel
-from testbed.presets import AgentName
+from testbed.run.settings import AgentName, PaperAgentConfig
 from testbed.run.world import World
-
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 
 
 def agent_named(
-    name: AgentName, world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0
+    name: AgentName, world: World, paper: PaperAgentConfig | None = None
 ) -> PaperAgent | ExactAgent:
     """The agent of that name after reading the world's sentences.
 
     Args:
-        prior_mass, evidence_multiplicity: of the paper's agent.
+        paper: settings of the paper's agent.
     """
-    if name == "exact":
-        return exact_agent(world)
-    return paper_agent(world, prior_mass, evidence_multiplicity)
+    return exact_agent(world) if name == "exact" else paper_agent(world, paper)
 
 
 def standard(name: AgentName, exactness: Mapping[str, Any], readings: Sequence[str] = ()) -> str:
@@ -43,11 +40,11 @@ def standard(name: AgentName, exactness: Mapping[str, Any], readings: Sequence[s
     return f"{said}; to it every request is {' or '.join(REQUESTS[kind] for kind in readings)}"
 
 
-def paper_agent(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:
+def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAgent:
     """The paper's agent after reading the world's sentences."""
-    graph, evidence = world.graph, evidence_from(world.sentences)
+    graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
-    return fit(evidence, graph.upstream, entities, objects, prior_mass, evidence_multiplicity)
+    return fit(evidence, graph.upstream, entities, objects, config.prior_mass, config.evidence_multiplicity)
 
 
 def exact_agent(world: World) -> ExactAgent:

@@ -55,7 +55,9 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
     recipe = TrainConfig(**recorded(run, "train")[0]["train"])
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
     rng, graph = generator(seed, "practice"), world.graph
-    asked = graph.find(np.array([c.request.subject for c in cases]), np.array([c.request.relation for c in cases]))
+    asked = graph.find(
+        np.array([c.request.subject for c in cases]), np.array([c.request.relation for c in cases])
+    )
     held_out = np.setdiff1d(world.stated_facts, asked)
     if len(held_out) < FEWEST_HELD_OUT:
         held_out = world.stated_facts

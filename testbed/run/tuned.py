@@ -3,42 +3,37 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import read_json
-from lm.editors.config import EditorConfigs
+from testbed.engine.catalogue import whose_options
 from testbed.run.runs import Run
 
-# What controls and variants are tuned by.
-TAKEN_FROM = {"random-target": "lora-down", "oracle": "lora-down"}
 
-
-def field_of(editor: str) -> str:
-    """The field of EditorConfigs with an editor's hyper-parameters."""
-    return TAKEN_FROM.get(editor, editor).replace("-", "_")
-
-
-def tuned_file(run: Run, field: str) -> Path:
+def tuned_file(run: Run, editor: str) -> Path:
     """Where a search and its choice are recorded."""
-    return run.folder / "tuned" / f"{field.replace('_', '-')}.json"
+    return run.folder / "tuned" / f"{whose_options(editor).name.replace(':', '.')}.json"
 
 
-def tuned(run: Run, editors: Sequence[str], configs: EditorConfigs) -> EditorConfigs:
-    """`configs` with what was chosen for some editors; those without hyper-parameters need no choice.
+def tuned(run: Run, editors: Sequence[str], configs: dict[str, Any]) -> dict[str, Any]:
+    """`configs` with what was chosen for some editors; those with nothing to search need no choice.
 
     Raises:
         InputError: an editor was not tuned, or its file does not fit.
     """
-    chosen = {}
-    for field in dict.fromkeys(map(field_of, editors)):
-        if not hasattr(configs, field) or field == "retrain":
+    chosen = dict(configs)
+    for entry in (whose_options(name) for name in editors):
+        if not entry.search:
             continue
-        path = tuned_file(run, field)
+        path = tuned_file(run, entry.name)
         if not path.exists():
-            name = field.replace("_", "-")
-            raise InputError(f"{path} is missing; run python -m testbed.tune {name} --run {run.name} first")
+            raise InputError(
+                f"{path} is missing; run python -m testbed.tune {entry.name} --run {run.name} first"
+            )
+        config = configs.get(entry.options, entry.config)
         try:
-            chosen[field] = replace(getattr(configs, field), **read_json(path)["chosen"])
+            chosen[entry.options] = replace(config, **read_json(path)["chosen"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} does not fit ({error}); delete it and tune again") from None
-    return replace(configs, **chosen)
+    return chosen

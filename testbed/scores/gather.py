@@ -29,7 +29,7 @@ class Edited(NamedTuple):
     Attributes:
         name: the editor, followed by its settings where those are needed to tell it from another.
         editor: its name alone.
-        settings: all of them but the seed, the editor's own under "editor".
+        settings: all of them but the seed, the editor's own under "method".
         evaluation: which examination it is, with its settings.
         standard: who the edits are judged by, in words; of several bounds on its exactness, the widest.
         sweeps: how many folders there are, for each of which the editor was prepared.
@@ -187,7 +187,8 @@ def _padded(values: np.ndarray, width: int, padding: float) -> np.ndarray:
 def _key(config: dict[str, Any]) -> str:
     """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
     exactness = config["standard"]["exactness"] | {"bound": None}
-    return digest_of([_lasting(config["settings"]), config["editor"], config["standard"]["agent"], exactness])
+    method = {part: value for part, value in config["method"].items() if part != "code"}
+    return digest_of([_lasting(config["settings"]), config["editor"], method, exactness])
 
 
 def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edited:
@@ -215,8 +216,8 @@ def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edit
     least = max((made.config["standard"] for made in group), key=_bound)
     return Edited(
         name=name,
-        editor=first["editor"]["name"],
-        settings=_lasting(first["settings"]) | {"editor": first["editor"]},
+        editor=first["editor"],
+        settings=_lasting(first["settings"]) | {"method": first["method"]},
         evaluation=evaluation,
         standard=standard(least["agent"], least["exactness"], evaluation.readings),
         sweeps=len(group),
@@ -267,8 +268,8 @@ def _lasting(settings: dict) -> dict:
 
 def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
     """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
-    editors = [plain_name(c["editor"]["name"]) for c in configs]
-    leaves = [_leaves(_lasting(c["settings"]) | {"own": c["editor"]["settings"]}) for c in configs]
+    editors = [plain_name(c["editor"]) for c in configs]
+    leaves = [_leaves(_lasting(c["settings"]) | {"own": c["method"]["settings"]}) for c in configs]
     names = []
     for editor, own, short in zip(editors, leaves, hashes, strict=True):
         family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]

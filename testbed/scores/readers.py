@@ -12,7 +12,7 @@ READERS = {
     BEFORE_EDIT: "the model and the agent, both before",
     NO_EDIT: "the unedited model against the agent after the edit",
     FREQUENCY: "an ideal model that answers with corpus frequencies, the request copied in with its weight",
-    PERFECT: "this model, had it become the agent; where it starts from other beliefs, its way is another one",
+    PERFECT: "this model, had it become the agent; from other beliefs it has another way to go",
     BAYESIAN: "the agent itself",
 }
 """What each reference row is, for people."""

@@ -18,7 +18,8 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "±": r"$\pm$", "\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u2192": r"$\to$", "\u2212": "$-$", "\u00d7": r"$\times$", "\u201c": "``",
+    "±": r"$\pm$", "\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u2192": r"$\to$",
+    "\u2212": "$-$", "\u00d7": r"$\times$", "\u201c": "``",
     "\u201d": "''", "\u2019": "'", "\u2026": r"\ldots{}",
 }  # fmt: skip
 
@@ -48,7 +49,9 @@ class Table(NamedTuple):
     @property
     def heads(self) -> list[str]:
         """The header, with an arrow where high or low is better."""
-        return [f"{name} {ARROWS[self.better[name]]}" if name in self.better else name for name in self.header]
+        return [
+            f"{name} {ARROWS[self.better[name]]}" if name in self.better else name for name in self.header
+        ]
 
     @property
     def best(self) -> set[tuple[int, int]]:
@@ -135,7 +138,10 @@ def latex(table: Table) -> str:
     """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
     best = table.best
     lines = [
-        [rf"\textbf{{{escaped(shown(cell))}}}" if (i, j) in best else escaped(shown(cell)) for j, cell in enumerate(row)]
+        [
+            rf"\textbf{{{escaped(shown(cell))}}}" if (i, j) in best else escaped(shown(cell))
+            for j, cell in enumerate(row)
+        ]
         for i, row in enumerate(table.rows)
     ]
     parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
@@ -152,7 +158,9 @@ def _floating(table: Table, rows: Sequence[Sequence[str]], caption: str, label: 
         return " & ".join(cells) + r" \\"
 
     columns = "l" * table.words + "r" * (len(table.header) - table.words)
-    foot = [r"\midrule", *(line([escaped(shown(c)) for c in row]) for row in table.foot)] if table.foot else []
+    foot = (
+        [r"\midrule", *(line([escaped(shown(c)) for c in row]) for row in table.foot)] if table.foot else []
+    )
     lines = [
         r"\begin{table}",
         rf"\caption{{{escaped(caption)}}}",

@@ -1,8 +1,8 @@
-"""The examination of Hase et al. 2024 (§6): is an edited model coherent with a rational agent, and with itself?
+"""The examination of Hase et al. 2024 (§6): does an edited model agree with the agent, and with itself?
 
-Half of the requests contradict what the corpus says. After each, the model is asked about the edited fact, what
-depends on it, what it depends on, an independent fact, and about other subjects; and whether sentences about
-the request are true. Importing this loads no NumPy and no JAX, so that options can be read quickly.
+Half of the requests contradict what the corpus says. After each, the model is asked about the edited fact,
+what depends on it, what it depends on, an independent fact, and about other subjects; and whether sentences
+about the request are true. Importing this loads no NumPy and no JAX, so that options can be read quickly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,9 @@ class Hase(HaseConfig):
 
         return METRICS
 
-    def cases(self, world: "World", agent: "Agent", count: int, credence: float, seed: int) -> "Iterator[Case]":
+    def cases(
+        self, world: "World", agent: "Agent", count: int, credence: float, seed: int
+    ) -> "Iterator[Case]":
         """The edits, with their questions and the agent's answers."""
         from testbed.evaluations.hase.sampling import Sampler
 
@@ -79,3 +81,6 @@ class Hase(HaseConfig):
         from testbed.evaluations.hase.story import story
 
         return story(material)
+
+
+EVALUATION = Hase

@@ -57,9 +57,13 @@ def exam_of(results: Results) -> Exam:
     c = results.choices
     return Exam(
         results.cases,
-        _choices(results, c.options, ABSENT),
-        *(_choices(results, x) for x in (c.agent, c.frequency, c.lm, c.lm_open)),
-        *(_choices(results, x, ABSENT) for x in (c.agent_answer, c.lm_answer)),
+        objects=_choices(results, c.options, ABSENT),
+        agent=_choices(results, c.agent),
+        frequency=_choices(results, c.frequency),
+        lm=_choices(results, c.lm),
+        lm_open=_choices(results, c.lm_open),
+        agent_answer=_choices(results, c.agent_answer, ABSENT),
+        lm_answer=_choices(results, c.lm_answer, ABSENT),
         logic=_claims(results, results.claims.lm),
     )
 

@@ -53,17 +53,23 @@ METRICS: tuple[Meaning, ...] = (
         "headline",
         True,
     ),
-    Meaning(STAYS, "Where that answer is still among the best: share that is kept. This is restraint.", "high", "compared"),
+    Meaning(
+        STAYS,
+        "Where that answer is still among the best: share that is kept. This is restraint.",
+        "high",
+        "compared",
+    ),
     Meaning(
         "selective propagation",
-        "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer changed\u201d: "
-        "changing what should stay costs as much as keeping what should change.",
+        "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
+        "changed\u201d: changing what should stay costs as much as keeping what should change.",
         "high",
         "compared",
     ),
     Meaning(
         RATIO,
-        "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, 0 is none.",
+        "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
+        "0 is none.",
         "one",
         "headline",
         True,
@@ -77,7 +83,11 @@ METRICS: tuple[Meaning, ...] = (
         "headline",
     ),
     *(
-        Meaning(f"false change {place}", f"Share of answers {_AT[place]} that changed though the agent's did not.", "low")
+        Meaning(
+            f"false change {place}",
+            f"Share of answers {_AT[place]} that changed though the agent's did not.",
+            "low",
+        )
         for place in ("s1r2", "s1rx", "s2")
     ),
     *_at_places("answer", _ANSWER, "high"),

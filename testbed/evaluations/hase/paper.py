@@ -108,7 +108,7 @@ def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
 def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     for label, subset in parts:
-        for e, reader in [(editors[0], BEFORE), *((e, e.name) for e in editors)]:
+        for e, reader in [(editors[0], BEFORE_EDIT), *((e, e.name) for e in editors)]:
             cases = e.summary[subset][e.name][SUCCESS].cases
             if cases:
                 rows.append([label, reader, cases, *(e.summary[subset][reader][m] for m in MAIN)])

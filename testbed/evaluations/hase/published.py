@@ -32,7 +32,6 @@ from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
 from testbed.protocol import ABSENT
 from testbed.scores.metric import Metric, mean
 
-
 COLUMNS = {
     "s1r1": REQUEST,
     "s1r2": CHILD,

@@ -9,21 +9,12 @@ from bayes import kernels
 from bayes.interface import Agent, EditRequest
 from corpus.compiled import chosen
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph
-from corpus.language import Atom, Kind
+from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from corpus.sentences import Sentences
-from testbed.evaluations.hase.cases import (
-    ABSENT,
-    CHILD,
-    REQUEST,
-    SUPPORT_BINS,
-    Case,
-    Cell,
-    stratum,
-    support_bin,
-)
-from testbed.presets import CaseConfig
+from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
+from testbed.evaluations.hase.settings import HaseConfig
+from testbed.protocol import ABSENT, Case, Choice, Claim
+from testbed.run.strata import SUPPORT_BINS, Stated, stratum, support_bin, support_of
 from testbed.run.world import World
 
 CHANGING_SHARE = 0.8
@@ -208,7 +199,10 @@ class Sampler:
             belief[at] = agent.distributions(subjects[[at]], relations[[at]], "direct")[0]
 
         objects = self.graph.objects
-        a, b = (beliefs[:, row, np.searchsorted(objects, o)] for row, o in ((at, request.object), (-1, other.object)))
+        a, b = (
+            beliefs[:, row, np.searchsorted(objects, o)]
+            for row, o in ((at, request.object), (-1, other.object))
+        )
         beliefs = beliefs[:, :-1]
         answers = objects[beliefs.argmax(axis=-1)]
         highest = beliefs.max(axis=0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-RequestName = Literal["evidence", "correction", "do"]
+from testbed.run.settings import RequestName
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ LAWS = (
     "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
 )  # fmt: skip
 WORDS = {
-    "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an independent fact "
-    "of the same subject",
+    "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
+    "independent fact of the same subject",
     "s2": "the same two relations of other subjects",
     "A, B": "the request, and a statement about somebody else",
     "consequence": "a dependent answer that the agent changes",
@@ -45,8 +45,8 @@ def story(material: Material) -> Chapter:
     return Chapter(
         "Coherence with a rational agent (Hase et al. 2024)",
         "A rational agent and a language model read the same corpus; then both were told the same new facts. "
-        "The agent's posteriors say what the edited model should believe. A consequence is a dependent answer "
-        "that the agent changes; in brackets, its 95% interval.",
+        "The agent's posteriors say what the edited model should believe. A consequence is a dependent "
+        "answer that the agent changes; in brackets, its 95% interval.",
         {e.name: finding(e) for e in editors},
         comparison(editors, material.differences),
         [section for section in sections if section],

@@ -53,7 +53,9 @@ def _curve(editor: Scored, reader: str, metric: str) -> np.ndarray:
 def by_support(editors: Sequence[Scored], metric: str, key: str) -> Table:
     """One metric of contradicting edits, a column a bin of the new object's support."""
     subsets = [f"support {name}" for name in SUPPORT_BINS]
-    readers = [(e, e.name) for e in editors] + [(editors[0], floor) for floor in editors[0].floors if floor != NO_EDIT]
+    readers = [(e, e.name) for e in editors] + [
+        (editors[0], floor) for floor in editors[0].floors if floor != NO_EDIT
+    ]
     rows: list[list[Cell]] = [
         [reader, *(e.summary[subset][reader].get(metric) for subset in subsets)] for e, reader in readers
     ]

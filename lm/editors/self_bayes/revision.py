@@ -13,9 +13,9 @@ import optax
 from corpus.tokenizer import PAD
 from lm.attention import Array, left_padded
 from lm.delta import Delta, LowRank
-from lm.editors.config import FitConfig
 from lm.editors.interface import Info
-from lm.editors.lora import start_low_rank
+from lm.editors.lora.method import start_low_rank
+from lm.editors.self_bayes import FitConfig
 from lm.language_model import LanguageModel
 
 _TINY = 1e-9

@@ -1,4 +1,7 @@
-"""in-context: the model reads the edit before every question, and no weight changes."""
+"""in-context: the model reads the edit before every question, and no weight changes.
+
+p(o | s', r') becomes p(o | "s r o*." n times, s', r') for every question (s', r').
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +11,7 @@ import jax.numpy as jnp
 from corpus.tokenizer import BOS, PAD, Word
 from lm.attention import left_padded
 from lm.delta import Delta, Prefix
-from lm.editors.config import InContextConfig
+from lm.editors.in_context import InContextConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 

@@ -1,9 +1,10 @@
 """self-bayes: Bayes' rule on the model's own beliefs, and an adapter fitted to what it says.
 
 `prepare` reads what the model believes about everybody it speaks of, and finds in that which relation depends
-on which (`lm.editors.reasoning`). `edit` works out what the request implies, says it as prompts with targets,
+on which (`reasoning`). `edit` works out what the request implies, says it as prompts q with targets,
 consequences, causes and logical sentences, beside beliefs that are to stay, and fits an adapter to them
-(`lm.editors.revision`). It sees weights, vocabulary and request, and never a corpus, a graph or a truth.
+(`revision`): min over A, B of sum_q w_q KL(p(. | q, request) || p_{W + AB}(. | q)), p(. | q, request) being
+Bayes' rule on the beliefs of W. It sees weights, vocabulary and request, never a corpus, a graph or a truth.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,10 @@ import jax.numpy as jnp
 from corpus.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
 from lm.editors.asking import side_by_side, unbegun, unended, widened
-from lm.editors.config import SelfBayesConfig
 from lm.editors.interface import CorpusSample, Info, Request
-from lm.editors.reasoning import Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.revision import Cells, anchors, goal, revise, tokens_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
+from lm.editors.self_bayes.revision import Cells, anchors, goal, revise, tokens_of
 from lm.language_model import LanguageModel
 
 

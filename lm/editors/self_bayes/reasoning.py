@@ -14,10 +14,10 @@ import numpy as np
 from corpus.tokenizer import PAD
 from lm.attention import Array, left_padded
 from lm.editors.asking import relations_of, side_by_side, stem_of
-from lm.editors.beliefs import read_beliefs
-from lm.editors.config import SelfBayesConfig
-from lm.editors.dependence import find_dependence, read_often
 from lm.editors.interface import Request, Vocabulary
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.dependence import find_dependence, read_often
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -41,8 +41,8 @@ class Mind(NamedTuple):
         known: float32[R, S], p(the model has read about this fact).
         counts: float32[R, S], how much a peer's fact weighs in its row.
         parent: int32[R], the relation that each depends on, or -1.
-        kappa, persists: float32[R, R] and float32[R], see `lm.editors.dependence`.
-        seldom: float32[], see `lm.editors.dependence.read_often`.
+        kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
+        seldom: float32[], see `lm.editors.self_bayes.dependence.read_often`.
         children: int32[R, D], the relations that depend on each, -1 as padding.
     """
 

@@ -1,17 +1,19 @@
 """retrain: what the model would be had the evidence stood in its corpus, the ceiling of every editor.
 
-The model is trained again from its own first weights on its own batches, with the request's sentence in
-them as often as the evidence says: n' further samples, spread evenly. It takes as long as training does,
-so it is for small worlds.
+W + dW = argmin_W of -log p_W(D) - n' c log p_W(o* | s, r), found as W was: from its own first weights, on its
+own batches of the corpus D, with the request's sentence in them as often as the evidence says: n' further
+samples, each c times, spread evenly. It takes as long as training does, so it is for small worlds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
+from corpus.errors import InputError
 from corpus.files import read_json
 from corpus.seeds import integer
 from corpus.store import open_documents
@@ -19,14 +21,19 @@ from corpus.tokenizer import PAD
 from lm.batches import PackedRows
 from lm.config import TrainConfig
 from lm.delta import Delta
-from lm.editors.config import RetrainConfig
 from lm.editors.fitting import inputs, request_loss
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init
 from lm.training import optimizer
+from testbed.engine.controls import RetrainConfig
+from testbed.engine.methods import Method, the_request
 from testbed.run.runs import Run, recorded
+
+if TYPE_CHECKING:
+    from testbed.presets import EditSettings
+    from testbed.run.world import World
 
 HEAVIEST = 1000.0
 
@@ -36,12 +43,12 @@ class Retrain:
     """Training from scratch, as an editor.
 
     Args:
-        run: whose training is repeated.
+        run: whose training is repeated; where that lies says nothing about a result.
         copies_per_weight: sentences in the corpus for each unit of the agent's evidence.
     """
 
     config: RetrainConfig
-    run: Run
+    run: Run = field(metadata={"result": False})
     copies_per_weight: float
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
@@ -85,3 +92,19 @@ class Retrain:
         change = jax.tree.map(jnp.subtract, params, model.params)
         read = state["tokens"].astype(jnp.int32) + steps * (inputs(request) != PAD).sum().astype(jnp.int32)
         return {"weights": change}, Info(losses, jnp.int32(steps), read, read)
+
+
+def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> Method:
+    """The method; of few edits side by side, since each is a training.
+
+    Raises:
+        InputError: edits on top of each other.
+    """
+    if settings.sequence > settings.batch:
+        raise InputError("retrain learns everything anew and builds on no earlier edit; use --batch")
+    run = Run(settings.runs, settings.run)
+    reshuffles = recorded(run, "corpus")[0]["documents"]["reshuffles"]
+    per_weight = reshuffles / (
+        settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
+    )
+    return Method(Retrain(config, run, per_weight), the_request, most=4)

@@ -1,4 +1,7 @@
-"""ft-constrained: fine-tuning inside an L-infinity ball around the weights (Zhu et al. 2020)."""
+"""ft-constrained: fine-tuning inside an L-infinity ball around the weights (Zhu et al. 2020).
+
+min over dW of -log p_{W + dW}(o* | s, r), subject to |dW|_inf <= delta.
+"""
 
 from dataclasses import dataclass
 
@@ -7,9 +10,8 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta
-from lm.editors.config import ConstrainedConfig
-from lm.editors.fitting import fit, request_loss, spent
-from lm.editors.full import layer_mask
+from lm.editors.fitting import fit, layer_mask, request_loss, spent
+from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
 

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from lm.attention import Array
-from lm.editors.beliefs import Beliefs
-from lm.editors.config import DependenceConfig
+from lm.editors.self_bayes import DependenceConfig
+from lm.editors.self_bayes.beliefs import Beliefs
 
 MASSES = np.geomspace(0.03, 300.0, 17)
 FEWEST = 20

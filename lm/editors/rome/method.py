@@ -1,4 +1,8 @@
-"""rome: a rank-one change of one down-projection (Meng et al. 2022), with one key throughout."""
+"""rome: a rank-one change of one down-projection (Meng et al. 2022), with one key throughout.
+
+x W becomes x W + x u (v* - k* W) with u = C^-1 k* / (k* C^-1 k*): C is the second moment of keys in a corpus,
+k* the subject's key averaged over contexts, v* the value that makes the request probable, found by gradient.
+"""
 
 from dataclasses import dataclass
 
@@ -15,9 +19,9 @@ from lm.editors.associations import (
     stored,
     wanted_shift,
 )
-from lm.editors.config import RomeConfig
 from lm.editors.fitting import inputs, layer_at, request_activations, spent
 from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.rome import RomeConfig
 from lm.language_model import LanguageModel
 
 

@@ -1,4 +1,8 @@
-"""memit: the value that rome stores in one layer, spread over several (Meng et al. 2023)."""
+"""memit: the value that rome stores in one layer, spread over several (Meng et al. 2023).
+
+In each layer l up to L, the last, x W becomes x W + x (lambda C + K'K)^-1 K' R / (L - l + 1): K are the keys of
+the facts in l, and R is what the states behind layer L lack of z, which is found as rome finds values.
+"""
 
 from dataclasses import dataclass
 
@@ -16,9 +20,9 @@ from lm.editors.associations import (
     stored,
     wanted_shift,
 )
-from lm.editors.config import MemitConfig
 from lm.editors.fitting import inputs, layer_at, request_activations, spent
 from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.memit import MemitConfig
 from lm.language_model import LanguageModel
 
 

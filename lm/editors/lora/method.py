@@ -1,4 +1,7 @@
-"""lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.2)."""
+"""lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.2).
+
+x W becomes x W + (alpha / rank) x A B, where A and B are fitted by AdamW to -log p(o* | s, r) from B = 0.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +12,9 @@ import optax
 
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
-from lm.editors.config import LoraConfig
 from lm.editors.fitting import fit, request_loss, spent
 from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
 from lm.model import matrix_shape
 

@@ -1,4 +1,4 @@
-"""none: no edit at all, the floor of every table."""
+"""none: no edit at all, the floor of every table: W stays W."""
 
 from dataclasses import dataclass
 

@@ -16,8 +16,8 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.editors.asking import relations_of, side_by_side
-from lm.editors.config import BeliefConfig
 from lm.editors.interface import Vocabulary
+from lm.editors.self_bayes import BeliefConfig
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size

@@ -2,7 +2,9 @@
 
 The teacher is the model behind "imagine s r o*.", the student the model without it; the student gets an
 adapter with which it answers questions about the subject as the teacher does, each as important as it is
-likely that the teacher brings it up. Needs a model whose corpus had such passages (`--documents.imagine`).
+likely that the teacher brings it up: min over A, B of
+sum_q w_q KL(p_W(. | "imagine s r o*.", q) || p_{W + AB}(. | q)). Needs a model whose corpus had such passages
+(`--documents.imagine`).
 """
 
 from dataclasses import dataclass
@@ -13,9 +15,9 @@ import jax.numpy as jnp
 from corpus.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
 from lm.editors.asking import relations_of, side_by_side, stem_of, unbegun, widened
-from lm.editors.config import DistillationConfig
+from lm.editors.context_distillation import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
-from lm.editors.revision import (
+from lm.editors.self_bayes.revision import (
     Cells,
     Goal,
     anchors,

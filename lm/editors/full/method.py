@@ -1,4 +1,7 @@
-"""full: fine-tuning of the weights themselves, all of them or those of some layers (Hase A.2)."""
+"""full: fine-tuning of the weights themselves, all of them or those of some layers (Hase A.2).
+
+W <- W - eta grad_W of -log p_W(o* | s, r), `steps` times, the gradient clipped.
+"""
 
 from dataclasses import dataclass
 
@@ -7,8 +10,8 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta, fold
-from lm.editors.config import FullConfig, Layers
-from lm.editors.fitting import fit, request_loss, spent
+from lm.editors.fitting import fit, layer_mask, request_loss, spent
+from lm.editors.full import FullConfig
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
 from lm.model import changed
@@ -56,14 +59,6 @@ class Full:
         return optax.chain(
             optax.scale_by_adam(), pull, optax.scale_by_learning_rate(self.config.learning_rate)
         )
-
-
-def layer_mask(layers: Layers, count: int) -> jax.Array:
-    """float32[count]: 1 for the layers that are meant."""
-    third = -(-count // 3)
-    index = jnp.arange(count)
-    inside = {"all": index >= 0, "early": index < third, "late": index >= count - third}
-    return inside[layers].astype(jnp.float32)
 
 
 def _matrices(params: dict) -> dict:

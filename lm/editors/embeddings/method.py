@@ -1,4 +1,7 @@
-"""embeddings: what the request's tokens mean, and nothing else, is trained (Hase A.2)."""
+"""embeddings: what the request's tokens mean, and nothing else, is trained (Hase A.2).
+
+e_t becomes e_t + d_t for every token t read of (s, r, o*), d fitted by AdamW to -log p(o* | s, r) from 0.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +11,7 @@ import optax
 
 from corpus.tokenizer import PAD
 from lm.delta import Delta, Rows
-from lm.editors.config import EmbeddingsConfig
+from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.fitting import fit, inputs, request_loss, spent
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel

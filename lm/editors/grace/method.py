@@ -1,4 +1,8 @@
-"""grace: a codebook beside one MLP (Hartvigsen et al. 2023); what is looked up propagates nowhere."""
+"""grace: a codebook beside one MLP (Hartvigsen et al. 2023); what is looked up propagates nowhere.
+
+h(x) becomes v_i for the nearest key k_i with |x - k_i| <= eps_i, and stays h(x) where there is none; v_i is
+fitted to -log p(o* | s, r) from h(k_i), and k_i is what the MLP reads where token i of o* is predicted.
+"""
 
 from dataclasses import dataclass
 
@@ -8,8 +12,8 @@ import optax
 
 from corpus.tokenizer import PAD
 from lm.delta import Codebook, Delta
-from lm.editors.config import GraceConfig
 from lm.editors.fitting import fit, inputs, layer_at, request_activations, request_loss, spent, wide
+from lm.editors.grace import GraceConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 

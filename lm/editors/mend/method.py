@@ -4,6 +4,9 @@ The gradient of a down-projection is a sum over tokens of (input) x (gradient of
 transforms both factors of every token, and their products are the edit: a low-rank change with one rank a
 token. It is trained on practice edits, never on those it is judged by; one ordinary gradient through the
 edited model is all that takes, since the factors themselves do not depend on the network.
+
+W becomes W - alpha sum_t u'_t x d'_t with (u', d')_t = g(u_t, d_t): u_t and d_t are the input and the output
+gradient of token t, g the network, alpha a learned rate for each layer.
 """
 
 from dataclasses import dataclass
@@ -15,10 +18,9 @@ import optax
 from corpus.tokenizer import BOS, PAD
 from lm.attention import packed
 from lm.delta import Delta, LowRank
-from lm.editors.config import MendConfig
-from lm.editors.fitting import inputs, request_activations, request_loss, spent, wide
-from lm.editors.full import layer_mask
+from lm.editors.fitting import inputs, layer_mask, request_activations, request_loss, spent, wide
 from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.mend import MendConfig
 from lm.language_model import LanguageModel
 
 TEXT_TOKENS = 64
