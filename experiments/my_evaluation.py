@@ -19,7 +19,7 @@ import numpy as np
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
-from testbed.engine.records import Results
+from testbed.engine.results import Results
 from testbed.evaluations.gold import Gold
 from testbed.pages.chapter import Chapter, Material
 from testbed.pages.costs import cost_section
@@ -76,7 +76,7 @@ class MyEvaluation:
             )
 
     def _neighbours(self, world: World, fact: int) -> tuple[np.ndarray, np.ndarray]:
-        """Who else has a fact's object, and the other objects of its relation; nobody where there are none."""
+        """Who else has a fact's object, and its relation's other objects; nobody where there are none."""
         graph, truth = world.graph, world.generative.truth
         same = graph.relation == graph.relation[fact]
         others = graph.subject[same & (truth == truth[fact]) & (graph.subject != graph.subject[fact])]

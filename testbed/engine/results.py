@@ -83,10 +83,8 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     Raises:
         InputError: a file is missing, damaged or empty, or a question is of no case.
     """
-    table = {
-        name: read_table(table_file(folder, name, stem), columns.schemas[name]).combine_chunks()
-        for name in TABLES
-    }
+    paths = {name: table_file(folder, name, stem) for name in TABLES}
+    table = {name: read_table(path, columns.schemas[name]).combine_chunks() for name, path in paths.items()}
     path = paths["cases"]
     if not len(table["cases"]):
         raise InputError(f"{path} holds no case; move its folder away and edit again")
