@@ -21,7 +21,7 @@ from testbed.corpus import build_corpus
 from testbed.launch import launch
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
-from testbed.run.stats import sentence_table
+from testbed.stats import sentence_table
 from testbed.run.world import World, load_world
 
 FALSE_ALARM = 1e-3

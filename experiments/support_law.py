@@ -30,7 +30,7 @@ from testbed.settings import CaseConfig, ReportSettings
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.tuned import tuned
+from testbed.engine.tuned import tuned
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.tables import shown

@@ -7,9 +7,9 @@ from corpus.errors import InputError
 from testbed.console import command, say, table
 from testbed.engine.catalogue import entry_named, method_named
 from testbed.engine.methods import Control, Method
+from testbed.engine.tuned import tuned
 from testbed.launch import launch
 from testbed.run.runs import Run, recorded
-from testbed.run.tuned import tuned
 from testbed.settings import AskSettings, EditSettings
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def command(
     args = list(sys.argv[1:] if args is None else args)
     # Library log lines would tear the progress display; errors still arrive as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    prog = f"python -m testbed.{name}"
+    prog = f"python -m testbed.{name}" if name else "python -m testbed"
     try:
         if isinstance(options, Mapping):
             if not args or args[0] not in (*options, "-h", "--help"):

@@ -124,7 +124,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     ]
     table(f"corpus {run.folder}", ("", "count"), rows)
     if options.stats:
-        from testbed.run.stats import show_stats
+        from testbed.stats import show_stats
 
         show_stats(run, world)
 

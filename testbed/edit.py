@@ -62,9 +62,9 @@ def plan(options: EditSettings) -> Jobs:
     from testbed.engine.identity import identity
     from testbed.engine.records import done
     from testbed.engine.trace import code_of_cases, folder_of
+    from testbed.engine.tuned import tuned
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
-    from testbed.run.tuned import tuned
     from testbed.run.world import load_world
 
     run = Run(options.runs, options.run)

@@ -9,12 +9,12 @@ from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from testbed.console import command, progress, say, table
 from testbed.engine.catalogue import entries, method_named, whose_options
+from testbed.engine.tuned import tuned_file
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch
 from testbed.presets import EDIT
 from testbed.run.runs import Run, provenance
 from testbed.run.settings import plain
-from testbed.run.tuned import tuned_file
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:

@@ -13,6 +13,9 @@ ALLOWED = {
     "testbed": {"testbed", "bayes", "lm", "corpus"},
     "experiments": {"experiments", "testbed", "bayes", "lm", "corpus"},
 }
+ROOMS = ("run", "engine", "scores", "pages", "evaluations")
+"""Of testbed, in order: each may use itself and those before it. The modules at the door may use all."""
+OPEN_TO_ALL = {"testbed.protocol", "testbed.own"}
 WITHOUT_JAX = {"corpus", "bayes"}
 JAX = {"jax", "flax", "optax", "orbax"}
 UNSAFE_CALLS = {"eval", "exec"}
@@ -37,6 +40,35 @@ def test_imports_point_one_way(path):
         assert not found & JAX
 
 
+def modules_imported(tree):
+    """Full names, but for those that only types need."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from modules_imported(node)
+
+
+@pytest.mark.parametrize(
+    "path", [p for room in ROOMS for p in sorted((ROOT / "testbed" / room).rglob("*.py"))],
+    ids=lambda p: str(p.relative_to(ROOT / "testbed")),
+)  # fmt: skip
+def test_rooms_use_only_rooms_before_them(path):
+    room = path.relative_to(ROOT / "testbed").parts[0]
+    allowed = {f"testbed.{name}" for name in ROOMS[: ROOMS.index(room) + 1]} | OPEN_TO_ALL
+    for module in modules_imported(ast.parse(path.read_text(encoding="utf-8"))):
+        if module.startswith("testbed."):
+            assert any(module.startswith(f"{name}.") for name in allowed), module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_is_too_long_to_read(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_from_data_can_run(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -52,3 +84,5 @@ def test_nothing_from_data_can_run(path):
 
 def test_the_rule_can_fail():
     assert set(imported(ast.parse("import lm.model\nfrom jax import numpy"))) == {"lm", "jax"}
+    text = "def f():\n    from testbed.pages import page\nif TYPE_CHECKING:\n    import testbed.edit"
+    assert list(modules_imported(ast.parse(text))) == ["testbed.pages.page"]

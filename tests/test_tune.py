@@ -10,7 +10,7 @@ from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
 from testbed import edit, tune
 from testbed.run.runs import Run
-from testbed.run.tuned import tuned, tuned_file
+from testbed.engine.tuned import tuned, tuned_file
 from testbed.tune import GOOD, SEARCH, choose
 from tests.runs import at, complaint, copied
 
