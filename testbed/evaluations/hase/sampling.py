@@ -34,7 +34,9 @@ class Sampler:
         self.world, self.agent, self.config = world, agent, config
         self.count, self.credence = count, credence
         self.graph, self.truth = world.graph, world.generative.truth
-        self.rng = generator(seed, "cases")
+        self.rng = generator(seed, "requests")
+        # A stream for each kind of question: what is asked besides changes no request and no other question.
+        self._asking = {name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")}
         self.gold = Gold(world, agent, config.candidates, count)
         self.stated = self.gold.stated
         self._support = support_of(world)
@@ -79,7 +81,7 @@ class Sampler:
         truth = int(self.truth[first + relations.index(r1)])
         children = [r for r in self.graph.downstream(r1) if r in relations]
         up = int(self.graph.upstream[r1])
-        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)])
+        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
         if target == ABSENT:
@@ -88,7 +90,7 @@ class Sampler:
         r0 = up if up in relations else ABSENT
         family = self.graph.root_of(r1)
         independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent))]
+        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent, "s1rx"))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
         for holder in (truth, target, ABSENT):
             s2 = self._other_subject(s, wanted, holder)
@@ -117,8 +119,10 @@ class Sampler:
             claims=logical_claims(about, other, *believed.T),
         )
 
-    def _pick(self, options: Sequence[int] | np.ndarray) -> int:
-        return int(options[int(self.rng.integers(len(options)))]) if len(options) else ABSENT
+    def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
+        """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
+        rng = self._asking[asking] if asking else self.rng
+        return int(options[int(rng.integers(len(options)))]) if len(options) else ABSENT
 
     def _pick_relation(self, s: int, relations: list[int]) -> int:
         """A relation that takes the request; under `stratified` one with a dependent, if any will do."""
@@ -174,16 +178,17 @@ class Sampler:
         objects, subjects = self._holders[wanted]
         if holder != ABSENT:
             subjects = subjects[slice(*np.searchsorted(objects, [holder, holder + 1]))]
-        return self._pick(subjects[subjects != s])
+        return self._pick(subjects[subjects != s], "s2")
 
     def _other_statement(self, s: int) -> Atom:
         """A true or false (fair coin) statement about a random other subject."""
         first, last = np.searchsorted(self.graph.subject, [s, s + 1])
-        fact = int(self.rng.integers(len(self.graph) - (last - first)))
+        rng = self._asking["other"]
+        fact = int(rng.integers(len(self.graph) - (last - first)))
         fact += int(last - first) if fact >= first else 0
         obj = int(self.truth[fact])
-        if self.rng.random() < 0.5:
-            obj = self._pick(self.graph.objects[self.graph.objects != obj])
+        if rng.random() < 0.5:
+            obj = self._pick(self.graph.objects[self.graph.objects != obj], "other")
         return Atom(int(self.graph.subject[fact]), int(self.graph.relation[fact]), obj)
 
 
