@@ -62,6 +62,16 @@ def code_of(module: str) -> str:
     Raises:
         ValueError: no such module in the project or on Python's path.
     """
+    texts = [f"{name} {_read(name)[0]}" for name in sorted(modules_of(module))]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def modules_of(module: str) -> set[str]:
+    """A module, and all modules inside the project that it may come to import.
+
+    Raises:
+        ValueError: no such module in the project or on Python's path.
+    """
     if _file(module) is None:
         raise ValueError(f"there is no source of the module {module}")
     reached, waiting = {module}, [module]
@@ -70,8 +80,7 @@ def code_of(module: str) -> str:
         new = {name for name in imports if name not in reached and _file(name)}
         reached |= new
         waiting += new
-    texts = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+    return reached
 
 
 @cache
@@ -116,7 +125,7 @@ def _parents(module: str) -> Iterator[str]:
 
 
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
-    """Names imported anywhere below a node, except for types only; both a module and what is taken from it."""
+    """Names imported anywhere below a node but for types only: a module, and what is taken from it."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -133,7 +142,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _plain(node: Any) -> Any:
-    """A syntax tree as lists, without docstrings, places and empty fields, in which versions of Python differ."""
+    """A syntax tree as lists, without docstrings; without places and empty fields, which vary by Python."""
     if isinstance(node, list):
         return [_plain(one) for one in node if not (_docstring(one) or _offers(one))]
     if not isinstance(node, ast.AST):

@@ -1,7 +1,7 @@
 """oracle: an editor that is told the gold, the bound of what its capacity can hold.
 
-lora-down fitted to (s, r, o*) and to (s_i, r_i, argmax_o p(o | s_i, r_i)) for every probe i of the case, where
-p is the rational agent's posterior after the edit.
+lora-down fitted to (s, r, o*) and to (s_i, r_i, argmax_o p(o | s_i, r_i)) for every probe i of the case; p is
+the rational agent's posterior after the edit.
 """
 
 from typing import TYPE_CHECKING
