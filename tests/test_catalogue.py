@@ -12,11 +12,10 @@ from testbed import ask, edit
 from testbed.engine import catalogue
 from testbed.engine.catalogue import configurations, entries, entry_named, own_configurations
 from testbed.presets import AskSettings, EditSettings
-from tests.runs import at, complaint, copied
+from tests.runs import at, complaint
 
 ROOT = Path(__file__).parents[1]
 OWN = "experiments.my_editor:MyEditor"
-EDITS = ["--cases.count", "4", "--batch-edits", "4"]
 QUESTION = ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Quintal College"]
 FAMILY = '''
 from dataclasses import dataclass
@@ -136,7 +135,9 @@ def test_what_only_looks_like_an_editor_is_left_alone(own):
     [
         ("SEARCH = {'nothing': (1.0,)}", "SEARCH does not fit"),
         ("SEARCH = 3", "SEARCH does not fit"),
-        ("needed: int", "frozen dataclass with defaults"),
+        ("needed: int", "line 5"),
+        ("SEARCH = {'longest': (0.0,)}", "factors on longest must be positive"),
+        ("def __post_init__(self): raise ValueError('never')", "frozen dataclass with defaults"),
         ("x: list = __import__('dataclasses').field(default_factory=list)", "frozen dataclass with defaults"),
         ("def", "line 8"),
     ],
@@ -163,7 +164,15 @@ def test_nothing_is_imported_that_was_not_named(monkeypatch):
     assert own_configurations(["tiny", "rome", "--cases.count", "3"]) == {}
 
 
-@pytest.mark.parametrize("name", ["embeddings", "rome", "in-context", "none", "random-target", "retrain"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rome",
+        "none",
+        "random-target",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("mend", "retrain")),
+    ],
+)
 def test_ask_edits_by_any_editor(name, trained, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert ask.main([*QUESTION, "--editor", name, *at(trained)]) == 0
@@ -219,10 +228,3 @@ def test_ask_says_what_it_cannot_do(trained, capsys):
     assert "unknown editor 'romme'" in complaint(capsys)
     assert ask.main([*QUESTION, "--editor", "rome", "--tuned", *at(trained)]) == 2
     assert "python -m testbed.tune rome --run x" in complaint(capsys)
-
-
-def test_options_of_a_users_own_reach_its_edits(trained, tmp_path):
-    runs = copied(trained, tmp_path)
-    assert edit.main([OWN, *at(runs), *EDITS, "--my-editor.tries", "2"]) == 0
-    assert edit.main([OWN, *at(runs), *EDITS, "--my-editor.tries", "3"]) == 0
-    assert len(list((runs / "x" / "edits").iterdir())) == 2

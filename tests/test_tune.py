@@ -113,17 +113,13 @@ def test_editors_without_hyper_parameters(trained, capsys):
     assert "none has nothing to tune" in complaint(capsys)
 
 
-def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, monkeypatch, capsys):
+def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(MyEditor, "SEARCH", {"longest": (0.01, 1.0)})
     runs = copied(trained, tmp_path)
-    arguments = [OWN, *at(runs), *FEW, "--my-editor.tries", "2"]
-    assert edit.main([*arguments, "--tuned"]) == 2
-    assert f"python -m testbed.tune {OWN} --run x" in complaint(capsys)
-    assert tune.main(arguments) == 0
+    run, set_to = Run(runs, "x"), {"my-editor": MyEditor(tries=2)}
+    with pytest.raises(ValueError, match=f"python -m testbed.tune {OWN} --run x"):
+        tuned(run, [OWN], set_to)
+    assert tune.main([OWN, *at(runs), "--cases.count", "4", "--my-editor.tries", "2"]) == 0
     record = read_json(runs / "x" / "tuned" / "experiments.my_editor.MyEditor.json")
     assert [line["longest"] for line in record["search"]] == [0.01, 1.0]
-    assert edit.main([*arguments, "--tuned"]) == 0
-    (folder,) = (runs / "x" / "edits").iterdir()
-    used = read_json(folder / "config.json")["method"]
-    assert used["settings"] == {"longest": record["chosen"]["longest"], "tries": 2}
-    assert used["editor"] == OWN
+    assert tuned(run, [OWN], set_to)["my-editor"] == MyEditor(record["chosen"]["longest"], 2)

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -117,10 +118,29 @@ def _called(name: str) -> Any:
 
 
 def _own(name: str) -> Entry:
-    """A user's own editor, found from the working folder too: its fields are its hyper-parameters."""
+    """A user's own editor: its fields are its hyper-parameters."""
+    made = _class(name)
+    try:
+        editor = made()
+        hash(editor)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"editor {name!r} ({error}): use a frozen dataclass with defaults") from None
     module, _, attribute = name.partition(":")
+    prefix = _WORDS.sub("-", attribute).strip("-").lower()
+    if prefix in entries():
+        prefix = f"{re.sub('[._]+', '-', module)}-{prefix}"
+    about = (made.__doc__ or "").strip().partition("\n")[0]
+    try:
+        return Entry(name, about, "", editor, search=getattr(made, "SEARCH", {}), options=prefix)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None
+
+
+def _class(name: str) -> Any:
+    """What "module:Class" names, found from the working folder too."""
     if not OWN.fullmatch(name):
         raise InputError(f"unknown editor {name!r}; your own is named my_module:MyEditor")
+    module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -130,20 +150,15 @@ def _own(name: str) -> Entry:
         raise InputError(f"editor {name!r}: {error}") from None
     except SyntaxError as error:
         raise InputError(f"editor {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
+    except Exception as error:
+        # Whatever its code does wrong, the place is what its author needs.
+        steps = traceback.extract_tb(error.__traceback__)
+        place = next(
+            (s for s in reversed(steps) if Path(s.filename).stem == module.split(".")[-1]), steps[-1]
+        )
+        raise InputError(
+            f"editor {name!r}: {type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
+        ) from error
     if not (callable(made) and hasattr(made, "prepare") and hasattr(made, "edit")):
         raise InputError(f"editor {name!r}: {module} has no class {attribute} with prepare and edit")
-    try:
-        editor = made()
-        hash(editor)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"editor {name!r} ({error}): it should be a frozen dataclass with defaults"
-        ) from None
-    prefix = _WORDS.sub("-", attribute).strip("-").lower()
-    if prefix in entries():
-        prefix = f"{module.replace('.', '-').replace('_', '-')}-{prefix}"
-    about = (made.__doc__ or "").strip().partition("\n")[0]
-    try:
-        return Entry(name, about, "", editor, search=getattr(made, "SEARCH", {}), options=prefix)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None
+    return made
