@@ -35,7 +35,9 @@ from testbed.evaluations.hase.cases import STRATA, SUPPORT_BINS, Case, support_b
 from testbed.evaluations.hase.metrics import Metric
 from testbed.evaluations.hase.pictures import AGENT, MODEL, QUIET, STYLE, save
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CORPUS, CaseConfig, CorpusSettings
+from testbed.presets import CORPUS
+from testbed.run.settings import CorpusSettings
+from testbed.settings import CaseConfig
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import load_world

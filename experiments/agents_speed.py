@@ -28,7 +28,8 @@ from testbed.console import table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.cases import Case
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CORPUS, CaseConfig
+from testbed.presets import CORPUS
+from testbed.settings import CaseConfig
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world

@@ -45,7 +45,8 @@ from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support
 from testbed.evaluations.hase.metrics import must_change
 from testbed.launch import launch
 from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.settings import CaseConfig, EditSettings
 from testbed.run.runs import Run, plain, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import BEFORE, NO_EDIT, Scored

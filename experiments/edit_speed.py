@@ -57,7 +57,8 @@ from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase.sampling import Sampler
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.settings import CaseConfig
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import load_world

@@ -40,7 +40,8 @@ from lm.language_model import LanguageModel
 from lm.model import init
 from lm.prompts import left_pad
 from testbed.console import table
-from testbed.presets import EDIT, CaseConfig
+from testbed.presets import EDIT
+from testbed.settings import CaseConfig
 from testbed.run.runs import Run
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peft"

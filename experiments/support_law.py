@@ -25,7 +25,8 @@ from testbed.edit import edit
 from testbed.evaluations.hase.cases import SUPPORT_BINS
 from testbed.launch import launch
 from testbed.pages.charts import FOLLOWS, draw_support
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

@@ -25,7 +25,8 @@ from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.hase.paper_tables import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
 
 from corpus.errors import InputError
 from testbed.engine.catalogue import own_configurations
+from testbed.evaluations.catalogue import own_examinations
 from testbed.presets import DEFAULT_PRESET
 
 if TYPE_CHECKING:
@@ -120,10 +121,13 @@ def silence() -> None:
 
 
 def _with_own(options: Options, args: Sequence[str]) -> Options:
-    """Settings that also have the hyper-parameters of the user's own editors that are named."""
-    if not hasattr(options, "configs"):
-        return options
-    return replace(options, configs=options.configs | own_configurations(args))  # type: ignore[type-var]
+    """Settings that also have those of the user's own editors and evaluations that are named."""
+    own: dict[str, Any] = {}
+    if hasattr(options, "configs"):
+        own["configs"] = options.configs | own_configurations(args)
+    if hasattr(options, "examinations"):
+        own["examinations"] = options.examinations | own_examinations(args)
+    return replace(options, **own) if own else options  # type: ignore[type-var]
 
 
 def _console() -> "Console":

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
 from corpus.errors import InputError
@@ -11,7 +13,13 @@ from lm.editors.entry import Entry
 from testbed import ask, edit
 from testbed.engine import catalogue
 from testbed.engine.catalogue import configurations, entries, entry_named, own_configurations
-from testbed.presets import AskSettings, EditSettings
+from testbed.engine.questions import Questions
+from testbed.engine.witness import Witness
+from testbed.engine.worker import Worker
+from testbed.run.model import corpus_sample, load_model
+from testbed.run.runs import Run
+from testbed.run.world import load_world
+from testbed.settings import AskSettings, EditSettings
 from tests.runs import at, complaint
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +56,7 @@ def test_a_new_editor_is_found_by_standing_there(tmp_path):
 import sys, lm.editors
 lm.editors.__path__.append({str(tmp_path)!r})
 from testbed.engine.catalogue import entries
-from testbed.presets import AskSettings, EDIT, EditSettings
+from testbed.settings import AskSettings, EditSettings
 assert "shiny" in entries()
 assert "shiny" in EditSettings().configs and "shiny" in AskSettings().configs
 assert not {{"jax", "numpy"}} & sys.modules.keys()
@@ -157,10 +165,10 @@ def test_two_of_one_name_cannot_share_their_options(own):
 
 
 def test_nothing_is_imported_that_was_not_named(monkeypatch):
-    def refuse(name):
-        raise AssertionError(name)
+    def refuse(*given):
+        raise AssertionError(given)
 
-    monkeypatch.setattr(catalogue, "_own", refuse)
+    monkeypatch.setattr(catalogue, "imported", refuse)
     assert own_configurations(["tiny", "rome", "--cases.count", "3"]) == {}
 
 
@@ -191,39 +199,27 @@ def test_ask_edits_by_a_users_own(trained, capsys, monkeypatch):
     assert shown[0] != shown[1], "its options are heard"
 
 
-def test_ask_makes_the_edit_that_a_sweep_makes(trained, tmp_path, monkeypatch):
+def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     """The delta of a question's edit is that of the same request as the first case of a sweep."""
-    import jax
-    import numpy as np
-
-    from testbed.engine.questions import Questions
-    from testbed.engine.witness import Witness
-    from testbed.engine.worker import Worker
-    from testbed.evaluations.hase.sampling import Sampler
-    from testbed.presets import CaseConfig
-    from testbed.run.agents import agent_named
-    from testbed.run.model import corpus_sample, load_model
-    from testbed.run.runs import Run
-    from testbed.run.world import load_world
-
     run = Run(trained, "x")
     world = load_world(run)
     model, _ = load_model(run, world)
-    agent = agent_named("paper", world)
-    cases = list(Sampler(world, agent, CaseConfig(count=1), 0))
     settings = EditSettings(run="x", runs=trained, configs=configurations(small=True))
+    witness = Witness(world, model, "paper")
+    s, r = (int(world.graph.subject[0]), int(world.graph.relation[0]))
+    fact = (s, r, int(world.graph.objects[3]))
+    case = witness.case(fact, 0.95, "evidence", [(s, r)])
     for name in ("lora-down", "rome"):
         method = catalogue.method_named(name, settings, world)
-        state = method.editor.prepare(model, corpus_sample(run, world, cases, 0))
-        swept, _, _ = Worker(Questions(world, model, cases), method, state, 0).independent(np.array([[0]]))
-        fact = (cases[0].subject, cases[0].relation, cases[0].object)
-        asked = Witness(world, model, "paper").edited(method, run, fact, 0.95, "evidence", 0)
+        sample = corpus_sample(run, world, [case], 0)
+        state = method.editor.prepare(model, sample)
+        worker = Worker(Questions(world, model, [case]), method, state, 0)
+        swept, _, _ = worker.independent(np.array([[0]]))
+        asked = witness.edited(method, run, case, 0)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[0], b, rtol=1e-4, atol=1e-6), swept, asked)
 
 
 def test_ask_says_what_it_cannot_do(trained, capsys):
-    assert ask.main([*QUESTION, "--editor", "oracle", *at(trained)]) == 2
-    assert "oracle is told the answers of a test case" in complaint(capsys)
     assert ask.main([*QUESTION, "--editor", "romme", *at(trained)]) == 2
     assert "unknown editor 'romme'" in complaint(capsys)
     assert ask.main([*QUESTION, "--editor", "rome", "--tuned", *at(trained)]) == 2

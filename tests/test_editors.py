@@ -23,7 +23,7 @@ from lm.editors.mend import MendConfig
 from lm.editors.rome import RomeConfig
 from lm.editors.self_bayes import BeliefConfig, FitConfig
 from testbed.engine.catalogue import configurations, entries, method_named
-from testbed.presets import EditSettings
+from testbed.settings import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability
 
 STEPS, CONTEXTS, COPIES = 11, 1, 3

@@ -14,9 +14,10 @@ from testbed.engine import identity as identity_module
 from testbed.engine.catalogue import configurations, entries, method_named
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.controls.retrain import Retrain
-from testbed.engine.identity import PROJECT, code_of, identity, modules_of, settings_of
-from testbed.presets import EditSettings
+from testbed.engine.identity import PROJECT, code_of, identity, modules_of
 from testbed.run.runs import Run
+from testbed.run.settings import plain
+from testbed.settings import EditSettings
 
 ROOT = Path(__file__).parents[1]
 BUILT_IN = {name: e.build.partition(":")[0] for name, e in entries().items()}
@@ -104,7 +105,7 @@ def test_no_editor_depends_on_the_list_of_editors():
     for module in BUILT_IN.values():
         found = modules_of(module)
         assert "testbed.engine.catalogue" not in found
-        assert not found & {"testbed.presets", "testbed.console"}
+        assert not found & {"testbed.settings", "testbed.presets", "testbed.console"}
     assert not {m for m in modules_of(BUILT_IN["rome"]) if "lora" in m or "memit" in m}
 
 
@@ -163,7 +164,7 @@ def test_settings_are_data():
     assert found["editor"] == "lm.editors.lora.method:Lora"
     assert found["settings"]["matrices"] == ["down"]
     assert found["settings"]["config"]["rank"] == 3
-    assert found["facts"] == "the_request"
+    assert found["facts"] == "testbed.engine.methods:the_request"
     assert json.loads(json.dumps(found)) == found
     other = identity(method_named("lora-down", replace(settings, configs=configurations()), None))
     assert {key for key in found if found[key] != other[key]} == {"settings"}
@@ -182,10 +183,10 @@ def test_marked_fields_are_left_out():
         inner: Inner = Inner()
         where: Path = Path("y")
 
-    assert settings_of(Outer()) == {"inner": {"kept": [1, 2]}, "where": "y"}
+    assert plain(Outer()) == {"inner": {"kept": [1, 2]}, "where": "y"}
 
 
 def test_training_again_has_one_identity_in_every_run(tmp_path):
     first, second = (Retrain(RetrainConfig(), Run(tmp_path, name), 2.0) for name in ("x-0", "x-1"))
     assert first != second
-    assert settings_of(first) == settings_of(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
+    assert plain(first) == plain(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}

@@ -30,7 +30,7 @@ lines = st.lists(
 
 @given(lines)
 def test_nothing_that_succeeds_as_often_is_more_coherent_than_the_choice(found):
-    chosen = choose(found)
+    chosen = choose(found, "edit success", "coherence skill")
     good = [x for x in found if x["edit success"] >= GOOD]
     if good:
         assert chosen["edit success"] >= GOOD
@@ -63,7 +63,7 @@ def test_the_search_is_recorded_and_used(trained, tmp_path, capsys, monkeypatch)
     assert tune.main(["lora-down", *arguments]) == 0
     record = read_json(runs / "x" / "tuned" / "lora-down.json")
     assert [line["learning_rate"] for line in record["search"]] == [2e-4, 0.02]
-    assert record["chosen"] == {k: choose(record["search"])[k] for k in ("learning_rate", "alpha")}
+    assert record["chosen"] == {k: choose(record["search"], *record["by"])[k] for k in ("learning_rate", "alpha")}
     assert not (runs / "x" / "tuned" / ".lora-down").exists()
 
     assert edit.main(["lora-down", *arguments, "--tuned"]) == 0

@@ -7,27 +7,23 @@ are ever imported, never one found in data.
 import importlib
 import pkgutil
 import re
-import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed.engine.methods import Control, Method, the_request
+from testbed.own import OWN, imported, prefix
 
 if TYPE_CHECKING:
-    from testbed.presets import EditSettings
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
-OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
 TAKES_EDITORS = ("--editor", "--editors")
-_WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @cache
@@ -109,7 +105,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         other = found.setdefault(entry.options, entry)
         if other.name != entry.name:
             raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
-    return {prefix: entry.config for prefix, entry in found.items() if is_dataclass(entry.config)}
+    return {options: entry.config for options, entry in found.items() if is_dataclass(entry.config)}
 
 
 def _called(name: str) -> Any:
@@ -119,46 +115,12 @@ def _called(name: str) -> Any:
 
 def _own(name: str) -> Entry:
     """A user's own editor: its fields are its hyper-parameters."""
-    made = _class(name)
+    kind, editor = imported(name, "editor", ("prepare", "edit"))
+    options = prefix(name)
+    if options in entries():
+        options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
+    about = (kind.__doc__ or "").strip().partition("\n")[0]
     try:
-        editor = made()
-        hash(editor)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"editor {name!r} ({error}): use a frozen dataclass with defaults") from None
-    module, _, attribute = name.partition(":")
-    prefix = _WORDS.sub("-", attribute).strip("-").lower()
-    if prefix in entries():
-        prefix = f"{re.sub('[._]+', '-', module)}-{prefix}"
-    about = (made.__doc__ or "").strip().partition("\n")[0]
-    try:
-        return Entry(name, about, "", editor, search=getattr(made, "SEARCH", {}), options=prefix)
+        return Entry(name, about, "", editor, search=getattr(kind, "SEARCH", {}), options=options)
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None
-
-
-def _class(name: str) -> Any:
-    """What "module:Class" names, found from the working folder too."""
-    if not OWN.fullmatch(name):
-        raise InputError(f"unknown editor {name!r}; your own is named my_module:MyEditor")
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        made = getattr(importlib.import_module(module), attribute, None)
-    except ModuleNotFoundError as error:
-        raise InputError(f"editor {name!r}: {error}") from None
-    except SyntaxError as error:
-        raise InputError(f"editor {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
-    except Exception as error:
-        # Whatever its code does wrong, the place is what its author needs.
-        steps = traceback.extract_tb(error.__traceback__)
-        place = next(
-            (s for s in reversed(steps) if Path(s.filename).stem == module.split(".")[-1]), steps[-1]
-        )
-        raise InputError(
-            f"editor {name!r}: {type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
-        ) from error
-    if not (callable(made) and hasattr(made, "prepare") and hasattr(made, "edit")):
-        raise InputError(f"editor {name!r}: {module} has no class {attribute} with prepare and edit")
-    return made

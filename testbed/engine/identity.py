@@ -11,11 +11,12 @@ import hashlib
 import json
 import sys
 import sysconfig
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from testbed.run.settings import plain
 
 if TYPE_CHECKING:
     from testbed.engine.methods import Method
@@ -30,29 +31,26 @@ def identity(method: "Method") -> dict[str, Any]:
 
     Returns:
         editor: the path of its class; settings: its fields, nested, without those that are marked
-        `field(metadata={"result": False})`; facts: the name of the function that says what it is told;
+        `field(metadata={"result": False})`; facts: the function that says what it is told;
         code: of both of their modules.
     """
     kind, facts = type(method.editor), method.facts
-    codes = [code_of(module) for module in dict.fromkeys((kind.__module__, facts.__module__))]
-    return {
+    found = {
         "editor": f"{kind.__module__}:{kind.__qualname__}",
-        "settings": settings_of(method.editor),
-        "facts": facts.__name__,
-        "code": hashlib.sha256(" ".join(codes).encode()).hexdigest()[:12],
+        "settings": plain(method.editor),
+        "facts": f"{facts.__module__}:{facts.__name__}",
     }
+    return found | {"code": code_of_method(found)}
 
 
-def settings_of(config: Any) -> Any:
-    """A dataclass as plain data, without fields that say nothing about results."""
-    if is_dataclass(config):
-        kept = [f.name for f in fields(config) if f.metadata.get("result", True)]
-        return {name: settings_of(getattr(config, name)) for name in kept}
-    if isinstance(config, tuple | list):
-        return [settings_of(value) for value in config]
-    if isinstance(config, dict):
-        return {str(key): settings_of(value) for key, value in config.items()}
-    return config if isinstance(config, str | int | float | bool | None) else str(config)
+def code_of_method(found: Mapping[str, Any]) -> str:
+    """The hash of the code of an editor and of what it is told, as `identity` names them.
+
+    Raises:
+        ValueError: there is no such code here.
+    """
+    modules = dict.fromkeys(found[part].partition(":")[0] for part in ("editor", "facts"))
+    return hashlib.sha256(" ".join(map(code_of, modules)).encode()).hexdigest()[:12]
 
 
 @cache
@@ -125,7 +123,7 @@ def _parents(module: str) -> Iterator[str]:
 
 
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
-    """Names imported anywhere below a node but for types only: a module, and what is taken from it."""
+    """Names imported anywhere below a node, but for types; both a module and what is taken from it."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -142,7 +140,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _plain(node: Any) -> Any:
-    """A syntax tree as lists, without docstrings; without places and empty fields, which vary by Python."""
+    """A syntax tree as lists, without what versions of Python differ in: docstrings, places, empty fields."""
     if isinstance(node, list):
         return [_plain(one) for one in node if not (_docstring(one) or _offers(one))]
     if not isinstance(node, ast.AST):

@@ -8,7 +8,7 @@ from lm.editors.entry import Entry
 
 if TYPE_CHECKING:
     from lm.editors.interface import Editor
-    from testbed.evaluations.hase.cases import Case
+    from testbed.protocol import Case
 
 Fact = tuple[int, int, int]
 
@@ -17,7 +17,7 @@ class Method(NamedTuple):
     """An editor, and which facts it is given for a case.
 
     Attributes:
-        facts: as many for every case.
+        facts: what it is told; the first again where another case has more.
         most: how many edits are worth computing side by side.
     """
 
@@ -31,14 +31,9 @@ class Control(Entry):
     """An editor that only a testbed can have: `build` is given (configuration, settings, world).
 
     It returns a whole `Method`.
-
-    Attributes:
-        of_cases: whether it is told what only a test case knows.
     """
-
-    of_cases: bool = False
 
 
 def the_request(case: "Case") -> list[Fact]:
     """What every method is given, except controls."""
-    return [(case.subject, case.relation, case.object)]
+    return [case.fact]

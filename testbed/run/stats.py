@@ -8,9 +8,8 @@ from corpus.documents import DocumentKind, load_documents
 from corpus.exact import ExactModel
 from corpus.language import Kind
 from testbed.console import table
-from testbed.evaluations.hase.cases import STRATA, SUPPORT_BINS, support_bin
-from testbed.evaluations.hase.sampling import Stated
 from testbed.run.runs import Run
+from testbed.run.strata import STRATA, SUPPORT_BINS, Stated, support_bin
 from testbed.run.world import World
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.metric import Metric
 
 RESAMPLES = 2000
 FLIPS = 10_000

@@ -11,20 +11,20 @@ from lm.editors.lora.method import lora_down
 from testbed.engine.methods import Fact, Method
 
 if TYPE_CHECKING:
-    from testbed.evaluations.hase.cases import Case
-    from testbed.presets import EditSettings
+    from testbed.protocol import Case
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 
 def random_target(config: LoraConfig, settings: "EditSettings", world: "World") -> Method:
     """What an edit does to a model whatever it is about."""
 
     def another_object(case: "Case") -> list[Fact]:
+        s, r, o = case.fact
         objects = world.graph.objects
-        others = objects[(objects != case.object) & (objects != case.truth)]
-        rng = generator(settings.seed, f"random target {case.subject} {case.relation} {case.object}")
+        others = objects[(objects != o) & (objects != case.truth)]
+        rng = generator(settings.seed, f"random target {s} {r} {o}")
         # A world of one or two objects has no other.
-        target = int(rng.choice(others)) if len(others) else case.object
-        return [(case.subject, case.relation, target)]
+        return [(s, r, int(rng.choice(others)) if len(others) else o)]
 
     return Method(lora_down(config), another_object)

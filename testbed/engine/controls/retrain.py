@@ -32,8 +32,8 @@ from testbed.engine.methods import Method, the_request
 from testbed.run.runs import Run, recorded
 
 if TYPE_CHECKING:
-    from testbed.presets import EditSettings
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 HEAVIEST = 1000.0
 
@@ -104,5 +104,7 @@ def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> 
         raise InputError("retrain learns everything anew and builds on no earlier edit; use --batch")
     run = Run(settings.runs, settings.run)
     reshuffles = recorded(run, "corpus")[0]["documents"]["reshuffles"]
-    per_weight = reshuffles / (settings.evidence_multiplicity if settings.agent == "paper" else 1.0)
+    per_weight = reshuffles / (
+        settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
+    )
     return Method(Retrain(config, run, per_weight), the_request, most=4)

@@ -10,9 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpus.seeds import generator
-from testbed.evaluations.hase.cases import STRATA
+from testbed.evaluations.hase.exam import exam_of
+from testbed.evaluations.hase.metrics import SUCCESS
 from testbed.evaluations.hase.published import groups, published
-from testbed.scores.comparison import BEFORE, Scored
+from testbed.evaluations.hase.subsets import CHANGES, CONTRADICTS, FIXES, REPEATS, WAS_COHERENT
+from testbed.run.strata import STRATA
+from testbed.scores.comparison import Scored
+from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.statistics import Estimate, estimates
 from testbed.scores.tables import Cell, Table
 
@@ -20,14 +24,25 @@ MAIN = (
     "answer s1r1", "answer s1r2", "answer s1rx", "answer s2", "TV s1r1", "TV s1r2", "TV s1rx", "TV s2",
     "logic TF", "logic not", "logic and", "logic or",
 )  # fmt: skip
-SUBSETS = ("all", "answer changes", "fixes an error", "initially coherent")
+SUBSETS = ("all", CHANGES, FIXES, WAS_COHERENT)
+
+
+def tables(editors: Sequence[Scored]) -> list[Table]:
+    """All of them, in the paper's order."""
+    return [
+        main_results(editors),
+        by_subset(editors),
+        by_method(editors),
+        by_kind(editors),
+        in_published_terms(editors),
+    ]
 
 
 def main_results(editors: Sequence[Scored]) -> Table:
     """Every editor before and after, and the change: accuracy, then both kinds of coherence (Table 4)."""
     rows: list[list[Cell]] = []
     for e in editors:
-        before, after = (e.summary["all"][reader] for reader in (BEFORE, e.name))
+        before, after = (e.summary["all"][reader] for reader in (BEFORE_EDIT, e.name))
         rows.append([e.name, "before", *(before[m] for m in MAIN)])
         rows.append([e.name, "after", *(after[m] for m in MAIN)])
         rows.append([e.name, "change", *(after[m].value - before[m].value for m in MAIN)])
@@ -46,9 +61,9 @@ def by_subset(editors: Sequence[Scored]) -> Table:
 def by_method(editors: Sequence[Scored]) -> Table:
     """The main metrics after editing, by method, with its gradient steps (closest to Table 7)."""
     first = editors[0]
-    rows: list[list[Cell]] = [[BEFORE, None, *(first.summary["all"][BEFORE][m] for m in MAIN)]]
+    rows: list[list[Cell]] = [[BEFORE_EDIT, None, *(first.summary["all"][BEFORE_EDIT][m] for m in MAIN)]]
     for e in editors:
-        steps = float(e.edited.outcomes.scalars["steps"].mean())
+        steps = float(e.edited.results.cases["steps"].mean())
         rows.append([e.name, steps, *(e.summary["all"][e.name][m] for m in MAIN)])
     header = ["editor", "gradient steps", *MAIN]
     return Table("hase-7", "By editing method", header, rows, "After the edit.")
@@ -56,7 +71,7 @@ def by_method(editors: Sequence[Scored]) -> Table:
 
 def by_kind(editors: Sequence[Scored]) -> Table:
     """The main metrics after editing, by what the edit is (closest to Table 8)."""
-    kinds = [(name, name) for name in ("repeats the truth", "contradicts the truth")]
+    kinds = [(name, name) for name in (REPEATS, CONTRADICTS)]
     kinds += [(f"consequence {name}", f"stated {name}") for name in STRATA]
     note = "Consequence S0: the dependent fact was never stated; S1: one to three times; S2: more often."
     header = ["kind of edit", "editor", "edits", *MAIN]
@@ -65,7 +80,7 @@ def by_kind(editors: Sequence[Scored]) -> Table:
 
 def in_published_terms(editors: Sequence[Scored]) -> Table:
     """Accuracy, coherence and logic as the paper defines them, on the groups of requests it reports."""
-    found = [(BEFORE, _published(editors[0], 0)), *((e.name, _published(e, 1)) for e in editors)]
+    found = [(BEFORE_EDIT, _published(editors[0], 0)), *((e.name, _published(e, 1)) for e in editors)]
     rows: list[list[Cell]] = [
         [group, label, max(e.cases for e in values[group].values()), *values[group].values()]
         for group in found[0][1]
@@ -83,18 +98,18 @@ def in_published_terms(editors: Sequence[Scored]) -> Table:
 
 def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
-    outcomes = editor.edited.outcomes
-    metrics, rng = published(outcomes)[when], generator(editor.edited.seed, "bootstrap")
-    masks = {"all": np.ones(len(outcomes.objects), bool)} | groups(outcomes)
-    cluster = outcomes.scalars["cluster"]
+    exam = exam_of(editor.edited.results)
+    metrics, rng = published(exam)[when], generator(editor.edited.seed, "bootstrap")
+    masks = {"all": np.ones(len(exam.objects), bool)} | groups(exam)
+    cluster = exam.scalars["cluster"]
     return {name: estimates(metrics, cluster, among, rng) for name, among in masks.items()}
 
 
 def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     for label, subset in parts:
-        for e, reader in [(editors[0], BEFORE), *((e, e.name) for e in editors)]:
-            cases = e.summary[subset][e.name]["edit success"].cases
+        for e, reader in [(editors[0], BEFORE_EDIT), *((e, e.name) for e in editors)]:
+            cases = e.summary[subset][e.name][SUCCESS].cases
             if cases:
                 rows.append([label, reader, cases, *(e.summary[subset][reader][m] for m in MAIN)])
     return rows
