@@ -1,7 +1,7 @@
 """What a metric is: a pair of numbers per case, and what it means (DESIGN 11).
 
 A metric's value is the ratio of the sums of its two columns. For a mean the denominator is 1 where a case has
-the metric and 0 where it has not. That makes means, shares and ratios such as the propagation ratio one
+the metric and 0 where it has not. That makes means, shares and ratios of sums one
 thing to pool, to pair and to bootstrap.
 """
 
