@@ -63,7 +63,8 @@ def test_the_search_is_recorded_and_used(trained, tmp_path, capsys, monkeypatch)
     assert tune.main(["lora-down", *arguments]) == 0
     record = read_json(runs / "x" / "tuned" / "lora-down.json")
     assert [line["learning_rate"] for line in record["search"]] == [2e-4, 0.02]
-    assert record["chosen"] == {k: choose(record["search"], *record["by"])[k] for k in ("learning_rate", "alpha")}
+    best = choose(record["search"], *record["by"])
+    assert record["chosen"] == {key: best[key] for key in ("learning_rate", "alpha")}
     assert not (runs / "x" / "tuned" / ".lora-down").exists()
 
     assert edit.main(["lora-down", *arguments, "--tuned"]) == 0
