@@ -160,12 +160,13 @@ def rows(request: Request) -> list[tuple[Any, Any]]:
     """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
     import torch
 
-    found = []
+    found: list[tuple[Any, Any]] = []
     for asked, wanted in zip(np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True):
         prompt, answer = asked[asked != PAD], wanted[wanted != PAD]
         labels = np.concatenate([np.full(len(prompt), NO_TARGET), answer])
         tokens = np.concatenate([prompt, answer])
-        found.append(tuple(torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)))
+        both = [torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)]
+        found.append((both[0], both[1]))
     return found
 
 
@@ -178,8 +179,10 @@ def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) ->
     import peft
     import torch
 
+    # A whole number by its annotation, but any number is taken.
+    scale: Any = recipe.alpha
     config = peft.LoraConfig(
-        r=recipe.rank, lora_alpha=recipe.alpha, target_modules=["down_proj"], lora_dropout=0.0, bias="none"
+        r=recipe.rank, lora_alpha=scale, target_modules=["down_proj"], lora_dropout=0.0, bias="none"
     )
     adapted = peft.get_peft_model(theirs, config)
     if start is not None:

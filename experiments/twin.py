@@ -50,7 +50,8 @@ def build(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausa
         tie_word_embeddings=False,
         use_cache=False,
     )
-    return MistralForCausalLM(config).to("cuda" if torch.cuda.is_available() else "cpu")
+    twin: Any = MistralForCausalLM(config)
+    return twin.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def optimizer_of(twin: MistralForCausalLM, recipe: TrainConfig) -> torch.optim.Optimizer:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corpus.errors import InputError
 from testbed.console import command, say, table
-from testbed.engine.catalogue import entry_named, method_named
-from testbed.engine.methods import Control, Method
+from testbed.engine.catalogue import method_named
+from testbed.engine.methods import Method
 from testbed.engine.tuned import tuned
 from testbed.launch import launch
 from testbed.run.runs import Run, recorded
@@ -48,7 +47,8 @@ def ask(options: AskSettings) -> None:
         dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
         dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
         asked += [q for q in [request[:2], *dependent] if q != question]
-        delta = witness.edited(method, run, request, options.credence, options.request, options.seed)
+        case = witness.case(request, options.credence, options.request, asked)
+        delta = witness.edited(method, run, case, options.seed)
         columns += [
             ("edited model", witness.model(delta)),
             ("edited agent", witness.agent(request, options.credence, options.request)),
@@ -71,9 +71,6 @@ def ask(options: AskSettings) -> None:
 def _method(options: AskSettings, run: Run, world: "World") -> Method:
     """The editor that is asked for, as in `testbed.edit` for a single case."""
     configs = tuned(run, [options.editor], options.configs) if options.tuned else options.configs
-    entry = entry_named(options.editor)
-    if isinstance(entry, Control) and entry.of_cases:
-        raise InputError(f"{options.editor} is told the answers of a test case, which a question has not")
     settings = EditSettings(
         run=options.run, runs=options.runs, configs=configs, agent=options.agent, seed=options.seed
     )

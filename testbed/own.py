@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
         raise InputError(f"{what} {name!r}: {error}") from None
     except SyntaxError as error:
         raise InputError(f"{what} {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
+    except Exception as error:
+        # Whatever its code does wrong, the place in it is what its author needs.
+        steps = traceback.extract_tb(error.__traceback__)
+        its = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
+        where = f"{[*steps, *its][-1].filename}, line {[*steps, *its][-1].lineno}"
+        raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
     if not (isinstance(made, type) and all(hasattr(made, need) for need in needs)):
         raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
     try:

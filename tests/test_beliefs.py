@@ -8,9 +8,8 @@ from scipy.stats import chisquare
 
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
-from lm.editors import beliefs
 from lm.editors.interface import vocabulary_of
-from lm.editors.self_bayes import BeliefConfig
+from lm.editors.self_bayes import BeliefConfig, beliefs
 from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.revision import next_log_probabilities
 from lm.prompts import left_pad

@@ -52,7 +52,7 @@ def test_a_run_holds_everything(finished):
     assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
     summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
     assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
-    made_from = {"world", "corpus", "checkpoint", "settings", "editor", "facts", "source"}
+    made_from = {"world", "corpus", "checkpoint", "settings", "method"}
     assert set(summary["traced"]) == made_from
     assert not list(run.rglob("*.partial"))
     names = {p.name for p in (run / "report").iterdir()}

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes.structure import log_dirichlet_multinomial
-from lm.editors import dependence
-from lm.editors.self_bayes import DependenceConfig
+from lm.editors.self_bayes import DependenceConfig, dependence
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import MASSES, find_dependence, read_often
 

@@ -21,7 +21,8 @@ from lm.flops import count_flops
 from testbed import edit, report
 from testbed.engine import sweep
 from testbed.engine.bench import Bench
-from testbed.engine.methods import Method, method_named, the_request
+from testbed.engine.catalogue import method_named
+from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import read, truth_words
 from testbed.engine.records import read_outcomes
 from testbed.engine.sweep import Plan

@@ -39,9 +39,11 @@ class Entry:
     options: str = ""
 
     def __post_init__(self) -> None:
-        for name in self.search:
+        for name, factors in self.search.items():
             if not isinstance(getattr(self.config, name, None), int | float):
                 raise ValueError(f"{self.name} has no number called {name} to search")
+            if not all(factor > 0 for factor in factors):
+                raise ValueError(f"factors on {name} must be positive; they are {factors}")
         if not self.options:
             # The documented way to derive a field of a frozen dataclass.
             object.__setattr__(self, "options", self.name)

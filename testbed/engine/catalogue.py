@@ -7,16 +7,15 @@ are ever imported, never one found in data.
 import importlib
 import pkgutil
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed.engine.methods import Control, Method, the_request
+from testbed.own import OWN, imported, prefix
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
-OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
 TAKES_EDITORS = ("--editor", "--editors")
-_WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @cache
@@ -108,7 +105,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         other = found.setdefault(entry.options, entry)
         if other.name != entry.name:
             raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
-    return {prefix: entry.config for prefix, entry in found.items() if is_dataclass(entry.config)}
+    return {options: entry.config for options, entry in found.items() if is_dataclass(entry.config)}
 
 
 def _called(name: str) -> Any:
@@ -117,33 +114,13 @@ def _called(name: str) -> Any:
 
 
 def _own(name: str) -> Entry:
-    """A user's own editor, found from the working folder too: its fields are its hyper-parameters."""
-    module, _, attribute = name.partition(":")
-    if not OWN.fullmatch(name):
-        raise InputError(f"unknown editor {name!r}; your own is named my_module:MyEditor")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    """A user's own editor: its fields are its hyper-parameters."""
+    kind, editor = imported(name, "editor", ("prepare", "edit"))
+    options = prefix(name)
+    if options in entries():
+        options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
+    about = (kind.__doc__ or "").strip().partition("\n")[0]
     try:
-        made = getattr(importlib.import_module(module), attribute, None)
-    except ModuleNotFoundError as error:
-        raise InputError(f"editor {name!r}: {error}") from None
-    except SyntaxError as error:
-        raise InputError(f"editor {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
-    if not (callable(made) and hasattr(made, "prepare") and hasattr(made, "edit")):
-        raise InputError(f"editor {name!r}: {module} has no class {attribute} with prepare and edit")
-    try:
-        editor = made()
-        hash(editor)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"editor {name!r} ({error}): it should be a frozen dataclass with defaults"
-        ) from None
-    prefix = _WORDS.sub("-", attribute).strip("-").lower()
-    if prefix in entries():
-        prefix = f"{module.replace('.', '-').replace('_', '-')}-{prefix}"
-    about = (made.__doc__ or "").strip().partition("\n")[0]
-    try:
-        return Entry(name, about, "", editor, search=getattr(made, "SEARCH", {}), options=prefix)
+        return Entry(name, about, "", editor, search=getattr(kind, "SEARCH", {}), options=options)
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None

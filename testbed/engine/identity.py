@@ -60,6 +60,16 @@ def code_of(module: str) -> str:
     Raises:
         ValueError: no such module in the project or on Python's path.
     """
+    texts = [f"{name} {_read(name)[0]}" for name in sorted(modules_of(module))]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def modules_of(module: str) -> set[str]:
+    """A module, and all modules inside the project that it may come to import.
+
+    Raises:
+        ValueError: no such module in the project or on Python's path.
+    """
     if _file(module) is None:
         raise ValueError(f"there is no source of the module {module}")
     reached, waiting = {module}, [module]
@@ -68,8 +78,7 @@ def code_of(module: str) -> str:
         new = {name for name in imports if name not in reached and _file(name)}
         reached |= new
         waiting += new
-    texts = [f"{name} {_read(name)[0]}" for name in sorted(reached)]
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+    return reached
 
 
 @cache

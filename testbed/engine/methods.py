@@ -31,12 +31,7 @@ class Control(Entry):
     """An editor that only a testbed can have: `build` is given (configuration, settings, world).
 
     It returns a whole `Method`.
-
-    Attributes:
-        of_cases: whether it is told what only a test case knows.
     """
-
-    of_cases: bool = False
 
 
 def the_request(case: "Case") -> list[Fact]:

@@ -1,9 +1,8 @@
 """Answers of model and agent to single questions, before and after one edit."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,7 +17,7 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.engine.methods import Fact, Method
-from testbed.protocol import ABSENT
+from testbed.protocol import ABSENT, Case, Choice
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -56,39 +55,6 @@ def read_edit(world: World, text: str) -> Fact:
     if o not in world.graph.objects:
         raise InputError(f"{name!r} is the object of no fact of this world, so nothing can be said to be it")
     return s, r, o
-
-
-class Asked(NamedTuple):
-    """A request as an editor is told it; a test case knows more, which nobody asked for here.
-
-    Attributes:
-        truth: the ground truth of its subject and relation, or nobody's object.
-        credence: the agent's belief in it after the edit.
-    """
-
-    request: EditRequest
-    truth: int
-    credence: float
-
-    @property
-    def subject(self) -> int:
-        """Whom it is about."""
-        return self.request.subject
-
-    @property
-    def relation(self) -> int:
-        """What it is about."""
-        return self.request.relation
-
-    @property
-    def object(self) -> int:
-        """What is to be believed."""
-        return self.request.object
-
-    @property
-    def weight(self) -> float:
-        """The agent's evidence for it."""
-        return self.request.weight
 
 
 class Witness:
@@ -140,22 +106,30 @@ class Witness:
 
         return answer
 
-    def edited(
-        self, method: Method, run: Run, fact: Fact, credence: float, kind: RequestKind, seed: int
-    ) -> Delta:
+    def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        request, found = self._request(fact, credence, kind), int(self.world.graph.find(*fact[:2]))
-        truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
-        agent = self.rational.with_edit(request)
-        belief = float(agent.predict(*fact[:2], "direct").of(np.array([request.object]))[0])
-        case: Any = Asked(request, truth, belief)
         told = method.facts(case)
         each = np.ones(len(told))
-        batch = requests(self.world.tokenizer, told, request.weight * each, belief * each)
+        batch = requests(self.world.tokenizer, told, case.request.weight * each, case.credence * each)
         state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
         deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)
         return jax.tree.map(lambda x: x[0], deltas)
+
+    def case(self, fact: Fact, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]) -> Case:
+        """A test case of one's own: the edit, and the questions that are asked about it."""
+        request = self._request(fact, credence, kind)
+        before, after = self.rational, self.rational.with_edit(request)
+        belief = float(after.predict(*fact[:2], "direct").of(np.array([request.object]))[0])
+        found = int(self.world.graph.find(*fact[:2]))
+        truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
+        choices, options = [], np.array([request.object])
+        for s, r in asked:
+            beliefs = [agent.predict(s, r) for agent in (before, after)]
+            agent = np.stack([belief.of(options) for belief in beliefs])
+            answer = np.array([belief.mode() for belief in beliefs])
+            choices.append(Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan)))
+        return Case(request, belief, truth, {}, tuple(choices))
 
     def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""

@@ -23,7 +23,7 @@ class MemitConfig(RomeConfig):
 EDITORS = (
     Entry(
         name="memit",
-        about="the same value spread over several layers (Meng et al. 2023)",
+        about="several down-projections, which share what rome stores in one (Meng et al. 2023)",
         build="lm.editors.memit.method:Memit",
         config=MemitConfig(),
         small=MemitConfig(token="last"),

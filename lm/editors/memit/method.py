@@ -1,7 +1,7 @@
 """memit: the value that rome stores in one layer, spread over several (Meng et al. 2023).
 
-In each layer l up to L, the last, x W becomes x W + x (lambda C + K'K)^-1 K' R / (L - l + 1): K are the keys of
-the facts in l, and R is what the states behind layer L lack of z, which is found as rome finds values.
+In each layer l up to L, the last, x W becomes x W + x (lambda C + K'K)^-1 K' R / (L - l + 1): K are the keys
+of the facts in l, and R is what the states behind layer L lack of z, which is found as rome finds values.
 """
 
 from dataclasses import dataclass

@@ -29,7 +29,6 @@ EDITORS = (
         about="control: as `lora-down`, told all that the rational agent would answer",
         build="testbed.engine.controls.oracle:oracle",
         options="lora-down",
-        of_cases=True,
     ),
     Control(
         name="retrain",
