@@ -10,7 +10,9 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.gather import Edited, matched
+from testbed.jackknife import Clusters
 from testbed.metrics import Metric, measure, readers
+from testbed.records import clusters
 from testbed.statistics import Comparison, compare, holm
 from testbed.summary import Measured, Summary, estimated, masks, measured
 
@@ -74,11 +76,11 @@ def score(editors: Sequence[Edited]) -> list[Scored]:
         same = known.get(_exam(edited))
         if same is None:
             values = measured(outcomes, edited.name)
-            scored = Scored(edited, values, estimated(outcomes, values, edited.seed))
+            scored = Scored(edited, values, estimated(outcomes, values))
             known[_exam(edited)] = scored
         else:
             own = {edited.name: measure(outcomes, readers(outcomes, edited.name)[edited.name])}
-            summary = estimated(outcomes, own, edited.seed)
+            summary = estimated(outcomes, own)
             scored = Scored(
                 edited,
                 _in_place(same.values, same.name, own),
@@ -118,7 +120,7 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
         if pair is not None:
             among = masks(editor.edited.outcomes)[subset][pair.cases]
             found[editor.name] = {
-                name: compare(*both, pair.cluster, among, rng) for name, both in pair.metrics.items()
+                name: compare(*both, pair.clusters, among, rng) for name, both in pair.metrics.items()
             }
     return Differences(reference, _adjusted(found))
 
@@ -143,15 +145,15 @@ class _Pair(NamedTuple):
     """What is compared: an editor's cases, their clusters, and each metric of editor and reference there."""
 
     cases: np.ndarray
-    cluster: np.ndarray
+    clusters: Clusters
     metrics: dict[str, tuple[Metric, Metric]]
 
 
 def _against_floor(editor: Scored, floor: str) -> _Pair:
     every = np.arange(len(editor.edited.outcomes.objects))
     own, other = editor.values[editor.name], editor.values[floor]
-    cluster = editor.edited.outcomes.scalars["cluster"]
-    return _Pair(every, cluster, {name: (own[name], other[name]) for name in COMPARED})
+    pairs = {name: (own[name], other[name]) for name in COMPARED}
+    return _Pair(every, clusters(editor.edited.outcomes), pairs)
 
 
 def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
@@ -163,8 +165,8 @@ def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
         return None
     # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
     where = ((editor, mine), (other, theirs))
-    clusters = [scored.edited.outcomes.scalars["cluster"][cases] for scored, cases in where]
-    coarser = min(clusters, key=lambda cluster: len(np.unique(cluster)))
+    levels = [{k: x[cases] for k, x in clusters(e.edited.outcomes).items()} for e, cases in where]
+    coarser = min(levels, key=lambda level: "sequence" not in level)
     own, reference = editor.values[editor.name], other.values[other.name]
     pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in COMPARED}
     return _Pair(mine, coarser, pairs)

@@ -70,7 +70,7 @@ def edit(options: EditSettings) -> None:
     rows = []
     for name, folder in folders.items():
         shutil.rmtree(folder / "parts", ignore_errors=True)
-        summary = summarise(read_outcomes(folder / "cases.parquet"), name, options.seed)
+        summary = summarise(read_outcomes(folder / "cases.parquet"), name)
         judged_by = read_json(folder / "config.json")["standard"]
         write_summary(summary, folder, traced[name], judged_by)
         rows.append([name, *(shown(summary["all"][name][metric]) for metric in HEADLINES)])

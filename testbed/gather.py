@@ -33,7 +33,7 @@ class Edited(NamedTuple):
         outcomes: the cases of all runs, numbered by the scalar `run`; scores immediately after each edit.
         retained: after k edits in sequence, the first k of every sequence asked again, by k.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
-        seed: the least of the seeds, for the bootstrap.
+        seed: the least of the seeds, for the permutation tests.
     """
 
     name: str

@@ -3,6 +3,7 @@
 import base64
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,16 +65,17 @@ def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path
     Pictures of an earlier report that this one has not are removed.
     """
     page = page._replace(
+        overall=tables.explained(page.overall),
         sections=[
             s._replace(
-                tables=[*map(tables.with_detectable, s.tables)],
-                folded=[*map(tables.with_detectable, s.folded)],
+                tables=[*map(_finished, s.tables)],
+                folded=[*map(_finished, s.folded)],
             )
             for s in page.sections
-        ]
+        ],
     )
     shared = [page.overall, *(t for s in page.sections for t in (*s.tables, *s.folded))]
-    details = {e.name: detail_tables(e) for e in page.editors}
+    details = {e.name: [*map(tables.explained, detail_tables(e))] for e in page.editors}
     every = [*shared, *(table for found in details.values() for table in found)]
     texts = {
         "index.html": _html(page, details, folder),
@@ -97,7 +99,8 @@ def sentence(editor: Scored) -> str:
     stated = f"states {success.value:.0%} of {success.cases:,} new facts"
     if not follows.cases:
         return stated
-    share = f"{follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%})"
+    interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
+    share = f"{follows.value:.0%}{interval}"
     return f"{stated}, follows {share} of {follows.cases:,} consequences"
 
 
@@ -111,6 +114,10 @@ def detail_tables(editor: Scored) -> list[Table]:
             key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
             found.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
     return found
+
+
+def _finished(table: Table) -> Table:
+    return tables.explained(tables.with_detectable(table))
 
 
 def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
@@ -134,10 +141,10 @@ def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
 
 
 def _csv(editors: Sequence[Scored], curves: dict[str, list[Kept]]) -> str:
-    """One row an estimate: editor, subset, reader, metric, value, ends of the interval, cases."""
+    """One row an estimate: editor, subset, reader, metric, value, ends of the interval, cases, clusters."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["editor", "subset", "reader", "metric", "value", "low", "high", "cases"])
+    writer.writerow(["editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters"])
     for editor in editors:
         writer.writerows(_lines(editor, curves.get(editor.name, [])))
     return out.getvalue()
@@ -146,11 +153,11 @@ def _csv(editors: Sequence[Scored], curves: dict[str, list[Kept]]) -> str:
 def _lines(editor: Scored, found: Sequence[Kept]) -> Iterator[tuple]:
     for subset, rows in editor.summary.items():
         for reader, metrics in rows.items():
-            yield from ((editor.name, subset, reader, name, *e) for name, e in metrics.items())
+            yield from ((editor.name, subset, reader, name, *e[:5]) for name, e in metrics.items())
     for at in found:
         for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
             subset = f"first {at.edits} edits, {when}"
-            yield from ((editor.name, subset, editor.name, name, *e) for name, e in metrics.items())
+            yield from ((editor.name, subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 
 
 def _embedded(path: Path) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.seeds import generator
 from testbed.cases import STRATA
 from testbed.comparison import BEFORE, Scored
 from testbed.published import groups, published
+from testbed.records import clusters
 from testbed.statistics import Estimate, estimates
 from testbed.tables import Cell, Table
 
@@ -84,10 +84,9 @@ def in_published_terms(editors: Sequence[Scored]) -> Table:
 def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
     outcomes = editor.edited.outcomes
-    metrics, rng = published(outcomes)[when], generator(editor.edited.seed, "bootstrap")
+    metrics, levels = published(outcomes)[when], clusters(outcomes)
     masks = {"all": np.ones(len(outcomes.objects), bool)} | groups(outcomes)
-    cluster = outcomes.scalars["cluster"]
-    return {name: estimates(metrics, cluster, among, rng) for name, among in masks.items()}
+    return {name: estimates(metrics, levels, among) for name, among in masks.items()}
 
 
 def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:

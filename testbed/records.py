@@ -106,6 +106,20 @@ class Circumstances(NamedTuple):
     seconds: np.ndarray
 
 
+def clusters(outcomes: Outcomes) -> dict[str, np.ndarray]:
+    """By level, int[E] that is equal for cases which depend on each other (see `testbed.statistics`).
+
+    They share a subject, or a sequence of edits; the requested object; the world, where several were pooled
+    (one run is one world). Subjects and objects of different worlds are different ones.
+    """
+    found = outcomes.scalars
+    world = found.get("run", np.zeros_like(found["object"]))
+    objects = np.unique(np.stack([world, found["object"]]), axis=1, return_inverse=True)[1].reshape(-1)
+    unit = "sequence" if found["position"].any() else "subject"
+    levels = {unit: found["cluster"], "object": objects}
+    return levels | ({"world": world} if len(np.unique(world)) > 1 else {})
+
+
 def case_rows(
     cases: Sequence[Case], before: Readings, after: Readings, how: Circumstances, answers: Answers
 ) -> list[dict]:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.seeds import generator
 from testbed.comparison import Scored
 from testbed.metrics import Metric
+from testbed.records import clusters
 from testbed.statistics import Estimate, estimates
 from testbed.summary import measured
 from testbed.tables import Cell, Table
@@ -26,7 +26,6 @@ class Kept(NamedTuple):
 def kept(editor: Scored) -> list[Kept]:
     """Immediate and retained scores by number of edits; empty for independent edits."""
     outcomes, found = editor.edited.outcomes, []
-    rng = generator(editor.edited.seed, "bootstrap")
     for edits, after in editor.edited.retained.items():
         later = measured(after, editor.name)[editor.name]
         among = outcomes.scalars["position"] < edits
@@ -34,8 +33,8 @@ def kept(editor: Scored) -> list[Kept]:
         found.append(
             Kept(
                 edits,
-                estimates(now, outcomes.scalars["cluster"], among, rng),
-                estimates(_followed(later), after.scalars["cluster"], np.ones(len(after.objects), bool), rng),
+                estimates(now, clusters(outcomes), among),
+                estimates(_followed(later), clusters(after), np.ones(len(after.objects), bool)),
             )
         )
     return found

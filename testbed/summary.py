@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from corpus.files import write_json
-from corpus.seeds import generator
 from testbed.cases import STRATA, SUPPORT_BINS, support_bin
 from testbed.metrics import Metric, measure, readers, subsets
-from testbed.records import Outcomes
+from testbed.records import Outcomes, clusters
 from testbed.statistics import Estimate, estimates
 from testbed.tables import shown
 
@@ -78,21 +77,21 @@ def masks(outcomes: Outcomes) -> dict[str, np.ndarray]:
     }
 
 
-def summarise(outcomes: Outcomes, editor: str, seed: int) -> Summary:
+def summarise(outcomes: Outcomes, editor: str) -> Summary:
     """Estimates for every subset, reader and metric."""
-    return estimated(outcomes, measured(outcomes, editor), seed)
+    return estimated(outcomes, measured(outcomes, editor))
 
 
-def estimated(outcomes: Outcomes, values: Measured, seed: int) -> Summary:
+def estimated(outcomes: Outcomes, values: Measured) -> Summary:
     """As `summarise`, of metrics that are known already: all of them over all cases, SHOWN over subsets."""
-    rng = generator(seed, "bootstrap")
+    levels = clusters(outcomes)
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
     main = {(reader, name): m for (reader, name), m in flat.items() if name in SHOWN}
     summary: Summary = {}
     for subset, among in masks(outcomes).items():
         rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
         metrics = flat if subset == "all" else main
-        for (reader, name), found in estimates(metrics, outcomes.scalars["cluster"], among, rng).items():
+        for (reader, name), found in estimates(metrics, levels, among).items():
             rows[reader][name] = found
         summary[subset] = rows
     return summary
@@ -102,7 +101,8 @@ def write_summary(summary: Summary, folder: Path, traced: dict, standard: str) -
     """summary.json: the estimates, the hashes of what they were computed from, and who is the standard."""
 
     def plain(e: Estimate) -> dict:
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in e._asdict().items()}
+        known = e._asdict() | {"few": [few._asdict() for few in e.few]}
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
 
     tables = {
         subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from testbed.statistics import Comparison, Estimate, detectable
+from testbed.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -62,8 +62,22 @@ def with_detectable(table: Table) -> Table:
     return table._replace(foot=([*words, *least],))
 
 
+def explained(table: Table) -> Table:
+    """The table with a note of how its intervals were made, and over what there are none."""
+    cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
+    if not cells:
+        return table
+    levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
+    ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
+    parts = [table.note, INTERVALS, *([ranges] if levels else [])]
+    return table._replace(note=" ".join(part for part in parts if part))
+
+
 def shown(cell: Cell) -> str:
-    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too."""
+    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too.
+
+    Over clusters too few for an interval, the range of their values in brackets.
+    """
     if isinstance(cell, Estimate | Comparison):
         return _interval(cell)
     if isinstance(cell, str):
@@ -159,6 +173,8 @@ def _interval(cell: Estimate | Comparison) -> str:
         value = "0.00"
     half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
     text = value if math.isnan(cell.low) else f"{value} ±{half}"
+    if cell.few and not math.isnan(cell.few[0].low):
+        text += f" ({cell.few[0].low:.2f} to {cell.few[0].high:.2f})"
     return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 
