@@ -37,7 +37,7 @@ from testbed.metrics import Metric
 from testbed.statistics import LEAST, WORLD, compare, estimates
 from testbed.tables import markdown
 
-RESAMPLES = 999
+RESAMPLES = 399
 MOVES = 0.36
 """Share of cases where the agent moves, of those that the demo's propagation ratio counts."""
 
@@ -46,11 +46,11 @@ MOVES = 0.36
 class Settings:
     """How much is simulated."""
 
-    patterns: int = 10
+    patterns: int = 16
     """Draws of who shares what."""
-    replicates: int = 400
+    replicates: int = 125
     """Draws of values for each of them."""
-    comparisons: int = 100
+    comparisons: int = 50
     """Pairs of metrics that are compared for each of them."""
     seed: int = 0
 

@@ -174,7 +174,9 @@ def _interval(cell: Estimate | Comparison) -> str:
     half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
     text = value if math.isnan(cell.low) else f"{value} ±{half}"
     if cell.few and not math.isnan(cell.few[0].low):
-        text += f" ({cell.few[0].low:.2f} to {cell.few[0].high:.2f})"
+        # Adding 0 makes -0 a 0.
+        low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
+        text += f" ({low:.2f} to {high:.2f})"
     return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 
