@@ -166,7 +166,7 @@ def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
     # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
     where = ((editor, mine), (other, theirs))
     levels = [{k: x[cases] for k, x in clusters(e.edited.outcomes).items()} for e, cases in where]
-    coarser = min(levels, key=lambda level: "sequence" not in level)
+    coarser = min(levels, key=lambda level: len(np.unique(next(iter(level.values())))))
     own, reference = editor.values[editor.name], other.values[other.name]
     pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in COMPARED}
     return _Pair(mine, coarser, pairs)
