@@ -17,7 +17,8 @@ pigeonhole bootstrap over the same levels (Owen 2007). Of fewer than five worlds
 worlds; other levels of fewer than five clusters have no interval.
 
 The second table is of paired differences without a true one: coverage, and how often p is 5% or less.
-Takes about three and a half minutes of one core and writes experiments/records/<date>-coverage: record.json, coverage.md.
+Takes three and a half minutes of one core and writes experiments/records/<date>-coverage: record.json and
+coverage.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -135,6 +135,7 @@ def compare(
     (Phipson & Smyth 2010), so it is at least 1/(FLIPS + 1), and under that hypothesis it is below any level
     at most that often, however few clusters differ. Clusters of each level are exchanged in turn, of fewer
     than LEAST worlds none, and the largest p-value counts; n clusters that differ have at least 2^(1 - n).
+    Where subjects and objects cross and both matter, neither exchange alone is exact: 8% for 5% was measured.
 
     Returns:
         nan throughout where no case has one of the metrics.
