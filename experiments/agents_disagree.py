@@ -27,7 +27,6 @@ import tyro
 from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
 from corpus.files import staged_file
-from corpus.seeds import generator
 from experiments.measure import keep
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
@@ -46,6 +45,7 @@ from testbed.scores.tables import markdown, shown
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
+LEVELS = ("subject", "object", "world")
 COLOURS = {"paper": AGENT, "paper, honest counts": "#f0c070", "exact": MODEL, "exact, do": QUIET}
 
 
@@ -105,7 +105,7 @@ def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["ev
 
 
 def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[str, np.ndarray]:
-    """Columns of one world's cases: what each agent did, stratum, support bin, subject."""
+    """Columns of one world's cases: what each agent did, stratum, support bin and LEVELS."""
     options = settings.corpus(world, seed)
     build_corpus(options)
     loaded = load_world(Run(options.runs, options.run))
@@ -123,6 +123,8 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
     by_agent = {name: answers(agent, cases, child, kind) for name, (agent, kind) in agents.items()}
     return {
         "subject": np.array([case.subject for case in cases]) + seed * 10**7,
+        "object": np.array([case.object for case in cases]) + seed * 10**7,
+        "world": np.full(len(cases), seed),
         "stratum": np.array([STRATA.index(case.stratum) for case in cases]),
         "support": support_bin(np.array([case.support_new for case in cases])),
         "agree": by_agent["paper"].answer == by_agent["exact"].answer,
@@ -131,9 +133,9 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
 
 
 def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
-    """Share of cases with a property, with its interval over subjects."""
+    """Share of cases with a property, with its interval."""
     metric = Metric(columns[name].astype(float), np.ones(len(among)), share=True)
-    return estimate(metric, columns["subject"], among, generator(0, "bootstrap"))
+    return estimate(metric, {level: columns[level] for level in LEVELS}, among)
 
 
 def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -191,7 +193,7 @@ def main() -> int:
             for one in map(partial(one_world, settings, world), settings.seeds):
                 columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
                 advance(1)
-            names = [name for name in columns if name not in ("subject", "stratum", "support")]
+            names = [name for name in columns if name not in (*LEVELS, "stratum", "support")]
             found[world] = {
                 part: {name: share(columns, name, mask) for name in names}
                 for part, mask in parts_of(columns).items()

@@ -31,7 +31,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
-from corpus.seeds import generator
 from experiments.record import write_record
 from lm.editors.in_context import InContextConfig
 from lm.editors.self_bayes import SelfBayesConfig
@@ -44,7 +43,7 @@ from testbed.engine.records import Outcomes
 from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
 from testbed.evaluations.hase.metrics import must_change
 from testbed.launch import launch
-from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
+from testbed.pages.page.charts import FOLLOWS, RATIO, SAID, draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.settings import CaseConfig, EditSettings
 from testbed.run.runs import Run, plain, read_metrics
@@ -288,13 +287,13 @@ def results(stage: Stage, editors: Sequence[Edited]) -> Results:
     found: Results = {}
     subsets, metrics = SUBSETS[stage]
     for one in editors:
-        values, rng = measured(one.outcomes, one.name), generator(one.seed, "bootstrap")
+        values, levels = measured(one.outcomes, one.name), clusters(one.outcomes)
         readers = [one.name, *(name for name in REFERENCES if name not in found)]
         found |= {reader: {} for reader in readers}
         for subset, among in subsets(one.outcomes).items():
             wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
             flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
-            for (reader, metric), e in estimates(flat, one.outcomes.scalars["cluster"], among, rng).items():
+            for (reader, metric), e in estimates(flat, levels, among).items():
                 found[reader].setdefault(subset, {})[metric] = e
     return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
 

@@ -133,7 +133,7 @@ def show(jobs: Jobs, options: EditSettings) -> None:
         controls = {
             name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
         }
-        summary = summarise(exam, read_results(job.folder, columns), job.name, controls, options.seed)
+        summary = summarise(exam, read_results(job.folder, columns), job.name, controls)
         judged_by = standard(config["standard"]["agent"], config["standard"]["exactness"])
         write_summary(summary, job.folder, judged_by)
         rows.append([job.name, *(shown(summary["all"][job.name].get(name)) for name in headlines)])

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.scores.statistics import Comparison, Estimate
+from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,
     escaped,
+    explained,
     latex,
     markdown_section,
     number,
@@ -85,6 +86,21 @@ def test_nothing_is_a_dash_without_a_number(nothing):
 
 def test_a_value_without_an_interval_claims_none():
     assert shown(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
+
+
+def test_few_clusters_show_their_range_and_the_table_says_so():
+    sequences = Estimate(0.5, math.nan, math.nan, 9, few=(Few("sequence", 2, -0.001, 1.0),))
+    assert shown(sequences) == "0.50 (0.00 to 1.00)"
+    worlds = Estimate(0.5, 0.4, 0.6, 9, 30, (Few("world", 3, 0.45, 0.55),))
+    assert shown(worlds) == "0.50 ±.10 (0.45 to 0.55)"
+    difference = Comparison(0.5, math.nan, math.nan, 0.25, math.nan, 9, few=sequences.few)
+    assert shown(difference) == "+0.50 (0.00 to 1.00), p .250"
+    table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
+    note = explained(table).note
+    assert note.startswith(f"As it is. {INTERVALS} ")
+    assert "sequences or worlds of which there are fewer than 5" in note
+    assert explained(table._replace(rows=[["a", worlds._replace(few=())]])).note == f"As it is. {INTERVALS}"
+    assert explained(table._replace(rows=[["a", 1, 2]])).note == "As it is."
 
 
 @given(st.integers(1, 3 * PAGE + 1))

@@ -103,7 +103,7 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
         for point in points:
-            value, low, high, _ = point.score
+            value, low, high = point.score[:3]
             colour = MODEL if point in best else "#5f6c7b"
             axis.errorbar(
                 point.cost, value, halves(value, low, high), fmt="o", color=colour, ms=6, capsize=2, lw=1

@@ -18,7 +18,7 @@ from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
 from testbed.scores.retention import Kept
 
-HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases")
+HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
 
 
 class Told(NamedTuple):
@@ -78,7 +78,7 @@ def _finished(told: Told) -> Told:
     chapter = told.chapter
 
     def named(found: Sequence[tables.Table]) -> list[tables.Table]:
-        return [table._replace(key=f"{told.key}-{table.key}") for table in found]
+        return [tables.explained(table)._replace(key=f"{told.key}-{table.key}") for table in found]
 
     def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
         return named([tables.with_detectable(table) for table in found])
@@ -116,7 +116,7 @@ def _html(page: Page, folder: Path) -> str:
 
 
 def _csv(chapters: Sequence[Told]) -> str:
-    """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases."""
+    """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases, clusters."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
@@ -130,11 +130,11 @@ def _csv(chapters: Sequence[Told]) -> str:
 def _lines(editor: Scored, found: Sequence[Kept]) -> Iterator[tuple]:
     for subset, rows in editor.summary.items():
         for reader, metrics in rows.items():
-            yield from ((subset, reader, name, *e) for name, e in metrics.items())
+            yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
     for at in found:
         for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
             subset = f"first {at.edits} edits, {when}"
-            yield from ((subset, editor.name, name, *e) for name, e in metrics.items())
+            yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 
 
 def _embedded(path: Path) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.seeds import generator
+from testbed.engine.results import clusters
 from testbed.scores.gather import Edited, matched
+from testbed.scores.jackknife import Clusters
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric, shown_in
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT
@@ -83,12 +85,12 @@ def score(editors: Sequence[Edited]) -> list[Scored]:
         same = known.get(key)
         if same is None or edited.controls:
             values = measured(evaluation, results, edited.name, edited.controls)
-            scored = Scored(edited, values, estimated(evaluation, results, values, edited.seed))
+            scored = Scored(edited, values, estimated(evaluation, results, values))
             known.setdefault(key, scored)
         else:
             reader = evaluation.readers(results, edited.name)[edited.name]
             own = {edited.name: evaluation.measure(results, reader)}
-            summary = estimated(evaluation, results, own, edited.seed)
+            summary = estimated(evaluation, results, own)
             scored = Scored(
                 edited,
                 _in_place(same.values, same.name, own),
@@ -129,7 +131,7 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
         if pair is not None:
             among = editor.evaluation.subsets(editor.edited.results)[subset][pair.cases]
             found[editor.name] = {
-                name: compare(*both, pair.cluster, among, rng) for name, both in pair.metrics.items()
+                name: compare(*both, pair.clusters, among, rng) for name, both in pair.metrics.items()
             }
     return Differences(reference, _adjusted(found))
 
@@ -155,7 +157,7 @@ class _Pair(NamedTuple):
     """What is compared: an editor's cases, their clusters, and each metric of editor and reference there."""
 
     cases: np.ndarray
-    cluster: np.ndarray
+    clusters: Clusters
     metrics: dict[str, tuple[Metric, Metric]]
 
 
@@ -163,7 +165,7 @@ def _against_floor(editor: Scored, floor: str) -> _Pair:
     results = editor.edited.results
     own, other = editor.values[editor.name], editor.values[floor]
     both = [name for name in editor.compared() if name in other]
-    return _Pair(np.arange(len(results)), results.cases["cluster"], {n: (own[n], other[n]) for n in both})
+    return _Pair(np.arange(len(results)), clusters(results), {n: (own[n], other[n]) for n in both})
 
 
 def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
@@ -175,8 +177,8 @@ def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
         return None
     # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
     where = ((editor, mine), (other, theirs))
-    clusters = [scored.edited.results.cases["cluster"][cases] for scored, cases in where]
-    coarser = min(clusters, key=lambda cluster: len(np.unique(cluster)))
+    levels = [{k: x[cases] for k, x in clusters(e.edited.results).items()} for e, cases in where]
+    coarser = min(levels, key=lambda level: len(np.unique(next(iter(level.values())))))
     own, reference = editor.values[editor.name], other.values[other.name]
     both = [name for name in editor.compared() if name in reference]
     pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in both}

@@ -38,7 +38,7 @@ class Edited(NamedTuple):
         retained: after k edits in sequence, the first k of every sequence asked again, by k.
         controls: the same cases where the editor was told something else, by what.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
-        seed: the least of the seeds, for the bootstrap.
+        seed: the least of the seeds, for the permutation tests.
     """
 
     name: str

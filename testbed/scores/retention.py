@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.seeds import generator
+from testbed.engine.results import clusters
 from testbed.scores.comparison import Scored
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric
@@ -24,7 +24,7 @@ class Kept(NamedTuple):
 def kept(editor: Scored) -> list[Kept]:
     """Immediate and retained scores by number of edits; empty for independent edits."""
     results, evaluation, found = editor.edited.results, editor.evaluation, []
-    rng, everything = generator(editor.edited.seed, "bootstrap"), followed(evaluation)
+    everything = followed(evaluation)
 
     def some(metrics: dict[str, Metric]) -> dict[str, Metric]:
         return {name: metrics[name] for name in everything if name in metrics}
@@ -36,8 +36,8 @@ def kept(editor: Scored) -> list[Kept]:
         found.append(
             Kept(
                 edits,
-                estimates(now, results.cases["cluster"], among, rng),
-                estimates(some(later), after.cases["cluster"], np.ones(len(after), bool), rng),
+                estimates(now, clusters(results), among),
+                estimates(some(later), clusters(after), np.ones(len(after), bool)),
             )
         )
     return found

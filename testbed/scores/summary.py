@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corpus.files import write_json
-from corpus.seeds import generator
-from testbed.engine.results import Results
+from testbed.engine.results import Results, clusters
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric, shown_in
 from testbed.scores.statistics import Estimate, estimates
@@ -37,22 +36,22 @@ def told_instead(editor: str, control: str) -> str:
 
 
 def summarise(
-    evaluation: Measures, results: Results, editor: str, controls: Mapping[str, Results], seed: int
+    evaluation: Measures, results: Results, editor: str, controls: Mapping[str, Results]
 ) -> Summary:
     """Estimates for every subset, reader and metric."""
-    return estimated(evaluation, results, measured(evaluation, results, editor, controls), seed)
+    return estimated(evaluation, results, measured(evaluation, results, editor, controls))
 
 
-def estimated(evaluation: Measures, results: Results, values: Measured, seed: int) -> Summary:
+def estimated(evaluation: Measures, results: Results, values: Measured) -> Summary:
     """As `summarise`, of metrics that are known already: all over all cases, those in tables over subsets."""
-    rng, main = generator(seed, "bootstrap"), set(shown_in(evaluation.metrics, "table"))
+    levels, main = clusters(results), set(shown_in(evaluation.metrics, "table"))
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
     few = {(reader, name): m for (reader, name), m in flat.items() if name in main}
     summary: Summary = {}
     for subset, among in evaluation.subsets(results).items():
         rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
         metrics = flat if subset == "all" else few
-        for (reader, name), found in estimates(metrics, results.cases["cluster"], among, rng).items():
+        for (reader, name), found in estimates(metrics, levels, among).items():
             rows[reader][name] = found
         summary[subset] = rows
     return summary
@@ -62,7 +61,8 @@ def write_summary(summary: Summary, folder: Path, standard: str) -> None:
     """summary.json: the estimates, and who is the standard; config.json beside it has what they are of."""
 
     def plain(e: Estimate) -> dict:
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in e._asdict().items()}
+        known = e._asdict() | {"few": [few._asdict() for few in e.few]}
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
 
     tables = {
         subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from testbed.scores.metric import ARROWS, Better, Meaning
-from testbed.scores.statistics import Comparison, Estimate, detectable
+from testbed.scores.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -94,8 +94,22 @@ def with_detectable(table: Table) -> Table:
     return table._replace(foot=([*words, *least],))
 
 
+def explained(table: Table) -> Table:
+    """The table with a note of how its intervals were made, and over what there are none."""
+    cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
+    if not cells:
+        return table
+    levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
+    ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
+    parts = [table.note, INTERVALS, *([ranges] if levels else [])]
+    return table._replace(note=" ".join(part for part in parts if part))
+
+
 def shown(cell: Cell) -> str:
-    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too."""
+    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too.
+
+    Over clusters too few for an interval, the range of their values in brackets.
+    """
     if isinstance(cell, Estimate | Comparison):
         return _interval(cell)
     if isinstance(cell, str):
@@ -205,6 +219,10 @@ def _interval(cell: Estimate | Comparison) -> str:
         value = "0.00"
     half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
     text = value if math.isnan(cell.low) else f"{value} ±{half}"
+    if cell.few and not math.isnan(cell.few[0].low):
+        # Adding 0 makes -0 a 0.
+        low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
+        text += f" ({low:.2f} to {high:.2f})"
     return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 

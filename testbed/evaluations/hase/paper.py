@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.seeds import generator
+from testbed.engine.results import clusters
 from testbed.evaluations.hase.exam import exam_of
 from testbed.evaluations.hase.metrics import SUCCESS
 from testbed.evaluations.hase.published import groups, published
@@ -99,10 +99,9 @@ def in_published_terms(editors: Sequence[Scored]) -> Table:
 def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
     exam = exam_of(editor.edited.results)
-    metrics, rng = published(exam)[when], generator(editor.edited.seed, "bootstrap")
+    metrics, levels = published(exam)[when], clusters(editor.edited.results)
     masks = {"all": np.ones(len(exam.objects), bool)} | groups(exam)
-    cluster = exam.scalars["cluster"]
-    return {name: estimates(metrics, cluster, among, rng) for name, among in masks.items()}
+    return {name: estimates(metrics, levels, among) for name, among in masks.items()}
 
 
 def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:

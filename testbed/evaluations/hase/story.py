@@ -1,5 +1,6 @@
 """The chapter of Hase's examination."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -64,8 +65,8 @@ def finding(editor: Scored) -> str:
     stated = f"states {success.value:.0%} of {success.cases:,} new facts"
     if not follows.cases:
         return stated
-    share = f"{follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%})"
-    return f"{stated}, follows {share} of {follows.cases:,} consequences"
+    interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
+    return f"{stated}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
 
 
 def coherence(editors: Sequence[Scored]) -> Table:
