@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from corpus.arrays import ranges
 from corpus.config import ExactConfig
-from corpus.exact import check_noise, has_truths, log_ratios, strength
 from corpus.graph import KnowledgeGraph
+from corpus.likelihood import check_noise, has_truths, log_ratios, strength
 from corpus.sentences import Sentences
 
 UNRESOLVED = -1

@@ -13,13 +13,13 @@ from scipy.stats import binom, chisquare
 from corpus.arrays import load_arrays, save_arrays
 from corpus.builtin import build
 from corpus.config import BuiltinWorld, ExactConfig
+from corpus.doubt import doubt
 from corpus.errors import InputError
 from corpus.exact import (
     FULLY,
     NEVER,
     SELDOM,
     TOLERANCE,
-    doubt,
     draw_world,
     sample_exact,
 )
@@ -191,7 +191,7 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
     sentences, resolution = sample_exact(graph, few, config, rng)
     before = sentences.take(~_certificates(graph, sentences, resolution))
     for said, certified in ((before, False), (sentences, True)):
-        bound = doubt(graph, few, config, said)
+        bound = doubt(graph, config, said)
         posterior = naive.exact_posterior(graph, config, said)
         spoken = {tuple(atom[:2]) for atom in (*said.a, *said.b[said.b[:, 0] >= 0])}
         for f, p in posterior.items():
@@ -208,14 +208,14 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     config = ExactConfig(
         logical=0.2, label_noise=0.2, statements=(10, 40, 200)[seed], mention=("coin", "uniform")[seed % 2]
     )
-    graph, model, sentences, _ = world_of(config, subjects=40, seed=seed)
+    graph, _, sentences, _ = world_of(config, subjects=40, seed=seed)
     expected = naive.log_doubt(graph, config, sentences.take(sentences.kind <= Kind.NOT))
     large = np.array([-expected.get(f, 0.0) - 3.0 for f in range(len(graph))])
     large[~np.isfinite(large)] = 0.0
     # Ratios that bring every doubt to exp(-3), wherever it was.
-    monkeypatch.setattr("corpus.exact._largest_ratio", lambda *_: large)
+    monkeypatch.setattr("corpus.doubt._largest_ratio", lambda *_: large)
     plain = sentences.take(sentences.kind <= Kind.NOT)
-    bound = doubt(graph, model, config, plain)
+    bound = doubt(graph, config, plain)
     assert min(v for v in expected.values() if v > -np.inf) < (-36, -200, -800)[seed]
     for f in range(len(graph)):
         want = np.exp(-3.0) if expected.get(f, -np.inf) > -np.inf else 0.0
@@ -224,9 +224,9 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
 
 def test_a_fact_in_an_and_or_sentence_is_settled_only_by_its_own():
     config = ExactConfig()
-    graph, model, sentences, resolution = world_of(config)
+    graph, _, sentences, resolution = world_of(config)
     before = sentences.take(~_certificates(graph, sentences, resolution))
-    bound = doubt(graph, model, config, before)
+    bound = doubt(graph, config, before)
     fact = graph.find(before.a[:, 0], before.a[:, 1])
     settled = np.zeros(len(graph), bool)
     settled[fact[(before.kind == Kind.NOT) & ~before.label]] = True
