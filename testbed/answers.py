@@ -17,7 +17,7 @@ from lm.editors.interface import edit_batch, requests
 from lm.editors.lora import lora_down
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, tree_size
+from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.agents import agent_named
 from testbed.presets import AgentName
 from testbed.world import World
@@ -36,7 +36,7 @@ def _read(model: LanguageModel, prompts: Array) -> Context:
 
 @jax.jit
 def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
-    return model.object_log_probabilities(context, tree)[0]
+    return object_log_probabilities(model, context, tree)[0]
 
 
 def read_edit(world: World, text: str) -> Fact:

@@ -1,6 +1,7 @@
 """The house rules of DESIGN 1, read from the source."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,21 @@ def test_imports_point_one_way(path):
     assert found & ALLOWED.keys() <= ALLOWED[package]
     if package in WITHOUT_JAX:
         assert not found & JAX
+
+
+def test_no_modules_import_each_other():
+    """Nor for the sake of their types alone; what a function imports when it is called is not looked at."""
+    imports = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = ast.Module([n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom | ast.If)], [])
+        name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        imports[name] = set()
+        for node in ast.walk(top):
+            if isinstance(node, ast.ImportFrom):
+                imports[name] |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    assert imports["lm.scoring"] >= {"lm.language_model"}
+    TopologicalSorter(imports).prepare()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
