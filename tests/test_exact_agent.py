@@ -590,7 +590,7 @@ def test_edits_that_make_no_sense_are_refused():
 
 
 def test_too_many_states_are_refused(monkeypatch):
-    monkeypatch.setattr("bayes.exact.MOST_STATES", 1)
+    monkeypatch.setattr("bayes.enumeration.MOST_STATES", 1)
     config = ExactConfig(logical=0.0)
     graph, _, sentences = tiny_world(5, config, [0])
     edited = fit_exact(graph, config, sentences).with_edit(
