@@ -8,7 +8,7 @@ over the states of its tree as well (`bayes.enumeration`).
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
+from bayes.change import after_do
 from bayes.enumeration import states
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.known import Known, read
@@ -80,7 +81,8 @@ class ExactAgent:
         Raises:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
-        p = np.exp(self._log_belief(self._fact(subject, relation)))
+        fact = self._fact(subject, relation)
+        p = self._beliefs([fact])[fact]
         candidates = self.graph.candidates_of(relation).copy()
         return Distribution(candidates, p, 0.0, candidates)
 
@@ -89,27 +91,37 @@ class ExactAgent:
         subject: np.ndarray | int,
         relation: np.ndarray | int,
         objects: np.ndarray | int,
-        belief: Belief = "best",
+        belief: Belief = "best",  # noqa: ARG002
     ) -> np.ndarray:
         """p(o | s, r, evidence, edits) as in `predict`, of each triple; the arguments broadcast."""
         subject, relation, objects = np.broadcast_arrays(subject, relation, objects)
         pairs, which = np.unique(
             np.column_stack([subject.ravel(), relation.ravel()]), axis=0, return_inverse=True
         )
+        facts = [self._fact(s, r) for s, r in pairs.tolist()]
+        beliefs = self._beliefs(facts)
         found = np.empty(objects.size)
-        for i, (s, r) in enumerate(pairs.tolist()):
+        for i, fact in enumerate(facts):
             here = which.ravel() == i
-            found[here] = self.predict(s, r, belief).of(objects.ravel()[here])
+            candidates = self.graph.candidates_of(pairs[i, 1])
+            found[here] = Distribution(candidates, beliefs[fact], 0.0, candidates).of(objects.ravel()[here])
         return found.reshape(objects.shape)
 
     def distributions(
-        self, subjects: np.ndarray, relations: np.ndarray, belief: Belief = "best"
+        self,
+        subjects: np.ndarray,
+        relations: np.ndarray,
+        belief: Belief = "best",  # noqa: ARG002
     ) -> np.ndarray:
-        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates."""
-        found = np.zeros((len(subjects), len(self.objects)))
-        for row, s, r in zip(found, subjects, relations, strict=True):
-            belief_in = self.predict(int(s), int(r), belief)
-            row[np.searchsorted(self.objects, belief_in.support)] = belief_in.probability
+        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates.
+
+        One pass over a subject's tree of facts answers all that is asked of it.
+        """
+        facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
+        beliefs = self._beliefs(facts)
+        found = np.zeros((len(facts), len(self.objects)))
+        for row, fact, r in zip(found, facts, relations, strict=True):
+            row[np.searchsorted(self.objects, self.graph.candidates_of(int(r)))] = beliefs[fact]
         return found
 
     def with_edit(self, request: EditRequest) -> "ExactAgent":
@@ -178,7 +190,7 @@ class ExactAgent:
                 f"no evidence can change the belief in {self.named(subject, relation, target)!r}, which what "
                 "was said settles; a request of kind 'do' changes the world instead"
             )
-        log_belief = self._log_belief(fact)
+        log_belief = self._log_beliefs([fact])[fact]
         before = log_belief[place]
         if self.has_truth(fact):
             # In logs, since a belief and its doubt may both be too small to be numbers.
@@ -193,7 +205,7 @@ class ExactAgent:
 
         def missing(weight: float) -> float:
             edited = self.with_edit(EditRequest(subject, relation, target, weight))
-            return float(np.exp(edited._log_belief(fact)[place])) - wanted
+            return float(np.exp(edited._log_beliefs([fact])[fact][place])) - wanted
 
         most = 1.0
         while missing(most) < 0:
@@ -254,21 +266,27 @@ class ExactAgent:
             raise InputError(f"{self.named(target)!r} cannot be the object of {name!r} in this world")
         return place
 
-    def _log_belief(self, fact: int) -> np.ndarray:
-        """Log p(k) of each candidate of a fact's relation."""
-        tree, family = self.known.tree(fact), self.known.family(fact)
+    def _beliefs(self, facts: Iterable[int]) -> dict[int, np.ndarray]:
+        """p(k) of each candidate of each fact's relation, by one pass over each tree that they are of."""
+        trees: dict[int, list[int]] = {}
+        for fact in dict.fromkeys(facts):
+            trees.setdefault(self.known.above(fact)[-1], []).append(fact)
+        return {f: np.exp(p) for some in trees.values() for f, p in self._log_beliefs(some).items()}
+
+    def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
+        """Log p(k) of each candidate of each fact's relation; the facts are of one tree."""
+        tree, family = self.known.tree(facts[0]), self.known.family(facts[0])
         doubtful = {t[0]: t for t in map(self.known.tree, (*self.known.edited, *self.focus)) if t != tree}
         others = [t for t in doubtful.values() if self.known.family(t[0]) == family]
-        log_total = np.full(self.known.candidates(fact), -math.inf)
+        log_total = {f: np.full(self.known.candidates(f), -math.inf) for f in facts}
         for log_state, draws in states(self.known, others, tree):
             asked = Tree(self.known, tree, draws)
-            log_z, log_beliefs = asked.marginals()
-            log_p = log_beliefs[fact]
+            log_z, log_p = asked.marginals(facts)
             for changed in self.done.keys() & set(tree):
-                with np.errstate(divide="ignore"):
-                    log_p = np.log(asked.after_do(changed, *self.done[changed], fact, log_beliefs))
-            log_total = np.logaddexp(log_total, log_state + log_z + log_p)
-        return log_total - logsumexp(log_total)
+                log_p = log_p | after_do(asked, log_p, changed, *self.done[changed])
+            for fact in facts:
+                log_total[fact] = np.logaddexp(log_total[fact], log_state + log_z + log_p[fact])
+        return {f: total - logsumexp(total) for f, total in log_total.items()}
 
 
 def fit_exact(

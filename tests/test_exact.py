@@ -151,17 +151,19 @@ def test_objects_of_a_given_graph_are_kept(persistence):
     np.testing.assert_array_equal(kept.object, model.truth)
 
 
-def tiny_graph(rng, subjects, objects):
-    """One pair of relations and one apart, with facts missing at random."""
+def tiny_graph(rng, subjects, objects, upstream=(-1, 0, -1)):
+    """A few relations, by default one pair and one apart, with facts missing at random."""
+    relations = range(len(upstream))
     triples = [
         (s, r, subjects + r * objects + int(rng.integers(objects)))
         for s in range(subjects)
-        for r in range(3)
+        for r in relations
         if rng.random() < 0.7 or (s, r) in ((0, 0), (1, 0))
     ]
-    candidates = [np.arange(subjects + r * objects, subjects + (r + 1) * objects) for r in range(3)]
-    names = [f"thing {i}" for i in range(subjects + 3 * objects)]
-    return build_graph(np.array(triples), names, ["u", "d", "x"], np.array([-1, 0, -1]), None, candidates)
+    candidates = [np.arange(subjects + r * objects, subjects + (r + 1) * objects) for r in relations]
+    names = [f"thing {i}" for i in range(subjects + len(relations) * objects)]
+    relation_names = list("udxy")[: len(relations)]
+    return build_graph(np.array(triples), names, relation_names, np.array(upstream), None, candidates)
 
 
 @hypothesis_settings(max_examples=150)
