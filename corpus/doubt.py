@@ -15,8 +15,9 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
 
     Rigorous whatever the other facts are: the evidence about the fact itself, against the largest ratio
     by which its row and its dependents could favour one object over another. A fact in and/or sentences
-    counts as settled only by a sentence of its own that settles it. 0 for facts that no sentence speaks
-    of (S0), which sum out of every posterior but their own, and for facts without a truth.
+    counts as settled only by a sentence of its own that settles it. 0 for facts without a truth, and for
+    facts of which nothing speaks, neither of them nor of what depends on them (S0): they sum out of every
+    posterior but their own. A fact that only its dependents speak of is in doubt.
     """
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
@@ -58,7 +59,19 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
         log_odds = scale + np.log(rest) - best + _largest_ratio(graph, config, sentences, size)
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
-    return np.where(settled | ~has_truth | ~((named > 0) | joined), 0.0, bound)
+    return np.where(settled | ~has_truth | ~_matters(graph, sentences), 0.0, bound)
+
+
+def _matters(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
+    """bool[facts]: whether a sentence speaks of the fact or of what depends on it; others sum out."""
+    atoms = np.concatenate([sentences.a, sentences.b[sentences.b[:, 0] >= 0]])
+    found = np.zeros(len(graph), bool)
+    at = np.unique(graph.find(atoms[:, 0], atoms[:, 1]))
+    while len(at):
+        found[at] = True
+        above = graph.upstream_fact[at]
+        at = np.unique(above[above >= 0])
+    return found
 
 
 def _largest_ratio(
@@ -71,13 +84,14 @@ def _largest_ratio(
     atomic = sentences.a[sentences.kind == Kind.ATOMIC]
     fact = graph.find(atomic[:, 0], atomic[:, 1])
     stated = np.bincount(fact, minlength=n)
-    draws = np.where(has_truth, stated > 0, stated)
+    matters = _matters(graph, sentences)
+    draws = np.where(has_truth, matters, stated)
     most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
     mass = np.where(downstream, config.row_mass, config.root_mass)
     own = np.log1p(most * size / mass)
     if has_truth.all():
         # A dependent is at most certain under one row, and at least as likely as a first draw under another.
-        child = np.where(stated > 0, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
+        child = np.where(matters, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
     else:
         of = ~has_truth[fact]
         child = _largest_ratio_of_statements(config, fact[of], atomic[of, 2], size, most)

@@ -66,8 +66,8 @@ class Resolution:
     Attributes:
         certified: bool[facts], whether a sentence was added that settles the fact.
         bound: float64[subjects], at most this is the posterior probability that a fact of the subject is
-            not its most likely object; in the order of `graph.subjects`. It is about facts that sentences
-            speak of and that are not open: the facts that count in rows others share.
+            not its most likely object; in the order of `graph.subjects`. It is about facts that are not
+            open and of which sentences speak, or of what depends on them: they count in rows others share.
     """
 
     certified: np.ndarray

@@ -203,6 +203,24 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
                 assert p[int(few.truth[f])] == pytest.approx(1, abs=1e-12)
 
 
+@hypothesis_settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(["fact", "sentence"]))
+def test_what_only_its_dependents_speak_of_is_in_doubt(seed, kind):
+    """Nothing is said of subject 0's upstream fact, but perhaps of what depends on it."""
+    rng = np.random.default_rng(seed)
+    config = ExactConfig(persistence=kind, noise=0.05, logical=0.0, strata=(0.2, 0.0, 0.8))
+    graph = tiny_graph(rng, subjects=2, objects=3)
+    graph, model = draw_world(graph, config, rng, redraw=True)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    sentences = sentences.take((sentences.a[:, 0] != 0) | (sentences.a[:, 1] != 0))
+    bound, said = doubt(graph, config, sentences), graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    unsaid = int(graph.find(0, 0))
+    assert bound[unsaid] == (graph.find(0, 1) in said)
+    for f, p in naive.exact_posterior(graph, config, sentences).items():
+        if f in said or (f == unsaid and bound[f]):
+            assert 1 - max(p.values()) <= bound[f] + 1e-9
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     """However small what is left beside the likeliest object: exp(-80) is not 0 when ratios are large."""
