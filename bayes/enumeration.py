@@ -1,17 +1,19 @@
-"""What subjects in doubt may be: each state of their trees of facts, its weight, and its draws from rows.
+"""Beliefs about one subject's facts, summed over what other subjects in doubt may be.
 
+A state of theirs has a weight, and changes the rows that all share by what it draws from them.
 What a state weighs is known only when all trees have been seen, since one tree may make likely what another
 alone does not. A tree never weighs more than its ceiling, though, so that a state of the others is left out
 only where even this could not lift it.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from bayes.change import after_do
 from bayes.known import Draw, Known
-from bayes.tree import Tree
+from bayes.tree import Tree, normalised
 from corpus.errors import InputError
 
 MOST_STATES = 2_000_000
@@ -22,7 +24,33 @@ NEGLIGIBLE = -45.0
 Draws = list[tuple[Draw, float]]
 
 
-def states(known: Known, trees: list[list[int]], asked: list[int]) -> Iterator[tuple[float, Draws]]:
+def log_beliefs(
+    known: Known, focus: Iterable[int], done: Mapping[int, tuple[int, float]], asked: Sequence[int]
+) -> dict[int, np.ndarray]:
+    """Log p(k) of the candidates of each fact's relation, of facts that are of one tree.
+
+    Args:
+        focus, done: see `bayes.exact.ExactAgent`.
+        asked: the facts, at least one.
+
+    Raises:
+        InputError: too many states of subjects in doubt.
+    """
+    tree, family = known.tree(asked[0]), known.family(asked[0])
+    doubtful = {t[0]: t for t in map(known.tree, (*known.edited, *focus)) if t != tree}
+    others = [t for t in doubtful.values() if known.family(t[0]) == family]
+    log_total = {fact: np.full(known.candidates(fact), -math.inf) for fact in asked}
+    for log_state, draws in _states(known, others, tree):
+        subject = Tree(known, tree, draws)
+        log_z, log_p = subject.marginals(asked)
+        for changed in done.keys() & set(tree):
+            log_p = log_p | after_do(subject, log_p, changed, *done[changed])
+        for fact in asked:
+            log_total[fact] = np.logaddexp(log_total[fact], log_state + log_z + log_p[fact])
+    return {fact: normalised(total) for fact, total in log_total.items()}
+
+
+def _states(known: Known, trees: list[list[int]], asked: list[int]) -> Iterator[tuple[float, Draws]]:
     """Log-weight of every state of the given trees, and how it changes the resolved rows.
 
     Args:

@@ -16,11 +16,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
-from bayes.change import after_do
-from bayes.enumeration import states
+from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.known import Known, read
-from bayes.tree import Tree
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -82,9 +80,7 @@ class ExactAgent:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
         fact = self._fact(subject, relation)
-        p = self._beliefs([fact])[fact]
-        candidates = self.graph.candidates_of(relation).copy()
-        return Distribution(candidates, p, 0.0, candidates)
+        return self._beliefs([fact])[fact]
 
     def probability(
         self,
@@ -103,8 +99,7 @@ class ExactAgent:
         found = np.empty(objects.size)
         for i, fact in enumerate(facts):
             here = which.ravel() == i
-            candidates = self.graph.candidates_of(pairs[i, 1])
-            found[here] = Distribution(candidates, beliefs[fact], 0.0, candidates).of(objects.ravel()[here])
+            found[here] = beliefs[fact].of(objects.ravel()[here])
         return found.reshape(objects.shape)
 
     def distributions(
@@ -120,8 +115,8 @@ class ExactAgent:
         facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
         beliefs = self._beliefs(facts)
         found = np.zeros((len(facts), len(self.objects)))
-        for row, fact, r in zip(found, facts, relations, strict=True):
-            row[np.searchsorted(self.objects, self.graph.candidates_of(int(r)))] = beliefs[fact]
+        for row, fact in zip(found, facts, strict=True):
+            row[np.searchsorted(self.objects, beliefs[fact].support)] = beliefs[fact].probability
         return found
 
     def with_edit(self, request: EditRequest) -> "ExactAgent":
@@ -266,27 +261,21 @@ class ExactAgent:
             raise InputError(f"{self.named(target)!r} cannot be the object of {name!r} in this world")
         return place
 
-    def _beliefs(self, facts: Iterable[int]) -> dict[int, np.ndarray]:
-        """p(k) of each candidate of each fact's relation, by one pass over each tree that they are of."""
+    def _beliefs(self, facts: Iterable[int]) -> dict[int, Distribution]:
+        """What `predict` says of each fact, by one pass over each tree of which any are asked."""
         trees: dict[int, list[int]] = {}
         for fact in dict.fromkeys(facts):
             trees.setdefault(self.known.above(fact)[-1], []).append(fact)
-        return {f: np.exp(p) for some in trees.values() for f, p in self._log_beliefs(some).items()}
+        found = {}
+        for asked in trees.values():
+            for fact, log_p in self._log_beliefs(asked).items():
+                candidates = self.graph.candidates_of(int(self.graph.relation[fact])).copy()
+                found[fact] = Distribution(candidates, np.exp(log_p), 0.0, candidates)
+        return found
 
     def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
-        """Log p(k) of each candidate of each fact's relation; the facts are of one tree."""
-        tree, family = self.known.tree(facts[0]), self.known.family(facts[0])
-        doubtful = {t[0]: t for t in map(self.known.tree, (*self.known.edited, *self.focus)) if t != tree}
-        others = [t for t in doubtful.values() if self.known.family(t[0]) == family]
-        log_total = {f: np.full(self.known.candidates(f), -math.inf) for f in facts}
-        for log_state, draws in states(self.known, others, tree):
-            asked = Tree(self.known, tree, draws)
-            log_z, log_p = asked.marginals(facts)
-            for changed in self.done.keys() & set(tree):
-                log_p = log_p | after_do(asked, log_p, changed, *self.done[changed])
-            for fact in facts:
-                log_total[fact] = np.logaddexp(log_total[fact], log_state + log_z + log_p[fact])
-        return {f: total - logsumexp(total) for f, total in log_total.items()}
+        """Log p(k) of the candidates of each fact's relation; the facts are of one tree."""
+        return log_beliefs(self.known, self.focus, self.done, facts)
 
 
 def fit_exact(

@@ -18,6 +18,12 @@ from scipy.special import gammaln
 from bayes.known import NO_ROW, Draw, Known
 
 
+def normalised(log_p: np.ndarray) -> np.ndarray:
+    """Log-probabilities that sum to 1; as `scipy.special.logsumexp` has it, at a tenth of the time."""
+    log_p = log_p - log_p.max()
+    return log_p - np.log(np.exp(log_p).sum())
+
+
 class Tree:
     """One subject's tree of facts against rows of everybody else.
 
@@ -51,9 +57,7 @@ class Tree:
             else:
                 sums = self.known.config.row_mass + self.totals(fact)
                 outside = self.spread(fact, np.exp(log_belief[up]) / messages[fact] / sums)
-            log_p = log_inside[fact] + np.log(outside)
-            log_p -= log_p.max()
-            log_belief[fact] = log_p - np.log(np.exp(log_p).sum())
+            log_belief[fact] = normalised(log_inside[fact] + np.log(outside))
         return log_z, log_belief
 
     def ceiling(self) -> float:
