@@ -8,7 +8,8 @@ are medians of five runs with the smallest and the largest. `--stages fit` runs 
 cores, at 100,000 facts and 2.6 million items of evidence: the paper's agent fitted in under a second and
 1 GiB; more than 2 million marginal posteriors a second; 5,000 edit cases with all their probes, before and
 after, from full distributions, in under 10 seconds. The naive twin (dense arrays, sentence by sentence)
-does the same on a small world, where both can be timed.
+does the same on a small world, where both can be timed. The exact agent answers all eleven facts of a
+subject's tree in one pass in a fifth of the time that fact by fact takes.
 """
 
 import sys
