@@ -49,6 +49,7 @@ from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init
+from lm.scoring import object_log_probabilities
 from testbed.console import table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
@@ -155,7 +156,7 @@ def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Cal
 def objects(model: LanguageModel, asked: tuple) -> jax.Array:
     """Log-probabilities of every candidate of every prompt of a case."""
     prompts, tree = asked
-    return model.object_log_probabilities(model.read(prompts), tree)[0]
+    return object_log_probabilities(model, model.read(prompts), tree)[0]
 
 
 def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray]:

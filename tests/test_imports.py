@@ -1,6 +1,7 @@
 """The house rules of DESIGN 1, read from the source."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,21 @@ def test_nothing_is_too_long_to_read(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
 
 
+def test_no_modules_import_each_other():
+    """Nor for the sake of their types alone; what a function imports when it is called is not looked at."""
+    imports = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = ast.Module([n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom | ast.If)], [])
+        name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        imports[name] = set()
+        for node in ast.walk(top):
+            if isinstance(node, ast.ImportFrom):
+                imports[name] |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    assert imports["lm.scoring"] >= {"lm.language_model"}
+    TopologicalSorter(imports).prepare()
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_from_data_can_run(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -84,5 +100,5 @@ def test_nothing_from_data_can_run(path):
 
 def test_the_rule_can_fail():
     assert set(imported(ast.parse("import lm.model\nfrom jax import numpy"))) == {"lm", "jax"}
-    text = "def f():\n    from testbed.pages import page\nif TYPE_CHECKING:\n    import testbed.edit"
-    assert list(modules_imported(ast.parse(text))) == ["testbed.pages.page"]
+    text = "def f():\n    from testbed.pages.page.page.page import page\nif TYPE_CHECKING:\n    import testbed.edit"
+    assert list(modules_imported(ast.parse(text))) == ["testbed.pages.page.page.page.page"]

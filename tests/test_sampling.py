@@ -73,7 +73,7 @@ def test_every_kind_of_request_has_its_gold(request_kind, sampler):
 
 
 def test_an_independent_fact_depends_on_nothing_that_is_edited():
-    """In a chain a grandchild is no independent fact, and after a change it could not even be asked."""
+    """In a chain a grandchild is no independent fact."""
     world = chain_world(ExactConfig(strata=(0, 0, 1)))
     seen = set()
     for case in Sampler(

@@ -9,10 +9,17 @@ import numpy as np
 
 from corpus.tokenizer import BOS, Tokenizer, Word
 from lm.attention import Array
+from lm.decoding import generate
 from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, tree_size
+from lm.scoring import (
+    CandidateTree,
+    candidate_tree,
+    next_token_probabilities,
+    object_log_probabilities,
+    tree_size,
+)
 from testbed.protocol import Case, Choice, Claim
 
 LOGITS_AT_ONCE = 2**26
@@ -141,12 +148,12 @@ def read(
         delta, probe = asked
         edited = model.edited(delta)
         prompts = edited.read(probe.prompts)
-        ended, begun = edited.object_log_probabilities(prompts, probe.tree)
+        ended, begun = object_log_probabilities(edited, prompts, probe.tree)
         return Readings(
             jax.numpy.exp(ended),
             jax.numpy.exp(begun),
-            edited.generate(prompts, longest + 1),
-            edited.next_token_probabilities(edited.read(probe.claims), words),
+            generate(edited, prompts, longest + 1),
+            next_token_probabilities(edited, edited.read(probe.claims), words),
         )
 
     _, rows, nodes = probes.tree.tokens.shape

@@ -15,7 +15,7 @@ from lm.delta import Delta
 from lm.editors.interface import edit_batch, requests, together
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, tree_size
+from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.methods import Fact, Method
 from testbed.protocol import ABSENT, Case, Choice
 from testbed.run.agents import agent_named
@@ -37,7 +37,7 @@ def _read(model: LanguageModel, prompts: Array) -> Context:
 
 @jax.jit
 def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
-    return model.object_log_probabilities(context, tree)[0]
+    return object_log_probabilities(model, context, tree)[0]
 
 
 def read_edit(world: World, text: str) -> Fact:

@@ -8,6 +8,7 @@ import numpy as np
 from corpus.language import Kind
 from corpus.tokenizer import BOS, Word
 from lm.attention import Array
+from lm.decoding import generate
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from testbed.run.object_names import ObjectNames
@@ -19,7 +20,7 @@ LABELLED = (Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR)
 
 @partial(jax.jit, static_argnames="longest")
 def _decode(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
-    return model.generate(model.read(prompts), longest)
+    return generate(model, model.read(prompts), longest)
 
 
 def generative_accuracy(model: LanguageModel, world: World, facts: np.ndarray) -> float:

@@ -15,12 +15,19 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
+from lm.decoding import generate
 from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, tree_size
+from lm.scoring import (
+    CandidateTree,
+    candidate_tree,
+    next_token_probabilities,
+    object_log_probabilities,
+    tree_size,
+)
 
 ROWS_AT_ONCE = 512
 LOGITS_AT_ONCE = 2**26
@@ -144,7 +151,7 @@ def _generated(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax
 
 @partial(jax.jit, static_argnames="longest")
 def _continue(model: LanguageModel, prompts: jax.Array, longest: int, key: jax.Array | None) -> jax.Array:
-    return model.generate(model.read(prompts), longest, key)
+    return generate(model, model.read(prompts), longest, key)
 
 
 def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended: bool = True) -> np.ndarray:
@@ -169,7 +176,7 @@ def _next(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], end
 
 @jax.jit
 def _next_probabilities(model: LanguageModel, prompts: jax.Array, tokens: jax.Array) -> jax.Array:
-    return model.next_token_probabilities(model.read(prompts), tokens)
+    return next_token_probabilities(model, model.read(prompts), tokens)
 
 
 def _spelt(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:
@@ -185,7 +192,7 @@ def _spelt_probabilities(
     candidates = jax.tree.map(lambda x: jnp.asarray(x)[None], tree)
 
     def one(prompt: jax.Array) -> jax.Array:
-        scored = model.object_log_probabilities(model.read(prompt[None]), candidates)
+        scored = object_log_probabilities(model, model.read(prompt[None]), candidates)
         return jnp.exp(scored[0 if ended else 1][0])
 
     at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * candidates.tokens.shape[1]))

@@ -21,6 +21,7 @@ from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
 from lm.editors.self_bayes.revision import Cells, anchors, goal, revise, tokens_of
 from lm.language_model import LanguageModel
+from lm.scoring import next_token_probabilities
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class SelfBayes:
         truths = jnp.stack([mind.words[Word.TRUE], mind.words[Word.FALSE]])
 
         def believed(prompts: jax.Array) -> jax.Array:
-            p = model.next_token_probabilities(model.read(prompts), truths)
+            p = next_token_probabilities(model, model.read(prompts), truths)
             return p[:, 0] / p.sum(axis=1)
 
         b = believed(quoted(partner))
