@@ -31,7 +31,7 @@ from experiments.measure import keep
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.cases import STRATA, SUPPORT_BINS, Case, support_bin
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.metric import Metric
 from testbed.evaluations.hase.pictures import AGENT, MODEL, QUIET, STYLE, save
 from testbed.evaluations.hase.sampling import Sampler
 from testbed.presets import CORPUS

@@ -43,7 +43,7 @@ from testbed.engine.records import Outcomes
 from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
 from testbed.evaluations.hase.metrics import must_change
 from testbed.launch import launch
-from testbed.pages.page.page.charts import FOLLOWS, RATIO, SAID, draw_lines
+from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.settings import CaseConfig, EditSettings
 from testbed.run.runs import Run, plain, read_metrics

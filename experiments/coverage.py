@@ -34,7 +34,7 @@ from experiments.measure import keep
 from testbed.console import command, progress, say, table
 from testbed.scores.jackknife import Clusters, numbered, pairs, ratio, sums
 from testbed.launch import launch
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.metric import Metric
 from testbed.scores.statistics import LEAST, WORLD, compare, estimates
 from testbed.scores.tables import markdown
 

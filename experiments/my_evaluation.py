@@ -21,9 +21,9 @@ from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import Results
 from testbed.evaluations.gold import Gold
-from testbed.pages.page.chapter import Chapter, Material
-from testbed.pages.page.costs import cost_section
-from testbed.pages.page.overview import comparison, details, difference_section
+from testbed.pages.chapter import Chapter, Material
+from testbed.pages.costs import cost_section
+from testbed.pages.overview import comparison, details, difference_section
 from testbed.protocol import Case, ControlRequest
 from testbed.run.world import World
 from testbed.scores.distances import total_variation

@@ -24,7 +24,7 @@ from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.hase.cases import SUPPORT_BINS
 from testbed.launch import launch
-from testbed.pages.page.charts import FOLLOWS, draw_support
+from testbed.pages.charts import FOLLOWS, draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.settings import CaseConfig, ReportSettings
 from testbed.report import report

@@ -11,7 +11,7 @@ from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 
 if TYPE_CHECKING:
     from testbed.evaluations.interface import Evaluation
-    from testbed.pages.page.page import Told
+    from testbed.pages.page import Told
     from testbed.run.world import World
 
 
@@ -24,9 +24,9 @@ def report(options: ReportSettings) -> None:
     Raises:
         InputError: a run has no edits, a file of it is damaged, or `against` names no editor.
     """
-    from testbed.pages.page.chapter import Picture
-    from testbed.pages.page.page import Page, write_page
-    from testbed.pages.page.training import draw_training
+    from testbed.pages.chapter import Picture
+    from testbed.pages.page import Page, write_page
+    from testbed.pages.training import draw_training
     from testbed.run.world import load_world
     from testbed.scores.metric import shown_in
     from testbed.scores.tables import shown
@@ -71,8 +71,8 @@ def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> 
     """Everything about one evaluation; draws its pictures on the way."""
     from testbed.engine.trace import plain_name
     from testbed.evaluations.examination import examination_named
-    from testbed.pages.page.chapter import Material
-    from testbed.pages.page.page import Told
+    from testbed.pages.chapter import Material
+    from testbed.pages.page import Told
     from testbed.scores.comparison import differences, reference_named, score
     from testbed.scores.gather import gather
     from testbed.scores.retention import kept

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.pages.page.charts import Point, pareto, separated
+from testbed.pages.charts import Point, pareto, separated
 from testbed.scores.statistics import Estimate
 
 heights = st.lists(st.floats(-3, 3), min_size=1, max_size=15)

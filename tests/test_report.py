@@ -16,7 +16,7 @@ from corpus.errors import InputError
 from testbed import report
 from testbed.scores.comparison import COMPARED, FLOORS, differences, reference_named, score
 from testbed.scores.gather import case_keys, gather, matched, pooled
-from testbed.evaluations.hase.metrics import Metric, measure, readers
+from testbed.scores.metric import Metric, measure, readers
 from testbed.engine.records import clusters, read_outcomes
 from testbed.scores.retention import kept
 from testbed.run.runs import Run

@@ -12,7 +12,7 @@ from scipy import stats
 
 from experiments import coverage
 from testbed.scores import statistics
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.metric import Metric
 from testbed.scores.statistics import LEAST, WORLD, compare, detectable, estimate, estimates, holm
 
 FALSE_ALARM = 1e-6

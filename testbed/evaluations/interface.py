@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from bayes.interface import Agent
-from testbed.pages.page.chapter import Chapter, Material
+from testbed.pages.chapter import Chapter, Material
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.scores.measures import Measures

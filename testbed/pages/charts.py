@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from testbed.pages.page.style import GRID, LINES, STYLE, save
+from testbed.pages.style import GRID, LINES, STYLE, save
 from testbed.scores.statistics import Estimate
 
 COLUMNS = 4

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from testbed.pages.page.chapter import Picture, Section
-from testbed.pages.page.charts import halves
-from testbed.pages.page.style import AGENT, MODEL, QUIET, STYLE, save
+from testbed.pages.chapter import Picture, Section
+from testbed.pages.charts import halves
+from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save
 from testbed.scores.comparison import Scored
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table

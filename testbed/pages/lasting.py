@@ -5,9 +5,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from testbed.pages.page.chapter import Picture, Section
-from testbed.pages.page.charts import finish, panels, wrapped
-from testbed.pages.page.style import GRID, KEPT, MODEL, STYLE, save
+from testbed.pages.chapter import Picture, Section
+from testbed.pages.charts import finish, panels, wrapped
+from testbed.pages.style import GRID, KEPT, MODEL, STYLE, save
 from testbed.scores.comparison import Scored
 from testbed.scores.retention import Kept, retention_table
 

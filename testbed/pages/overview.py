@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from testbed.pages.page.chapter import Material, Section
+from testbed.pages.chapter import Material, Section
 from testbed.scores.comparison import Differences, Scored
 from testbed.scores.summary import summary_rows
 from testbed.scores.tables import Cell, Table, better_of

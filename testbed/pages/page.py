@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jinja2
 
 from corpus.files import staged_file
-from testbed.pages.page.chapter import Chapter, Picture
+from testbed.pages.chapter import Chapter, Picture
 from testbed.run.runs import provenance
 from testbed.scores import tables
 from testbed.scores.comparison import Scored

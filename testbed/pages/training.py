@@ -5,7 +5,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from testbed.pages.page.style import AGENT, MODEL, QUIET, STYLE, save
+from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save
 
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
 

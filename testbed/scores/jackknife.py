@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.metric import Metric
 
 ROUNDING = 1e-12
 

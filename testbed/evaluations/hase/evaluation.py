@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bayes.interface import Agent
     from testbed.engine.results import Results
-    from testbed.pages.page.chapter import Chapter, Material
+    from testbed.pages.chapter import Chapter, Material
     from testbed.protocol import Case, Facet
     from testbed.run.world import World
     from testbed.scores.metric import Meaning, Metric

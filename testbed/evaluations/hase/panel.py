@@ -8,7 +8,7 @@ import numpy as np
 from testbed.evaluations.hase.exam import Exam
 from testbed.evaluations.hase.metrics import MOVED
 from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.pages.page.style import AGENT, MODEL, STYLE, save
+from testbed.pages.style import AGENT, MODEL, STYLE, save
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 

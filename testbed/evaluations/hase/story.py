@@ -11,10 +11,10 @@ from testbed.evaluations.hase.metrics import FOLLOWS, RATIO, SUCCESS
 from testbed.evaluations.hase.panel import draw_edit, panel_case
 from testbed.evaluations.hase.subsets import CHANGES, FIXES, WAS_COHERENT
 from testbed.evaluations.hase.support import by_support, draw_support
-from testbed.pages.page.chapter import Chapter, Material, Picture, Section
-from testbed.pages.page.costs import cost_section
-from testbed.pages.page.lasting import lasting_section
-from testbed.pages.page.overview import comparison, details, difference_section
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison, details, difference_section
 from testbed.scores.comparison import Scored
 from testbed.scores.gather import matched
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT

@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.pages.page.charts import finish, halves, panels, wrapped
-from testbed.pages.page.style import AGENT, GRID, MODEL, QUIET, STYLE, save
+from testbed.pages.charts import finish, halves, panels, wrapped
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import Scored
 from testbed.scores.readers import BAYESIAN, NO_EDIT
