@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
-from testbed.engine.methods import Control, Method, the_request
+from testbed.engine.methods import Control, Method, SweepSettings, the_request
 from testbed.own import OWN, imported, prefix
 
 if TYPE_CHECKING:
     from testbed.run.world import World
-    from testbed.settings import EditSettings
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
@@ -69,7 +68,7 @@ def whose_options(name: str) -> Entry:
     return entries().get(entry.options, entry)
 
 
-def method_named(name: str, settings: "EditSettings", world: "World") -> Method:
+def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
     """The method of that name, with its hyper-parameters of `settings.configs`.
 
     Raises:

@@ -2,15 +2,46 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lm.editors.entry import Entry
+from testbed.run.settings import AgentName, PaperAgentConfig
 
 if TYPE_CHECKING:
     from lm.editors.interface import Editor
     from testbed.protocol import Case
 
 Fact = tuple[int, int, int]
+
+
+class SweepSettings(Protocol):
+    """What methods take from the settings of a sweep; `testbed.settings.EditSettings` has it all.
+
+    Attributes:
+        configs: hyper-parameters by the prefix of their options.
+        runs, run: where the run lies, and its name.
+        sequence, batch: edits that build on each other, and facts of one edit.
+        agent, paper_agent: the standard, and settings of the paper's agent.
+        seed: root seed.
+    """
+
+    @property
+    def configs(self) -> dict[str, Any]: ...
+    @property
+    def runs(self) -> Path: ...
+    @property
+    def run(self) -> str: ...
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def agent(self) -> AgentName: ...
+    @property
+    def paper_agent(self) -> PaperAgentConfig: ...
+    @property
+    def seed(self) -> int: ...
 
 
 class Method(NamedTuple):

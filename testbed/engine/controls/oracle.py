@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
-from testbed.engine.methods import Fact, Method
+from testbed.engine.methods import Fact, Method, SweepSettings
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
     from testbed.run.world import World
-    from testbed.settings import EditSettings
 
 
-def oracle(config: LoraConfig, settings: "EditSettings", world: "World") -> Method:
+def oracle(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
     """lora-down, told what the rational agent would answer."""
     return Method(lora_down(config), implied)
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from corpus.seeds import generator
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
-from testbed.engine.methods import Fact, Method
+from testbed.engine.methods import Fact, Method, SweepSettings
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
     from testbed.run.world import World
-    from testbed.settings import EditSettings
 
 
-def random_target(config: LoraConfig, settings: "EditSettings", world: "World") -> Method:
+def random_target(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
     """What an edit does to a model whatever it is about."""
 
     def another_object(case: "Case") -> list[Fact]:

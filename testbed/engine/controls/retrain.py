@@ -28,12 +28,11 @@ from lm.loss import next_token_loss
 from lm.model import init
 from lm.training import optimizer
 from testbed.engine.controls import RetrainConfig
-from testbed.engine.methods import Method, the_request
+from testbed.engine.methods import Method, SweepSettings, the_request
 from testbed.run.runs import Run, recorded
 
 if TYPE_CHECKING:
     from testbed.run.world import World
-    from testbed.settings import EditSettings
 
 HEAVIEST = 1000.0
 
@@ -94,7 +93,7 @@ class Retrain:
         return {"weights": change}, Info(losses, jnp.int32(steps), read, read)
 
 
-def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> Method:
+def retrain(config: RetrainConfig, settings: SweepSettings, world: "World") -> Method:
     """The method; of few edits side by side, since each is a training.
 
     Raises:
