@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments import coverage
+from experiments import coverage, coverage_scenes
 from testbed.scores import statistics
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import LEAST, WORLD, compare, detectable, estimate, estimates, holm
@@ -267,16 +267,16 @@ def test_a_metric_that_no_case_has():
         assert np.isnan(compare(mean([1, 2, 3]), Metric(*np.zeros((2, 3))), alone(3), among, rng()).p)
 
 
-@pytest.mark.parametrize("kind", coverage.KINDS)
+@pytest.mark.parametrize("kind", coverage_scenes.KINDS)
 @pytest.mark.parametrize("scene", ["86 cases, ~52 objects", "3 seeds", "5 worlds"])
 def test_intervals_cover_the_truth_about_as_often_as_they_say(scene, kind):
     """The short version of the experiment, with its strongest dependence; its table has all of them."""
-    dependence = coverage.SCENES[scene].dependence[-1]
+    dependence = coverage_scenes.SCENES[scene].dependence[-1]
     draw = rng(7)
     wrong, trials = 0, 0
     for _ in range(8):
-        clusters = coverage.SCENES[scene].draw(draw)
-        drawn = coverage.draw_values(draw, kind, clusters, dependence, 100)
+        clusters = coverage_scenes.SCENES[scene].draw(draw)
+        drawn = coverage_scenes.draw_values(draw, kind, clusters, dependence, 100)
         low, high = coverage.jackknife(clusters, drawn, draw)
         wrong += int(((drawn.truth < low) | (drawn.truth > high)).sum())
         trials += len(low)
