@@ -5,7 +5,7 @@ import json
 import pytest
 
 from experiments import belief_revision, record
-from testbed.evaluations.hase.cases import SUPPORT_BINS
+from testbed.run.strata import SUPPORT_BINS
 
 TINY = (
     "--seeds 1 --subjects 40 --upstream-objects 6 --downstream-objects 4 --steps 30 "
