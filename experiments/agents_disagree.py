@@ -34,11 +34,11 @@ from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.pages.charts import halves
 from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
-from testbed.presets import CORPUS, CorpusSettings
+from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
-from testbed.run.settings import PaperAgentConfig
+from testbed.run.settings import CorpusSettings, PaperAgentConfig
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.run.world import load_world
 from testbed.scores.metric import mean

@@ -50,7 +50,7 @@ from testbed.evaluations.hase.subsets import subsets
 from testbed.evaluations.hase.support import SAID
 from testbed.launch import launch
 from testbed.pages.charts import draw_lines
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import plain
@@ -62,6 +62,7 @@ from testbed.scores.retention import kept, retention_table
 from testbed.scores.statistics import Estimate, estimates
 from testbed.scores.summary import measured
 from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings
 from testbed.train import train
 
 Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]

@@ -2,8 +2,8 @@
 
     python -m experiments.same_edits OLD_RUN NEW_RUN
 
-OLD_RUN was edited by revision 882276c, where a case's choices were nested in cases.parquet. Editors are matched
-by name; of several folders of one name those with as many cases.
+OLD_RUN was edited by revision 882276c, where a case's choices were nested in cases.parquet. Editors are
+matched by name; of several folders of one name those with as many cases.
 """
 
 import sys
@@ -35,7 +35,11 @@ def compare(old: Path, new: Path, stem_old: str = "cases", stem: str = "") -> No
         scalars += sum(one[name] != two[name] for name in SCALARS)
         mine = choices[two["case"]]
         assert [cell["name"] for cell in one["cells"]] == list(mine)
-        times = [c.removeprefix("agent_answer_") for c in next(iter(mine.values())) if c.startswith("agent_answer_")]
+        times = [
+            c.removeprefix("agent_answer_")
+            for c in next(iter(mine.values()))
+            if c.startswith("agent_answer_")
+        ]
         for cell in one["cells"]:
             row = mine[cell["name"]]
             assert cell["objects"] == row["options"]
@@ -53,7 +57,8 @@ def compare(old: Path, new: Path, stem_old: str = "cases", stem: str = "") -> No
             for column in ("true_before", "false_before", "true_after", "false_after"):
                 most["logic"] = max(most["logic"], abs(claim[column] - row[column]))
     gaps = ", ".join(f"{who} {gap:.1e}" for who, gap in most.items())
-    print(f"{new.name}{stem}: {len(cases)} cases, {scalars} other columns; {answers} of {asked} answers; largest gaps: {gaps}")
+    counts = f"{scalars} other columns; {answers} of {asked} answers"
+    print(f"{new.name}{stem}: {len(cases)} cases, {counts}; largest gaps: {gaps}")
 
 
 def main() -> None:
@@ -65,7 +70,11 @@ def main() -> None:
         retained = sorted(folder.glob("retained-*-cases.parquet"))
         for other in sorted(old.glob(f"{name}-*")):
             same = len(pq.read_table(other / "cases.parquet")) == size
-            if other.name.rpartition("-")[0] == name and same and bool(retained) == any(other.glob("retained-*")):
+            if (
+                other.name.rpartition("-")[0] == name
+                and same
+                and bool(retained) == any(other.glob("retained-*"))
+            ):
                 compare(other, folder)
                 for path in retained:
                     stem = path.name.removesuffix("cases.parquet")

@@ -27,7 +27,7 @@ from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
 from testbed.evaluations.hase.support import draw_support
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -37,6 +37,7 @@ from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.metric import shown_in
 from testbed.scores.tables import shown
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.train import train
 from testbed.tune import tune
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import tyro
+
 from corpus.config import TokenizerConfig
 from experiments.record import write_record
 from testbed.console import command, say
@@ -28,7 +30,7 @@ from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.metrics import METRICS
 from testbed.evaluations.hase.paper import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -36,6 +38,7 @@ from testbed.scores.comparison import score
 from testbed.scores.gather import gather
 from testbed.scores.metric import shown_in
 from testbed.scores.tables import markdown_section
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.train import train
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
@@ -49,7 +52,7 @@ SAMPLERS: tuple[Literal["published", "stratified"], ...] = ("published", "strati
 class Settings:
     """Where the facts are, and how much is measured."""
 
-    path: str
+    path: str = tyro.MISSING
     """Folder in Wikidata5m's layout."""
     scale: Literal["slice", "paper"] = "slice"
     """slice: minutes on a laptop; paper: hours, or a GPU."""

@@ -8,9 +8,9 @@ from testbed.console import command, say, table
 from testbed.engine.catalogue import entry_named, method_named
 from testbed.engine.methods import Control, Method
 from testbed.launch import launch
-from testbed.presets import AskSettings, EditSettings
 from testbed.run.runs import Run, recorded
 from testbed.run.tuned import tuned
+from testbed.settings import AskSettings, EditSettings
 
 if TYPE_CHECKING:
     from testbed.run.world import World

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
-from testbed.presets import CORPUS, CorpusSettings
+from testbed.presets import CORPUS
 from testbed.run.runs import Run, claim, digest
+from testbed.run.settings import CorpusSettings
 
 if TYPE_CHECKING:
     from corpus.exact import ExactModel

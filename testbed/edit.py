@@ -10,8 +10,9 @@ from corpus.files import write_json
 from testbed.console import command, progress, say, table
 from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.launch import launch
-from testbed.presets import EDIT, EditSettings
+from testbed.presets import EDIT
 from testbed.run.runs import Run, digest, provenance
+from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
     from lm.language_model import LanguageModel
@@ -115,7 +116,8 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
 
 def show(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
-    from testbed.engine.records import Columns, read_results
+    from testbed.engine.records import Columns
+    from testbed.engine.results import read_results
     from testbed.engine.sweep import control_stem
     from testbed.engine.trace import read_config
     from testbed.run.agents import standard

@@ -1,15 +1,16 @@
 """python -m testbed.report: editors beside each other, in pictures, tables and one HTML page."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from testbed.console import command, say, table
 from testbed.evaluations.catalogue import evaluations
 from testbed.launch import launch
-from testbed.presets import DEFAULT_EVALUATION, ReportSettings
 from testbed.run.runs import Run, read_metrics
+from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 
 if TYPE_CHECKING:
+    from testbed.evaluations.interface import Evaluation
     from testbed.pages.page import Told
     from testbed.run.world import World
 
@@ -81,8 +82,7 @@ def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> 
     found = differences(editors, reference_named(editors, against))
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
-    evaluation: Any = editors[0].evaluation
-    chapter = evaluation.story(Material(editors, found, curves, world, folder))
+    chapter = cast("Evaluation", editors[0].evaluation).story(Material(editors, found, curves, world, folder))
     return Told(plain_name(name), chapter, editors, curves)
 
 

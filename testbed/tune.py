@@ -11,10 +11,11 @@ from testbed.console import command, progress, say, table
 from testbed.engine.catalogue import entries, method_named, whose_options
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch
-from testbed.presets import EDIT, EditSettings
+from testbed.presets import EDIT
 from testbed.run.runs import Run, provenance
 from testbed.run.settings import plain
 from testbed.run.tuned import tuned_file
+from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
     from lm.editors.entry import Entry
@@ -29,9 +30,9 @@ GOOD = 0.98
 def tune(options: EditSettings) -> None:
     """Try an editor's hyper-parameters on edits of facts that no test case edits, and record the search.
 
-    Chosen is, among settings with enough of an evaluation's first headline metric (or else the highest), the one
-    with the highest last headline metric; Hase's are edit success and coherence skill. `testbed.edit --tuned`
-    uses it.
+    Chosen is, among settings with enough of an evaluation's first headline metric (or else the highest), the
+    one with the highest last headline metric; Hase's are edit success and coherence skill.
+    `testbed.edit --tuned` uses it.
 
     Raises:
         InputError: no trained model, an editor without hyper-parameters to choose, or nothing held out.
@@ -90,7 +91,7 @@ def plan(options: EditSettings) -> HeldOut:
 
 def search(held_out: HeldOut, name: str, entry: "Entry", options: EditSettings) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
-    from testbed.engine.records import read_results
+    from testbed.engine.results import read_results
     from testbed.scores.metric import shown_in
 
     run, world, bench, columns = held_out

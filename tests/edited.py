@@ -9,7 +9,7 @@ from testbed.engine.probes import LOGIC
 from testbed.engine.records import write_rows
 from testbed.evaluations.hase.cases import CELLS, INDEPENDENT, REQUEST
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings
 from testbed.run.agents import agent_named
 from testbed.run.runs import plain
 from testbed.run.world import load_world

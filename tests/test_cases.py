@@ -12,7 +12,7 @@ from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
 from testbed.evaluations.hase.cases import CELLS, CHILD, INDEPENDENT, PARENT, REQUEST, SUPPORT_BINS
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig
+from testbed.settings import CaseConfig
 from testbed.run.agents import paper_agent
 from testbed.run.world import World
 from tests.worlds import make_world

@@ -34,7 +34,7 @@ from lm.editors.rome.method import Rome
 from lm.editors.self_bayes import BeliefConfig, FitConfig, SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
 from testbed.engine.methods import methods
-from testbed.presets import EditSettings
+from testbed.settings import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability
 
 STEPS, CONTEXTS, COPIES = 11, 1, 3

@@ -10,7 +10,7 @@ from lm.language_model import LanguageModel
 from lm.model import init
 from testbed.engine import probes
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig
+from testbed.settings import CaseConfig
 from testbed.run.agents import paper_agent
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)

@@ -13,7 +13,7 @@ from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
 from testbed.evaluations.hase.cases import CHILD, INDEPENDENT, PARENT, REQUEST
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig
+from testbed.settings import CaseConfig
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World
 from tests.test_exact import world_of

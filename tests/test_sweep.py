@@ -29,7 +29,7 @@ from testbed.engine.worker import Worker
 from testbed.evaluations.hase.cases import CELLS, REQUEST
 from testbed.evaluations.hase.metrics import measure, readers
 from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings
 from testbed.run.agents import agent_named
 from testbed.run.model import load_model
 from testbed.run.runs import Run

@@ -19,8 +19,8 @@ from lm.editors.entry import Entry
 from testbed.engine.methods import Control, Method, the_request
 
 if TYPE_CHECKING:
-    from testbed.presets import EditSettings
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""

@@ -18,11 +18,11 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, tree_size
 from testbed.engine.methods import Fact, Method
-from testbed.presets import AgentName
 from testbed.protocol import ABSENT
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
+from testbed.run.settings import AgentName
 from testbed.run.world import World
 
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]

@@ -10,7 +10,8 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
-from testbed.engine.records import Choices, Claims, Columns, Results, read_results
+from testbed.engine.records import Columns
+from testbed.engine.results import Choices, Claims, Results, read_results
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import finished, plain_name, read_config, stale
 from testbed.protocol import ABSENT

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from testbed.engine.records import Results
+from testbed.engine.results import Results
 from testbed.protocol import Facet
 from testbed.scores.metric import Meaning, Metric
 from testbed.scores.readers import Reader

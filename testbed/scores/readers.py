@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.records import Results
+from testbed.engine.results import Results
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"

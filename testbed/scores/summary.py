@@ -6,7 +6,7 @@ from pathlib import Path
 
 from corpus.files import write_json
 from corpus.seeds import generator
-from testbed.engine.records import Results
+from testbed.engine.results import Results
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric, shown_in
 from testbed.scores.statistics import Estimate, estimates

@@ -11,9 +11,9 @@ from lm.editors.lora.method import lora_down
 from testbed.engine.methods import Fact, Method
 
 if TYPE_CHECKING:
-    from testbed.presets import EditSettings
     from testbed.protocol import Case
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 
 def oracle(config: LoraConfig, settings: "EditSettings", world: "World") -> Method:

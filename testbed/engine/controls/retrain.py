@@ -32,8 +32,8 @@ from testbed.engine.methods import Method, the_request
 from testbed.run.runs import Run, recorded
 
 if TYPE_CHECKING:
-    from testbed.presets import EditSettings
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 HEAVIEST = 1000.0
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bayes.interface import Agent
-    from testbed.engine.records import Results
+    from testbed.engine.results import Results
     from testbed.pages.chapter import Chapter, Material
     from testbed.protocol import Case, Facet
     from testbed.run.world import World

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.records import Results
+from testbed.engine.results import Results
 from testbed.evaluations.hase.roles import CELLS, LOGIC
 from testbed.protocol import ABSENT
 from testbed.scores.readers import Reader

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bayes import kernels
 from bayes.interface import Agent, EditRequest
-from corpus.compiled import chosen
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
+from testbed.evaluations.gold import Gold
+from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Choice, Claim
-from testbed.run.strata import SUPPORT_BINS, Stated, stratum, support_bin, support_of
+from testbed.protocol import ABSENT, Case, Claim
+from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
 CHANGING_SHARE = 0.8
@@ -36,7 +35,8 @@ class Sampler:
         self.count, self.credence = count, credence
         self.graph, self.truth = world.graph, world.generative.truth
         self.rng = generator(seed, "cases")
-        self.stated = Stated(self.graph, world.sentences)
+        self.gold = Gold(world, agent, config.candidates, count)
+        self.stated = self.gold.stated
         self._support = support_of(world)
         self._bins = [support_bin(self._support[r, named]) for r, named in enumerate(self.stated.named)]
         self._per_bin = np.zeros(len(SUPPORT_BINS), int)
@@ -93,14 +93,15 @@ class Sampler:
         for holder in (truth, target, ABSENT):
             s2 = self._other_subject(s, wanted, holder)
             asked += [(s2, r1), (s2, r2)]
-        other = self._other_statement(s)
-        choices, claims = self._questions(asked, request, other)
+        there = [(role, *pair) for role, pair in zip(CELLS, asked, strict=True) if ABSENT not in pair]
+        about, other = Atom(s, r1, target), self._other_statement(s)
+        choices, believed = self.gold.choices([request], there, [about, other])
         child = next((c for c in choices if c.role == CELLS[CHILD]), None)
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
         seen = self.world.chosen
         return Case(
             request=request,
-            credence=float(claims[0].agent[1]),
+            credence=float(believed[1, 0]),
             truth=truth,
             facets={
                 "reinforces": reinforces,
@@ -113,7 +114,7 @@ class Sampler:
                 "seen_object": seen is not None and target in seen.objects,
             },
             choices=choices,
-            claims=claims,
+            claims=logical_claims(about, other, *believed.T),
         )
 
     def _pick(self, options: Sequence[int] | np.ndarray) -> int:
@@ -184,72 +185,6 @@ class Sampler:
         if self.rng.random() < 0.5:
             obj = self._pick(self.graph.objects[self.graph.objects != obj])
         return Atom(int(self.graph.subject[fact]), int(self.graph.relation[fact]), obj)
-
-    def _questions(
-        self, asked: list[tuple[int, int]], request: EditRequest, other: Atom
-    ) -> tuple[tuple[Choice, ...], tuple[Claim, ...]]:
-        """Choices about the pairs of subject and relation that are there, claims about request and other."""
-        there = [i for i, (s, r) in enumerate(asked) if s != ABSENT and r != ABSENT]
-        pairs = [*(asked[i] for i in there), other[:2]]
-        subjects, relations = np.array(pairs).T
-        agents = (self.agent, self.agent.with_edit(request))
-        beliefs = np.stack([agent.distributions(subjects, relations) for agent in agents])
-        at = there.index(REQUEST)
-        for belief, agent in zip(beliefs, agents, strict=True):
-            belief[at] = agent.distributions(subjects[[at]], relations[[at]], "direct")[0]
-
-        objects = self.graph.objects
-        a, b = (
-            beliefs[:, row, np.searchsorted(objects, o)]
-            for row, o in ((at, request.object), (-1, other.object))
-        )
-        beliefs = beliefs[:, :-1]
-        answers = objects[beliefs.argmax(axis=-1)]
-        highest = beliefs.max(axis=0)
-        count = min(self.config.candidates, len(objects))
-        likely = np.empty((len(there), count), np.int64)
-        chosen(kernels.most_probable, self.count * len(objects))(0, len(there), highest, count, likely)
-        # What shares the smallest value is named nowhere.
-        named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
-
-        choices = []
-        for row, i in enumerate(there):
-            s, r = asked[i]
-            stated = self.stated.objects(int(self.graph.find(s, r)))
-            asked_for = [request.object] if r == request.relation else []
-            first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
-            ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
-            options = np.array(sorted(list(ordered)[: self.config.candidates]))
-            choices.append(
-                Choice(
-                    role=CELLS[i],
-                    subject=s,
-                    relation=r,
-                    options=options,
-                    agent=beliefs[:, row, np.searchsorted(objects, options)],
-                    answer=answers[:, row],
-                    frequency=self._frequency(stated, options, request, (s, r)),
-                )
-            )
-        return tuple(choices), logical_claims(Atom(*request[:3]), other, a, b)
-
-    def _frequency(
-        self, stated: np.ndarray, options: np.ndarray, request: EditRequest, asked: tuple[int, int]
-    ) -> np.ndarray:
-        """float64[2, c]: share of statements that name each option, without and with the request."""
-        requested = options == request.object
-        count = (stated[None, :] == options[:, None]).sum(axis=1).astype(float)
-        if not len(stated):
-            # Who has read nothing about it can only guess; what the request adds is still counted.
-            count = count + 1.0 / len(self.graph.objects)
-        before = count / max(len(stated), 1)
-        if asked != (request.subject, request.relation):
-            return np.stack([before, before])
-        # n' copies mean the same to both readers when each counts a sentence as often as the other.
-        copies = request.weight / self.agent.evidence_multiplicity
-        if math.isinf(copies):
-            return np.stack([before, requested.astype(float)])
-        return np.stack([before, (count + copies * requested) / (max(len(stated), 1) + copies)])
 
 
 def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Claim, ...]:
