@@ -31,10 +31,9 @@ from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
 from testbed.console import table
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.cases import Case
-from testbed.evaluations.hase.sampling import Sampler
+from testbed.evaluations.hase.evaluation import Hase
 from testbed.presets import CORPUS
-from testbed.settings import CaseConfig
+from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
@@ -46,6 +45,8 @@ QUERIES = 2_000_000
 SMALL_SUBJECTS = 60
 # A world for the exact agent whose subjects have one root fact and ten facts that depend on it.
 TREE_SUBJECTS, TREE_CHILDREN, TREE_ROOTS, TREE_OBJECTS, TREE_ASKED = 1000, 10, 40, 12, 200
+FEW = 20
+CREDENCE = 0.95
 FIT = (
     "import sys; from pathlib import Path; from testbed.run.runs import Run; "
     "from testbed.run.world import load_world; from testbed.run.agents import paper_agent; "
@@ -144,40 +145,41 @@ def measure_queries(settings: SpeedSettings) -> dict[str, Any]:
     return {"objects": len(world.graph.objects), **found}
 
 
-def draw(world: World, agent: Any, config: CaseConfig) -> list[Case]:
-    """All cases of a sampler."""
-    return list(Sampler(world, agent, config, 0))
+def draw(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
+    """All cases of Hase's examination."""
+    return list(exam.cases(world, agent, count, CREDENCE, 0))
 
 
 def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
     """Seconds for edit cases: requests, and every probe before and after, from full distributions."""
     world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
     agent, small_agent = paper_agent(world), paper_agent(small)
-    some = CaseConfig(count=20)
-    cases = draw(small, small_agent, some)
+    stratified, published = Hase(), Hase(sampler="published")
+    cases = draw(small, small_agent, FEW, stratified)
 
     def twins() -> None:
         place = {int(o): i for i, o in enumerate(small.graph.objects)}
         before = twin_of(small)
         for case in cases:
             after = twin_of(small)
-            after.observe(case.weight, case.subject, case.relation, place[case.object])
-            for cell in filter(None, case.cells):
+            s, r, o = case.fact
+            after.observe(case.request.weight, s, r, place[o])
+            for choice in case.choices:
                 for twin in (before, after):
-                    twin.best(cell.subject, cell.relation)
+                    twin.best(choice.subject, choice.relation)
 
-    config = CaseConfig(count=settings.cases)
+    count = settings.cases
     found = {
-        f"{config.count:,} cases, stratified": spread(
-            timed(lambda: draw(world, agent, config), settings.repeats)
+        f"{count:,} cases, stratified": spread(
+            timed(lambda: draw(world, agent, count, stratified), settings.repeats)
         ),
-        f"{config.count:,} cases, published": spread(
-            timed(lambda: draw(world, agent, replace(config, sampler="published")), settings.repeats)
+        f"{count:,} cases, published": spread(
+            timed(lambda: draw(world, agent, count, published), settings.repeats)
         ),
-        f"{some.count} cases, small world": spread(
-            timed(lambda: draw(small, small_agent, some), settings.repeats)
+        f"{FEW} cases, small world": spread(
+            timed(lambda: draw(small, small_agent, FEW, stratified), settings.repeats)
         ),
-        f"naive twin, {some.count} cases, small world": spread(timed(twins, settings.repeats)),
+        f"naive twin, {FEW} cases, small world": spread(timed(twins, settings.repeats)),
     }
     report("edit cases by the paper's agent", "seconds", found, 2)
     return found
@@ -190,9 +192,9 @@ def measure_exact(settings: SpeedSettings) -> dict[str, Any]:
     fit = spread(timed(lambda: exact_agent(world), settings.repeats))
     found = {}
     for request in get_args(RequestKind):
-        config = CaseConfig(count=settings.cases // 10, request=request)
-        seconds = timed(partial(draw, world, agent, config), settings.repeats)
-        found[request] = spread([1000 * s / config.count for s in seconds])
+        count = max(1, settings.cases // 10)
+        seconds = timed(partial(draw, world, agent, count, Hase(request=request)), settings.repeats)
+        found[request] = spread([1000 * s / count for s in seconds])
     report("the exact agent", "seconds", {"fit": fit}, 2)
     report("its edit cases", "milliseconds each", found, 1)
     return {"fit": fit, "milliseconds a case": found}

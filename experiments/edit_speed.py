@@ -56,10 +56,8 @@ from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import read
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.sampling import Sampler
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.settings import CaseConfig
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -91,7 +89,8 @@ def questions_of(settings: SpeedSettings, size: Size) -> Questions:
     """The cases of a preset's world, asked of a model of its shapes."""
     build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
     world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=max(BATCHES[size])), 0))
+    exam, credence = EDIT[size].examination, EDIT[size].cases.credence
+    cases = list(exam.cases(world, paper_agent(world), max(BATCHES[size]), credence, 0))
     params = jax.jit(lambda: init(config, world.tokenizer.vocabulary, 0))()
     return Questions(world, LanguageModel(config, params), cases)
 
@@ -141,7 +140,7 @@ def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Cal
     which = np.arange(batch)[:, None]
     probes = questions.probes(which)
     score = jax.jit(jax.vmap(objects, in_axes=(None, 0)))
-    every = partial(read, questions.model, {}, probes, questions.words, questions.answers.longest)
+    every = partial(read, questions.model, {}, probes, questions.words, questions.names.longest)
 
     def scores() -> object:
         return jax.block_until_ready(score(questions.model, (probes.prompts, probes.tree)))
@@ -163,7 +162,7 @@ def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray
     """int64[objects, T] rows of a case's probes, padded on the right, and which tokens are the answer's."""
     tokenizer = questions.tokenizer
     asked = [(tokenizer.prompt(c.subject, c.relation), tokenizer.entity(int(o)))
-             for c in questions.cases[case].cells if c for o in c.candidates]  # fmt: skip
+             for c in questions.cases[case].choices for o in c.options]  # fmt: skip
     tokens = np.full((len(asked), max(len(p) + len(o) + 1 for p, o in asked)), PAD, np.int64)
     answer = np.zeros(tokens.shape, bool)
     for row, counted, (prompt, name) in zip(tokens, answer, asked, strict=True):

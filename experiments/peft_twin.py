@@ -41,11 +41,11 @@ from lm.model import init
 from lm.prompts import left_pad
 from testbed.console import table
 from testbed.presets import EDIT
-from testbed.settings import CaseConfig
 from testbed.run.runs import Run
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peft"
 EDITS = 20
+CREDENCE = 0.95
 SMALL = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
 VOCABULARY = 29
 RECIPE = LoraConfig(learning_rate=0.01)
@@ -100,15 +100,15 @@ def random_case() -> tuple[LanguageModel, Request]:
 
 def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
-    from testbed.evaluations.hase.sampling import Sampler
+    from testbed.evaluations.hase.evaluation import Hase
     from testbed.run.agents import paper_agent
     from testbed.run.model import load_model
     from testbed.run.world import load_world
 
     run = Run(settings.runs, settings.run)
     world = load_world(run)
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=EDITS), 0))
-    facts = [(case.subject, case.relation, case.object) for case in cases]
+    cases = Hase().cases(world, paper_agent(world), EDITS, CREDENCE, 0)
+    facts = [case.fact for case in cases]
     nothing = np.zeros(EDITS)
     return load_model(run, world)[0], requests(world.tokenizer, facts, nothing, nothing)
 

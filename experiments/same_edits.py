@@ -2,8 +2,8 @@
 
     python -m experiments.same_edits OLD_RUN NEW_RUN
 
-OLD_RUN was edited by revision 882276c, where a case's choices were nested in cases.parquet. Editors are matched
-by name; of several folders of one name those with as many cases.
+OLD_RUN was edited by revision 882276c, where a case's choices were nested in cases.parquet. Editors are
+matched by name; of several folders of one name those with as many cases.
 """
 
 import sys
@@ -57,9 +57,8 @@ def compare(old: Path, new: Path, stem_old: str = "cases", stem: str = "") -> No
             for column in ("true_before", "false_before", "true_after", "false_after"):
                 most["logic"] = max(most["logic"], abs(claim[column] - row[column]))
     gaps = ", ".join(f"{who} {gap:.1e}" for who, gap in most.items())
-    print(
-        f"{new.name}{stem}: {len(cases)} cases, {scalars} other columns; {answers} of {asked} answers; largest gaps: {gaps}"
-    )
+    counts = f"{scalars} other columns; {answers} of {asked} answers"
+    print(f"{new.name}{stem}: {len(cases)} cases, {counts}; largest gaps: {gaps}")
 
 
 def main() -> None:

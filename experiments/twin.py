@@ -24,9 +24,9 @@ from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
 from lm.huggingface import import_model
 from testbed.console import progress
-from testbed.run.settings import TrainSettings
 from testbed.run.accuracy import generative_accuracy
 from testbed.run.runs import Run
+from testbed.run.settings import TrainSettings
 from testbed.run.trainer import FACTS_ON_THE_WAY
 from testbed.run.world import load_world
 
