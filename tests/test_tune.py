@@ -68,7 +68,7 @@ def test_the_search_is_recorded_and_used(trained, tmp_path, capsys, monkeypatch)
     assert not (runs / "x" / "tuned" / ".lora-down").exists()
 
     assert edit.main(["lora-down", *arguments, "--tuned"]) == 0
-    (folder,) = (runs / "x" / "edits").iterdir()
+    (folder,) = (runs / "x" / "edits" / "hase").iterdir()
     used = read_json(folder / "config.json")["method"]["settings"]["config"]
     assert used["learning_rate"] == record["chosen"]["learning_rate"]
 
@@ -82,7 +82,7 @@ def test_test_cases_are_never_tuned_on(trained, tmp_path, monkeypatch):
     seen = []
 
     def watched(*given):
-        seen.extend((c.subject, c.relation) for c in given[3])
+        seen.extend(case.fact[:2] for case in given[3])
         raise KeyboardInterrupt
 
     monkeypatch.setattr("testbed.engine.bench.Bench", watched)
@@ -90,7 +90,7 @@ def test_test_cases_are_never_tuned_on(trained, tmp_path, monkeypatch):
     assert tune.main(["in-context", *at(runs), *FEW]) == 130
     monkeypatch.undo()
     assert edit.main(["none", *at(runs), *FEW]) == 0
-    (table,) = (runs / "x" / "edits").glob("*/cases.parquet")
+    (table,) = (runs / "x" / "edits" / "hase").glob("*/cases.parquet")
     rows = pq.read_table(table, columns=["subject", "relation"])
     asked = set(zip(*(rows[c].to_pylist() for c in rows.column_names), strict=True))
     assert seen
