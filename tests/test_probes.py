@@ -9,9 +9,8 @@ from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init
 from testbed.engine import probes
-from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig
 from testbed.run.agents import paper_agent
+from tests.edited import hase_cases
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 CASES = 5
@@ -20,7 +19,7 @@ CASES = 5
 def test_pieces_equal_the_whole(world, monkeypatch):
     """Five cases, each under its own edit, two at once; the last piece is smaller."""
     tokenizer = world.tokenizer
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=CASES), 0))
+    cases = hase_cases(world, paper_agent(world), CASES)
     shape = probes.probe_shape(tokenizer, cases)
     asked = probes.build_probes(tokenizer, cases, shape)
     params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, tokenizer.vocabulary, 0))
@@ -39,4 +38,4 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     monkeypatch.setattr(probes, "LOGITS_AT_ONCE", size)
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
-    assert np.ptp(jnp.asarray(whole.objects), axis=0).max() > 1e-3
+    assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
