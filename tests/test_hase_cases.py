@@ -103,7 +103,9 @@ def test_claims_are_about_the_request_and_somebody_else(cases, agent):
             joint = {(True, True): p * q, (True, False): p * (1 - q), (False, True): (1 - p) * q}
             joint[False, False] = (1 - p) * (1 - q)
             holds = {"A": lambda a, _: a, "not A": lambda a, _: not a, "B": lambda _, b: b}
-            holds |= dict.fromkeys(("A and B", "B and A"), lambda a, b: a and b) | {"A or B": lambda a, b: a or b}
+            holds |= dict.fromkeys(("A and B", "B and A"), lambda a, b: a and b) | {
+                "A or B": lambda a, b: a or b
+            }
             for role, claim in said.items():
                 expected = sum(mass for world, mass in joint.items() if holds[role](*world))
                 assert claim.agent[t] == pytest.approx(expected, abs=1e-12), role

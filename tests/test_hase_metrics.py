@@ -327,4 +327,6 @@ def test_cases_are_scored_each_for_itself(seed):
     for e in range(CASES):
         one = Exam({k: v[[e]] for k, v in o.scalars.items()}, *(x[[e]] for x in o[1:]))
         for name, metric in scores(one).items():
-            np.testing.assert_allclose([x[0] for x in metric[:2]], [x[e] for x in whole[name][:2]], err_msg=name)
+            np.testing.assert_allclose(
+                [x[0] for x in metric[:2]], [x[e] for x in whole[name][:2]], err_msg=name
+            )

@@ -39,3 +39,34 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
     assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
+
+
+def test_cases_ask_as_much_as_they_like(world):
+    """Whatever others ask, and be it nothing of a kind: each question is answered as if asked alone."""
+    cases = [
+        case._replace(choices=case.choices[:choices], claims=case.claims[:claims])
+        for case, choices, claims in zip(
+            hase_cases(world, paper_agent(world), 4), (9, 1, 0, 3), (6, 2, 3, 0), strict=True
+        )
+    ]
+    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, world.tokenizer.vocabulary, 0))
+    model, words = LanguageModel(SMALL, params), probes.truth_words(world.tokenizer)
+
+    def answers(some):
+        shape = probes.probe_shape(world.tokenizer, some)
+        asked = probes.build_probes(world.tokenizer, some, shape)
+        return probes.read(model, {}, asked, words, 3)
+
+    together = answers(cases)
+    assert together.ended.shape[:2] == (4, 9)
+    assert together.claims.shape[:2] == (4, 6)
+    for i, case in enumerate(cases):
+        alone = answers([case])
+        for q, choice in enumerate(case.choices):
+            size = len(choice.options)
+            for name in ("ended", "begun"):
+                mine, other = (getattr(x, name)[k, q, :size] for x, k in ((together, i), (alone, 0)))
+                np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-7)
+            np.testing.assert_array_equal(together.tokens[i, q], alone.tokens[0, q])
+        for q in range(len(case.claims)):
+            np.testing.assert_allclose(together.claims[i, q], alone.claims[0, q], rtol=1e-4, atol=1e-7)

@@ -59,7 +59,12 @@ def made(world, names, rng, columns, counts, spare):
             questions.append(Choice(f"role {q}", s, r, options, agent, answer, frequency, f"group {q % 2}"))
         sentence = Sentence(Kind.TRUTH, True, Atom(s, r, int(objects[0])))
         said = tuple(Claim(f"claim {q}", sentence, rng.random(times), "g") for q in range(claims))
-        facets = {"first": bool(rng.integers(2)), "second": int(rng.integers(9)), "third": rng.random(), "fourth": "é|"}
+        facets = {
+            "first": bool(rng.integers(2)),
+            "second": int(rng.integers(9)),
+            "third": rng.random(),
+            "fourth": "é|",
+        }
         request = EditRequest(s, r, o, float(rng.random() * 9), "evidence")
         cases.append(Case(request, rng.random(), int(rng.integers(9)), facets, tuple(questions), said))
     lead, wide = (len(cases), max(c for c, _ in counts) + spare), 4 + spare

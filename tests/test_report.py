@@ -116,7 +116,12 @@ def test_edits_made_again_count_once(runs, tmp_path):
 
 @pytest.mark.parametrize(
     ("part", "what"),
-    [("cases", "the cases"), ("agents", "the agents"), ("asking", "how it is asked"), ("editor", "the editor")],
+    [
+        ("cases", "the cases"),
+        ("agents", "the agents"),
+        ("asking", "how it is asked"),
+        ("editor", "the editor"),
+    ],
 )
 def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part, what):
     folder = copied(runs, tmp_path)
@@ -342,7 +347,9 @@ def test_what_was_held_out_is_told_apart_where_something_was(editors):
     names = {"held-out subject", "held-out object", "held out both", "seen both"}
     assert not names & HASE.subsets(results).keys()
     subject, obj = np.arange(cases) % 2 == 0, np.arange(cases) % 3 == 0
-    found = HASE.subsets(results._replace(cases=results.cases | {"seen_subject": subject, "seen_object": obj}))
+    found = HASE.subsets(
+        results._replace(cases=results.cases | {"seen_subject": subject, "seen_object": obj})
+    )
     both = found["held-out subject"].sum() + found["held-out object"].sum() - found["held out both"].sum()
     assert both + found["seen both"].sum() == cases
     np.testing.assert_array_equal(found["held-out subject"], ~subject)
@@ -458,7 +465,17 @@ def test_the_long_table_has_every_estimate(page, editors):
     with (page / "summary.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["evaluation"] for row in rows} == {"hase"}
-    assert list(rows[0]) == ["evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases"]
+    assert list(rows[0]) == [
+        "evaluation",
+        "editor",
+        "subset",
+        "reader",
+        "metric",
+        "value",
+        "low",
+        "high",
+        "cases",
+    ]
     found = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
     assert len(found) == len(rows)
     for name, editor in editors.items():

@@ -280,7 +280,9 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
     assert stems(tmp_path) == ["", stem]
     told = [case._replace(request=case.request._replace(subject=s, relation=r, object=o))
             for case, (s, r, o) in zip(cases, others, strict=True)]  # fmt: skip
-    Bench(run, world, model, told, COLUMNS, MODES["independent"], 0).edit(LORA, tmp_path / "told", lambda *_: None)
+    Bench(run, world, model, told, COLUMNS, MODES["independent"], 0).edit(
+        LORA, tmp_path / "told", lambda *_: None
+    )
     np.testing.assert_array_equal(after(tmp_path, stem), after(tmp_path / "told"))
     assert not np.array_equal(after(tmp_path), after(tmp_path, stem))
     inside = Bench(run, world, model, controlled, COLUMNS, MODES["sequences"], 0)

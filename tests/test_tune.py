@@ -25,6 +25,7 @@ def searched(monkeypatch, name, factors):
     """Let an editor's search be a smaller one."""
     monkeypatch.setitem(entries(), name, replace(entries()[name], search=factors))
 
+
 lines = st.lists(
     st.fixed_dictionaries({"edit success": st.floats(0, 1), "coherence skill": st.floats(-2, 1)}),
     min_size=1,
