@@ -10,6 +10,7 @@ it is, the others are (DESIGN 6, 8).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -123,7 +124,8 @@ class Claims(NamedTuple):
     lm: np.ndarray
 
 
-class Results(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Results:
     """What one editor's edits came to: E cases with their questions.
 
     Attributes:
