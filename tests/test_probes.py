@@ -9,8 +9,10 @@ from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init
 from testbed.engine import probes
+from testbed.protocol import ControlRequest
 from testbed.run.agents import paper_agent
 from tests.edited import hase_cases
+from tests.toys import spelt_world
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 CASES = 5
@@ -39,6 +41,31 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
     assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
+
+
+def test_there_is_room_for_what_nobody_asks_about(world):
+    """Editors are told requests and controls, whose prompts may be longer than those of any choice."""
+    spelt = spelt_world(world)
+    graph, tokenizer = spelt.graph, spelt.tokenizer
+    pairs = list(zip(graph.subject.tolist(), graph.relation.tolist(), graph.object.tolist(), strict=True))
+    short, *_, long = sorted(pairs, key=lambda fact: len(tokenizer.prompt(*fact[:2])))
+    most = len(tokenizer.prompt(*long[:2]))
+    assert most > len(tokenizer.prompt(*short[:2]))
+    (case,) = hase_cases(spelt, paper_agent(spelt), 1)
+
+    def asked_about(fact, told, controls=()):
+        request = case.request._replace(subject=told[0], relation=told[1], object=told[2])
+        choice = case.choices[0]._replace(subject=fact[0], relation=fact[1])
+        return case._replace(request=request, choices=(choice,), controls=controls)
+
+    for one in (
+        asked_about(long, short),
+        asked_about(short, long),
+        asked_about(short, short, (ControlRequest("somebody else", long),)),
+        asked_about(short, long)._replace(choices=()),
+    ):
+        assert probes.probe_shape(tokenizer, [one]).prompt == most
+    assert probes.probe_shape(tokenizer, [asked_about(short, short)]).prompt < most
 
 
 def test_cases_ask_as_much_as_they_like(world):

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -172,10 +173,10 @@ def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
 def test_pooling_changes_no_case(runs):
     parts = [read_results(p, COLUMNS) for p in sorted(runs.glob("*/edits/hase/lora-down*"))]
     # Fewer options in one of them, as in a smaller world.
-    least, names = 9, ("options", "agent", "frequency", "lm", "lm_open")
+    least, names = 14, ("options", "agent", "frequency", "lm", "lm_open")
     assert parts[1].choices.options.shape[1] > least
     few = {name: getattr(parts[1].choices, name)[..., :least] for name in names}
-    parts[1] = parts[1]._replace(choices=parts[1].choices._replace(**few))
+    parts[1] = replace(parts[1], choices=parts[1].choices._replace(**few))
     for first, second in (parts, parts[::-1]):
         whole = pooled([first, second], [0, 1])
         assert len(whole) == len(first) + len(second)
@@ -348,7 +349,7 @@ def test_what_was_held_out_is_told_apart_where_something_was(editors):
     assert not names & HASE.subsets(results).keys()
     subject, obj = np.arange(cases) % 2 == 0, np.arange(cases) % 3 == 0
     found = HASE.subsets(
-        results._replace(cases=results.cases | {"seen_subject": subject, "seen_object": obj})
+        replace(results, cases=results.cases | {"seen_subject": subject, "seen_object": obj})
     )
     both = found["held-out subject"].sum() + found["held-out object"].sum() - found["held out both"].sum()
     assert both + found["seen both"].sum() == cases

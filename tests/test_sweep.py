@@ -1,6 +1,7 @@
 """Sweeps of edits: each mode, whole or killed and resumed; what is written; controls; the cost."""
 
 import json
+import math
 from dataclasses import replace
 
 import jax
@@ -275,8 +276,18 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
     ]
     bench = Bench(run, world, model, controlled, COLUMNS, MODES["independent"], 0)
     assert bench.edits == 2 * CASES
+    stem, calls = control_stem("somebody else"), iter(range(1000))
+
+    def killed(*_):
+        # Between the first batches of the requests, when all controls are done.
+        if next(calls) > math.ceil(CASES / 4) + 1:
+            raise Killed
+
+    with pytest.raises(Killed):
+        bench.edit(LORA, tmp_path, killed)
+    assert stems(tmp_path) == [stem]
+    assert not done(tmp_path), "the tables of the requests come last"
     bench.edit(LORA, tmp_path, lambda *_: None)
-    stem = control_stem("somebody else")
     assert stems(tmp_path) == ["", stem]
     told = [case._replace(request=case.request._replace(subject=s, relation=r, object=o))
             for case, (s, r, o) in zip(cases, others, strict=True)]  # fmt: skip
