@@ -39,7 +39,7 @@ from tests.edited import (
 from tests.runs import at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
-FLOORS = [name for name in READERS if name != "before edit"]
+FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
 EXAM = examination_named("hase")
 NASTY = 'my_module:<b>&"_%$'
 COST = {"steps": 40, "forward": 400.0, "backward": 400.0, "flops": 2e8, "seconds": 0.2, "peak_bytes": 2**20,
