@@ -8,6 +8,7 @@ from lm.editors.interface import Info
 from testbed.engine import records
 from testbed.engine.probes import Readings
 from testbed.engine.records import TABLES, Circumstances, Columns, write_rows
+from testbed.engine.sweep import control_stem
 from testbed.engine.trace import code_of_cases
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.roles import CELLS, INDEPENDENT, REQUEST
@@ -72,7 +73,7 @@ def first_edits(rows, edits):
     return {table: [row for row in rows[table] if row["case"] in kept] for table in TABLES}
 
 
-def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, **changes):
+def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, controls=None, **changes):
     """An edits folder as testbed.edit leaves it."""
     above = run.edits / "hase"
     folder = above / f"{editor.replace(':', '.')}-{len(list(above.glob('*'))):012x}"
@@ -92,13 +93,15 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, *
             "agent": "paper",
             "exactness": {"kind": "approximation", "bound": None, "why": "a test"},
         },
-        "controls": [],
+        "controls": list(controls or {}),
         "made_with": {},
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "summary.json").write_text("{}", encoding="utf-8")
     for edits, kept in (retained or {}).items():
         write_rows(kept, folder, COLUMNS, f"retained-{edits}-")
+    for name, told in (controls or {}).items():
+        write_rows(told, folder, COLUMNS, control_stem(name))
     if cost:
         (folder / "cost.json").write_text(json.dumps(cost), encoding="utf-8")
     write_rows(rows, folder, COLUMNS)

@@ -226,6 +226,23 @@ def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
                 assert values == pytest.approx({n: e.value for n, e in found.items()}, nan_ok=True)
 
 
+def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_path):
+    run = Run(copied(runs, tmp_path), "x")
+    cases = cases_of(run, CASES)
+    told = rows_of(run, cases, 0.0, seed=1)
+    write_edits(run, "careful", rows_of(run, cases, 0.2), controls={"Somebody else": told})
+    found = {e.name: e for e in score(gather([run], EXAM))}
+    row = "careful, told Somebody else"
+    assert next(iter(found)) == "careful", "whose references others of the same cases may share"
+    assert found["careful"].told == [row]
+    for name, editor in found.items():
+        assert editor.floors == FLOORS
+        assert (row in editor.values) == (row in editor.summary["all"]) == (name == "careful")
+    values = found["careful"].values
+    assert values["careful"]["propagation ratio"].value() > 0.1
+    assert values[row]["propagation ratio"].value() == pytest.approx(0, abs=1e-9)
+
+
 def test_differences_are_of_the_cases_both_have(editors):
     everyone = list(editors.values())
     found = differences(everyone, "lora-down")
