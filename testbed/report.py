@@ -61,10 +61,11 @@ def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
     found = [name for name in evaluations() if all(finished(run, name) for run in runs)]
+    found = found or [DEFAULT_EVALUATION]
     there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
     for name in sorted(there - {plain_name(name) for name in found}):
         say(f"edits of {name} are not shown; name the evaluation by --evaluation")
-    return found or [DEFAULT_EVALUATION]
+    return found
 
 
 def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "Told":

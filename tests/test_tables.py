@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testbed.scores.metric import ARROWS, Meaning
 from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,
+    better_of,
     escaped,
     explained,
     latex,
@@ -22,10 +24,11 @@ from testbed.scores.tables import (
     with_detectable,
 )
 
-texts = st.text(st.sampled_from("ab \\&%$#_{}~^<>|-±“”.1"), max_size=20)
+SPECIAL = "\\&%$#_{}~^<>|±“”…↑↓→\u2019\u2212\u00d7"
+texts = st.text(st.sampled_from(SPECIAL + "ab -.1"), max_size=20)
 COMMANDS = (
     r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|ldots)\{\}"
-    r"|\\[&%$#_{}]|\$(\\pm|-)\$"
+    r"|\\[&%$#_{}]|\$(\\pm|\\uparrow|\\downarrow|\\to|\\times|-)\$"
 )
 
 
@@ -35,7 +38,7 @@ def words(key, header, rows, **rest):
 
 @given(texts)
 def test_latex_has_no_special_character_left(text):
-    assert not re.search(r"[\\&%$#_{}~^<>|±]", re.sub(COMMANDS, "", escaped(text)))
+    assert not set(SPECIAL) & set(re.sub(COMMANDS, "", escaped(text)))
 
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4), texts)
@@ -126,3 +129,53 @@ def test_what_would_be_detected_is_detected_as_often_as_said():
     assert with_detectable(table._replace(foot=[["x", 1, 2.0]])).foot == [["x", 1, 2.0]]
     words_only = Table("k", "t", ["editor", "edits"], [["a", 9]])
     assert with_detectable(words_only) is words_only
+
+
+def distance(better, value):
+    """How far a value is from the best there could be; all that a reader needs to know of a direction."""
+    return {"high": -value, "low": value, "one": abs(value - 1)}[better]
+
+
+values = st.one_of(st.none(), st.just(math.nan), st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 2.0]))
+
+
+@given(
+    st.lists(st.tuples(values, values, values), min_size=1, max_size=5),
+    st.permutations(["high", "low", "one"]),
+    st.integers(0, 6),
+)
+def test_the_best_of_each_column_stand_out(rows, directions, contest):
+    """Those that no other of the rows that compete beats, unless all are alike; references never do."""
+    cells = [
+        [f"row {i}", *(v if v is None else Estimate(v, v - 0.1, v + 0.1, 9) for v in row), i]
+        for i, row in enumerate(rows)
+    ]
+    header, better = ["editor", "x", "y", "z", "edits"], dict(zip("xyz", directions, strict=True))
+    table = Table("t", "T", header, cells, better=better, contest=contest)
+    for column, name in enumerate(header):
+        for i in range(len(cells)):
+            known = {
+                j: distance(better[name], number(other[column]))
+                for j, other in enumerate(cells[:contest])
+                if name in better and number(other[column]) is not None
+            }
+            wins = i in known and all(known[i] <= other for other in known.values())
+            assert ((i, column) in table.best) == (wins and len(set(known.values())) > 1), (i, name)
+    shown_bold = {
+        (i, j)
+        for i, line in enumerate(markdown_section(table).splitlines()[4:])
+        for j, cell in enumerate(line.strip("| ").split(" | "))
+        if cell.startswith("**")
+    }
+    assert shown_bold == table.best
+    assert latex(table).count(r"\textbf{") == len(table.best)
+
+
+def test_heads_say_what_is_better():
+    better = better_of([Meaning(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
+    table = Table("t", "T", ["editor", *better, "edits"], [["a", 1.0, 1.0, 1.0, 3]], better=better, contest=1)
+    assert table.heads == ["editor", "m high ↑", "m low ↓", "m one →1", "edits"]
+    assert set(ARROWS) == set(better.values())
+    assert "| m high ↑ |" in markdown_section(table)
+    assert all(arrow in latex(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
+    assert table.best == set(), "one editor competes with nobody"

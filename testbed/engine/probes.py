@@ -65,7 +65,8 @@ class ProbeShape(NamedTuple):
 
     Attributes:
         choices, claims: of the case with most of them, at least one.
-        prompt, claim: tokens of the longest prompt and of the longest claim.
+        prompt: tokens of the longest prompt, of choices and of what editors are told.
+        claim: tokens of the longest claim.
         nodes, options, longest: sizes of the largest tree of options.
     """
 
@@ -87,14 +88,16 @@ class ProbeShape(NamedTuple):
 def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
     """The shape that the given cases need."""
     choices = [choice for case in cases for choice in case.choices]
+    asked = [(choice.subject, choice.relation) for choice in choices]
+    told = [fact[:2] for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
     return ProbeShape(
         choices=max(1, *(len(case.choices) for case in cases)),
         claims=max(1, *(len(case.claims) for case in cases)),
-        prompt=max(len(tokenizer.prompt(c.subject, c.relation)) for c in choices),
+        prompt=max(len(tokenizer.prompt(*pair)) for pair in {*asked, *told}),
         claim=max((len(_claim(tokenizer, c)) for case in cases for c in case.claims), default=1),
-        nodes=max(tree_size(_names(tokenizer, c)) for c in choices),
-        options=max(len(c.options) for c in choices),
-        longest=max(len(name) for c in choices for name in _names(tokenizer, c)),
+        nodes=max((tree_size(_names(tokenizer, c)) for c in choices), default=1),
+        options=max((len(c.options) for c in choices), default=1),
+        longest=max((len(name) for c in choices for name in _names(tokenizer, c)), default=1),
     )
 
 

@@ -1,6 +1,7 @@
 """Results as arrays: what one editor's edits came to, read from the tables that a sweep wrote."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +59,8 @@ class Claims(NamedTuple):
     lm: np.ndarray
 
 
-class Results(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Results:
     """What one editor's edits came to: E cases with their questions.
 
     Attributes:

@@ -86,7 +86,8 @@ def score(editors: Sequence[Edited]) -> list[Scored]:
         if same is None or edited.controls:
             values = measured(evaluation, results, edited.name, edited.controls)
             scored = Scored(edited, values, estimated(evaluation, results, values))
-            known.setdefault(key, scored)
+            if not edited.controls:
+                known[key] = scored
         else:
             reader = evaluation.readers(results, edited.name)[edited.name]
             own = {edited.name: evaluation.measure(results, reader)}
@@ -138,7 +139,7 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
 
 def _exam(edited: Edited) -> str:
     """The same for editors of the same cases, agent and unedited model, whose reference rows are equal."""
-    cases, choices, claims = edited.results[:3]
+    cases, choices, claims = edited.results.cases, edited.results.choices, edited.results.claims
     seen = hashlib.sha256(repr(edited.evaluation).encode())
     parts = [cases[name] for name in ("run", "cluster", "position")]
     for array in (*parts, choices.case, choices.options, choices.agent, choices.lm[:, 0], claims.lm[:, 0]):

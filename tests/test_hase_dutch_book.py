@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import linprog
 
-from testbed.engine.probes import LOGIC
 from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.hase.roles import LOGIC
 
 TRUTH = {
     "A": lambda a, _: a, "not A": lambda a, _: not a, "B": lambda _, b: b,

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.engine.probes import LOGIC
-from testbed.evaluations.hase.cases import ABSENT, CELLS, REQUEST
 from testbed.evaluations.hase.published import COLUMNS, groups, published
-from tests.test_metrics import CASES, outcomes_of
+from testbed.evaluations.hase.roles import CELLS, LOGIC, REQUEST
+from testbed.protocol import ABSENT
+from tests.exams import CASES, exam_with
 
 seeds = st.integers(0, 500)
 
 
 @given(seeds)
 def test_a_model_with_the_agents_beliefs_is_coherent(seed):
-    o = outcomes_of(seed)
+    o = exam_with(seed)
     o.lm_open[:] = o.agent
     o.lm_answer[:] = o.agent_answer
     o.lm_answer[:, REQUEST, 1] = o.scalars["object"]
@@ -27,7 +27,7 @@ def test_a_model_with_the_agents_beliefs_is_coherent(seed):
 
 @given(seeds)
 def test_logical_columns_vanish_for_independent_statements(seed):
-    o = outcomes_of(seed)
+    o = exam_with(seed)
     at = o.objects[:, REQUEST] == o.scalars["object"][:, None]
     a, b = o.lm_open[:, REQUEST].sum(-1, where=at[:, None]), np.random.default_rng(seed).random((CASES, 2))
     true = {"A": a, "not A": 1 - a, "A and B": a * b, "B and A": a * b, "A or B": a + b - a * b, "B": b}
@@ -40,7 +40,7 @@ def test_logical_columns_vanish_for_independent_statements(seed):
 
 @given(seeds)
 def test_neither_endings_nor_the_word_false_count(seed):
-    o, other = outcomes_of(seed), outcomes_of(seed)
+    o, other = exam_with(seed), exam_with(seed)
     other.lm[:] = 0
     other.logic[..., 1] = 0
     for mine, theirs in zip(published(o), published(other), strict=True):
@@ -53,7 +53,7 @@ def test_neither_endings_nor_the_word_false_count(seed):
 
 @given(seeds)
 def test_against_loops_over_cases(seed):
-    o = outcomes_of(seed)
+    o = exam_with(seed)
     for when, columns in enumerate(published(o)):
         for place, q in COLUMNS.items():
             right, error = [], []
@@ -81,14 +81,14 @@ def test_against_loops_over_cases(seed):
 
 
 def test_rows_of_a_table_have_the_same_columns_of_one_random_subject():
-    before, after = published(outcomes_of(0))
+    before, after = published(exam_with(0))
     assert list(before) == list(after)
     assert [CELLS[q] for q in COLUMNS.values()] == ["s1r1", "s1r2", "random.r1", "random.r2"]
 
 
 @given(seeds)
 def test_groups_are_what_they_say(seed):
-    o = outcomes_of(seed)
+    o = exam_with(seed)
     found = groups(o)
     for e in range(CASES):
         said, truth, asked = o.lm_answer[e, 0, 0], o.scalars["truth"][e], o.scalars["object"][e]

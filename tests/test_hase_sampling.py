@@ -11,11 +11,9 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
-from testbed.evaluations.hase.cases import CHILD, INDEPENDENT, PARENT, REQUEST
-from testbed.evaluations.hase.sampling import Sampler
-from testbed.settings import CaseConfig
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World
+from tests.edited import hase_cases
 from tests.test_exact import world_of
 
 
@@ -37,6 +35,11 @@ def chain_world(config, subjects=30):
     return as_world(graph, model, *sample_exact(graph, model, config, rng), config)
 
 
+def asked(case, role):
+    """The choice of that role, None where there is none."""
+    return next((choice for choice in case.choices if choice.role == role), None)
+
+
 def test_the_bound_is_about_anybody():
     world = small_world(ExactConfig(logical=0.0, statements=12), subjects=60)
     bound = exact_agent(world).exactness.bound
@@ -50,22 +53,21 @@ def test_every_kind_of_request_has_its_gold(request_kind, sampler):
     config = ExactConfig(logical=0.2, statements=16)
     world = small_world(config)
     agent = exact_agent(world)
-    drawn = list(Sampler(world, agent, CaseConfig(count=30, sampler=sampler, request=request_kind), 0))
+    drawn = hase_cases(world, agent, 30, sampler=sampler, request=request_kind)
     assert len(drawn) == 30
     for case in drawn:
-        assert case.kind == request_kind
-        assert math.isinf(case.weight) == (request_kind != "evidence")
-        request = EditRequest(case.subject, case.relation, case.object, case.weight, case.kind)
-        edited = agent.with_edit(request)
-        for cell in filter(None, case.cells):
+        assert case.request.kind == request_kind
+        assert math.isinf(case.request.weight) == (request_kind != "evidence")
+        edited = agent.with_edit(EditRequest(*case.fact, case.request.weight, case.request.kind))
+        for choice in case.choices:
             for t, who in enumerate((agent, edited)):
-                p = who.predict(cell.subject, cell.relation)
-                np.testing.assert_allclose(cell.agent[t], p.of(cell.candidates), atol=1e-12)
-                assert cell.answer[t] == p.mode()
-            # Of what was never stated, objects that are no candidates have the rest.
-            assert (cell.frequency.sum(1) <= 1 + 1e-12).all()
+                p = who.predict(choice.subject, choice.relation)
+                np.testing.assert_allclose(choice.agent[t], p.of(choice.options), atol=1e-12)
+                assert choice.answer[t] == p.mode()
+            # Of what was never stated, objects that are no options have the rest.
+            assert (choice.frequency.sum(1) <= 1 + 1e-12).all()
         if request_kind == "evidence":
-            believed = agent.probability(case.subject, case.relation, case.object)
+            believed = agent.probability(*case.fact)
             goal = 0.95 if believed < 0.95 else (1 + believed) / 2
             assert case.credence == pytest.approx(goal, abs=1e-9)
         else:
@@ -76,13 +78,11 @@ def test_an_independent_fact_depends_on_nothing_that_is_edited():
     """In a chain a grandchild is no independent fact."""
     world = chain_world(ExactConfig(strata=(0, 0, 1)))
     seen = set()
-    for case in Sampler(
-        world, exact_agent(world), CaseConfig(count=60, sampler="published", request="do"), 0
-    ):
-        if case.cells[INDEPENDENT]:
-            apart = world.graph.relations[case.cells[INDEPENDENT].relation] == "d"
-            assert apart != (world.graph.relations[case.relation] == "d")
-            seen.add(world.graph.relations[case.relation])
+    for case in hase_cases(world, exact_agent(world), 60, sampler="published", request="do"):
+        if independent := asked(case, "s1rx"):
+            edited = world.graph.relations[case.request.relation]
+            assert (world.graph.relations[independent.relation] == "d") != (edited == "d")
+            seen.add(edited)
     assert {"a", "b", "c"} <= seen
 
 
@@ -93,14 +93,14 @@ def test_a_world_with_little_to_ask_is_asked_again_and_again():
     pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
     able = {s for s, r in pairs if agent.accepts(s, r, "evidence")}
     assert 0 < len(able) < 10
-    drawn = list(Sampler(world, agent, CaseConfig(count=50), 0))
-    assert {case.subject for case in drawn} == able
+    drawn = hase_cases(world, agent, 50)
+    assert {case.request.subject for case in drawn} == able
 
 
 def test_a_world_with_nothing_to_ask_says_so():
     world = small_world(ExactConfig(logical=1.0, strata=(0, 0, 1)))
     with pytest.raises(InputError, match="no fact takes a request of kind 'evidence'"):
-        list(Sampler(world, exact_agent(world), CaseConfig(count=5), 0))
+        hase_cases(world, exact_agent(world), 5)
 
 
 @pytest.mark.parametrize("sampler", ["stratified", "published"])
@@ -108,15 +108,16 @@ def test_causes_and_effects_can_be_asked_for_alone(sampler):
     world = chain_world(ExactConfig(strata=(0.3, 0.3, 0.4)))
     agent, upstream = exact_agent(world), world.graph.upstream
     for edits, expected in (("upstream", {0, 1}), ("downstream", {1, 2})):
-        drawn = list(Sampler(world, agent, CaseConfig(count=40, sampler=sampler, edits=edits), 0))
-        assert {case.relation for case in drawn} == expected
+        drawn = hase_cases(world, agent, 40, sampler=sampler, edits=edits)
+        assert {case.request.relation for case in drawn} == expected
         for case in drawn:
+            relation = case.request.relation
             assert edits != "upstream" or (
-                case.child and upstream[case.cells[CHILD].relation] == case.relation
+                case.facets["child"] and upstream[asked(case, "s1r2").relation] == relation
             )
-            assert edits != "downstream" or case.cells[PARENT].relation == upstream[case.relation]
-            same = world.graph.relation == case.relation
-            assert case.support_new == (world.generative.truth[same] == case.object).sum()
+            assert edits != "downstream" or asked(case, "s1r0").relation == upstream[relation]
+            same = world.graph.relation == relation
+            assert case.facets["support_new"] == (world.generative.truth[same] == case.request.object).sum()
 
 
 @pytest.mark.parametrize("edits", ["upstream", "downstream"])
@@ -126,18 +127,18 @@ def test_a_world_in_which_nothing_depends_on_anything_has_neither_causes_nor_eff
     config, rng = ExactConfig(logical=0.0), np.random.default_rng(0)
     graph, model = draw_world(graph, config, rng, redraw=True)
     world = as_world(graph, model, *sample_exact(graph, model, config, rng), config)
-    assert list(Sampler(world, exact_agent(world), CaseConfig(count=5), 0))
+    assert hase_cases(world, exact_agent(world), 5)
     with pytest.raises(InputError, match=f"edits {edits}"):
-        list(Sampler(world, exact_agent(world), CaseConfig(count=5, edits=edits), 0))
+        hase_cases(world, exact_agent(world), 5, edits=edits)
 
 
 @pytest.mark.parametrize("config", [{"statements": 120}, {"noise": 1e-9, "statements": 20}])
 def test_beliefs_too_small_to_be_numbers_can_still_be_changed(config):
     world = small_world(ExactConfig(logical=0.0, **config), subjects=12)
     agent = exact_agent(world)
-    for case in Sampler(world, agent, CaseConfig(count=10, reinforce=0.0), 0):
-        assert case.object != case.truth
-        assert 0 < case.weight < math.inf
+    for case in hase_cases(world, agent, 10, reinforce=0.0):
+        assert case.request.object != case.truth
+        assert 0 < case.request.weight < math.inf
         assert case.credence == pytest.approx(0.95, abs=1e-9)
 
 
@@ -147,8 +148,8 @@ def test_requests_name_what_is_possible():
     agent = exact_agent(world)
     impossible = {"evidence": 0, "correction": 0, "do": 0}
     for kind in impossible:
-        for case in Sampler(world, agent, CaseConfig(count=40, reinforce=0.0, request=kind), 0):
-            impossible[kind] += agent.rules_out(case.subject, case.relation, np.array(case.object))
+        for case in hase_cases(world, agent, 40, reinforce=0.0, request=kind):
+            impossible[kind] += agent.rules_out(*case.fact[:2], np.array(case.request.object))
     assert impossible["evidence"] == impossible["correction"] == 0
     # What was impossible in the world as it was may be so after a change.
     assert impossible["do"] > 0
@@ -156,6 +157,6 @@ def test_requests_name_what_is_possible():
 
 def test_the_request_is_always_among_its_candidates():
     world = small_world(ExactConfig(logical=0.0, noise=0.4, statements=30), subjects=30)
-    for case in Sampler(world, exact_agent(world), CaseConfig(count=40, candidates=8, credence=0.05), 0):
-        assert case.object in case.cells[REQUEST].candidates
+    for case in hase_cases(world, exact_agent(world), 40, candidates=8, credence=0.05):
+        assert case.request.object in asked(case, "s1r1").options
         assert 0 < case.credence <= 1
