@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
@@ -111,7 +112,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
 def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
     """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
     words = _words(arguments)
-    named = [word for before, word in zip(words, words[1:], strict=False) if before == "--editor"]
+    named = [word for before, word in pairwise(words) if before == "--editor"]
     try:
         options = whose_options([editor, *named][-1]).options
     except InputError:
