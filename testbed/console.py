@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import tyro
 
 from corpus.errors import InputError
-from testbed.engine.catalogue import own_configurations
+from testbed.engine.catalogue import of_one, own_configurations
 from testbed.evaluations.catalogue import own_examinations
 from testbed.presets import DEFAULT_PRESET
 
@@ -125,6 +125,8 @@ def _with_own(options: Options, args: Sequence[str]) -> Options:
     own: dict[str, Any] = {}
     if hasattr(options, "configs"):
         own["configs"] = options.configs | own_configurations(args)
+    if hasattr(options, "configs") and hasattr(options, "editor"):
+        own["configs"] = of_one(own["configs"], args, options.editor)
     if hasattr(options, "examinations"):
         own["examinations"] = options.examinations | own_examinations(args)
     return replace(options, **own) if own else options  # type: ignore[type-var]

@@ -12,7 +12,7 @@ from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed import ask, edit
 from testbed.engine import catalogue
-from testbed.engine.catalogue import configurations, entries, entry_named, own_configurations
+from testbed.engine.catalogue import configurations, entries, entry_named, of_one, own_configurations
 from testbed.engine.questions import Questions
 from testbed.engine.witness import Witness
 from testbed.engine.worker import Worker
@@ -123,6 +123,15 @@ def test_a_users_own_has_options_of_its_class(own):
     ]
     assert own_configurations([f"--editors={name}"]).keys() == found.keys()
     assert own_configurations(["--editor", name]).keys() == found.keys()
+
+
+def test_where_one_editor_is_asked_only_its_options_are_offered():
+    configs = configurations()
+    assert of_one(configs, ["question"], "lora-down").keys() == {"lora-down"}
+    assert of_one(configs, ["--editor", "rome"], "lora-down").keys() == {"rome"}
+    assert of_one(configs, ["--editor=oracle"], "rome").keys() == {"lora-down"}
+    assert of_one(configs, ["--editor", "none"], "rome") == {}
+    assert of_one(configs, ["--editor", "romme"], "rome") == configs
 
 
 def test_names_of_built_in_editors_stay_theirs(own):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
@@ -91,7 +92,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         InputError: an editor is named where only one can be, and is not there; or two have one prefix.
     """
     found: dict[str, Entry] = {}
-    words = [part for word in arguments for part in word.split("=", 1)]
+    words = _words(arguments)
     for before, word in zip(["", *words], words, strict=False):
         if not OWN.fullmatch(word):
             continue
@@ -105,6 +106,22 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         if other.name != entry.name:
             raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
     return {options: entry.config for options, entry in found.items() if is_dataclass(entry.config)}
+
+
+def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
+    """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
+    words = _words(arguments)
+    named = [word for before, word in pairwise(words) if before == "--editor"]
+    try:
+        options = whose_options([editor, *named][-1]).options
+    except InputError:
+        # Whoever makes the editor says so.
+        return configs
+    return {key: config for key, config in configs.items() if key == options}
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    return [part for word in arguments for part in word.split("=", 1)]
 
 
 def _called(name: str) -> Any:
