@@ -151,7 +151,7 @@ def test_subsets_are_masks_and_empty_ones_are_safe(evaluation, results):
     assert subsets["all"].all()
     assert all(mask.shape == (len(results),) and mask.dtype == bool for mask in subsets.values())
     empty = [name for name, mask in subsets.items() if not mask.any()]
-    summary = summarise(evaluation, results, "somebody", {}, 0)
+    summary = summarise(evaluation, results, "somebody", {})
     for name in empty:
         assert all(e.cases == 0 and np.isnan(e.value) for row in summary[name].values() for e in row.values())
 
