@@ -1,12 +1,24 @@
 """Settings and fixtures that every test shares."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from testbed import corpus, train
+from testbed.run.runtime import prepare_jax
 from tests.runs import RECIPE, WORLD, at, copied
 from tests.toys import make_toy
 from tests.worlds import make_world
+
+# Programs compiled in a third of the time, to the same numbers but for rounding. Whoever sets XLA_FLAGS decides
+# alone: `make slow` sets them empty, so that the slow tests run what users run.
+QUICKLY = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false"
+)
+os.environ.setdefault("XLA_FLAGS", QUICKLY)
+prepare_jax()
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")

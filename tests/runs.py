@@ -49,6 +49,13 @@ def killed_after(process, sign, limit=120):
     process.communicate()
 
 
+def dies(moment, name, *command):
+    """Run a command that is killed before or after something gets its name (tests/dying.py)."""
+    process = python("tests.dying", moment, name, *command)
+    said = process.communicate()[1]
+    assert process.returncode == -signal.SIGKILL, said
+
+
 def complaint(capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: ")

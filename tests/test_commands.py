@@ -23,7 +23,7 @@ from testbed.engine.records import read_outcomes
 from testbed.run.model import load_model
 from testbed.run.runs import Run, provenance
 from testbed.run.world import load_world
-from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, killed_after, python
+from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, dies
 
 EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
 
@@ -244,9 +244,8 @@ def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
     runs = copied(finished, tmp_path)
     shutil.rmtree(runs / "x" / "edits")
     edits = runs / "x" / "edits"
-    process = python("testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
-    killed_after(process, lambda: list(edits.glob("*/parts/000002-cases.parquet")))
-    assert not list(edits.glob("*/cases.parquet")), "the sweep ended before it could be killed"
+    dies("after", "000002-cases.parquet", "testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
+    assert not list(edits.glob("*/cases.parquet"))
     assert edit.main([*at(runs), *EDITS, "--batch-edits", "1"]) == 0
     other = copied(finished, tmp_path / "whole")
     shutil.rmtree(other / "x" / "edits")
@@ -473,7 +472,6 @@ def processor_seconds():
 @pytest.mark.parametrize("name", ["corpus", "train", "edit", "tune", "report", "ask", "export", "demo"])
 def test_help_is_quick(name):
     """In processor time, which is what it takes on an idle machine, whatever else runs on this one."""
-    took = []
     for _ in range(5):
         began = processor_seconds()
         done = subprocess.run(
@@ -483,9 +481,11 @@ def test_help_is_quick(name):
             text=True,
             check=True,
         )
-        took.append(processor_seconds() - began)
+        took = processor_seconds() - began
         assert "usage: python -m testbed." in done.stdout
-    assert min(took) < 0.5
+        if took < 0.5:
+            return
+    raise AssertionError(f"five times at least half a second, at last {took:.2f}")
 
 
 MY_EDITOR = """
