@@ -25,6 +25,7 @@ from testbed.run.runs import Run, provenance
 from testbed.run.world import load_world
 from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, dies
 
+MIXED = ["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"]
 EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
 
 
@@ -90,14 +91,22 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
 
 
 @pytest.mark.parametrize(
-    ("kind", "files"),
+    ("kind", "requests", "files"),
     [
-        (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
-        (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
-        (["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"], set()),
+        (["--kind", "exact", "--exact.statements", "16"], ("do",), {"resolution.npz"}),
+        *(
+            pytest.param(kind, ("evidence", "correction", "do"), files, marks=pytest.mark.slow)
+            for kind, files in (
+                (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
+                (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
+                (MIXED, set()),
+            )
+        ),
     ],
 )
-def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp_path, capsys, monkeypatch):
+def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(
+    kind, requests, files, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
     shown = capsys.readouterr().out
@@ -112,7 +121,7 @@ def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp
     capsys.readouterr()
     assert edit.main([*at(tmp_path), *EDITS]) == 0
     assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
-    for request in ("evidence", "correction", "do"):
+    for request in requests:
         exact = ["--agent", "exact", "--cases.request", request, "--cases.count", "5"]
         assert edit.main([*at(tmp_path), *EDITS, *exact]) == 0
         exactness = "exact up to" if "exact" in kind else "approximation"
@@ -441,7 +450,7 @@ def test_places_that_cannot_be_written(capsys):
     assert "/proc/nowhere" in complaint(capsys)
 
 
-@pytest.mark.parametrize("stage", ["corpus", "edit"])
+@pytest.mark.parametrize("stage", ["corpus", pytest.param("edit", marks=pytest.mark.slow)])
 def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_path):
     runs = tmp_path / "runs"
     kept: dict[Path, bytes] = {}

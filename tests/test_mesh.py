@@ -18,6 +18,7 @@ from lm.checkpoints import load_checkpoint
 from testbed import edit, train
 from tests import many_devices
 from tests.runs import (
+    QUICKLY,
     RECIPE,
     ROOT,
     at,
@@ -28,8 +29,6 @@ from tests.runs import (
     python,
 )
 
-# Compiled in half the time, to the same numbers but for rounding.
-QUICKLY = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 EIGHT = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count=8 {QUICKLY}"}
 SHARDED = [(optimizer, *layout) for optimizer, all_ in many_devices.LAYOUTS.items() for layout in all_[1:]]
 
@@ -121,8 +120,7 @@ def free_port():
 def in_cluster(runs, process, port, *args, patience=30):
     cluster = ["--cluster.coordinator", f"localhost:{port}", "--cluster.processes", "2", "--mesh.data", "2"]
     cluster += ["--cluster.process", str(process), "--cluster.patience", str(patience)]
-    env = {**os.environ, "XLA_FLAGS": QUICKLY}
-    return python("testbed.train", *at(runs), *RECIPE, *cluster, *args, env=env)
+    return python("testbed.train", *at(runs), *RECIPE, *cluster, *args)
 
 
 @pytest.fixture(scope="module")
