@@ -16,9 +16,9 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 
 ROOT = Path(__file__).parents[1]
-# Programs compiled in a third of the time, to the same numbers but for rounding.
+# Programs compiled in a fraction of the time, to the same numbers but for rounding.
 QUICKLY = (
-    "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     " --xla_cpu_use_fusion_emitters=false"
 )
 WORLD = "--world.subjects 30 --world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4".split()

@@ -1,5 +1,6 @@
 """A small model that knows a small world, trained in seconds, for the tests of editors."""
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ def train_toy(world: World) -> dict:
     text = jnp.asarray(_text(world, np.random.default_rng(0)))
     rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(optax.cosine_decay_schedule(1e-2, STEPS)))
 
-    @jax.jit
+    # Runs for longer than it compiles, whatever XLA_FLAGS say of other programs.
+    @partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
     def trained(params, keys):
         def step(carry, key):
             params, moments = carry
