@@ -7,7 +7,7 @@ from contextlib import suppress
 
 
 def shared(tmp_path_factory, name, make):
-    """Path of what `make(path)` has written, one for all processes of pytest-xdist; nobody writes there again."""
+    """Path of what `make(path)` has written, one for all processes of pytest-xdist, to be copied or read."""
     base = tmp_path_factory.getbasetemp()
     # Its processes keep their temporary folders side by side.
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
