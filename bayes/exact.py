@@ -4,11 +4,11 @@ Everybody but the subject asked about is resolved: their facts count as what the
 which the corpus builder bounds (`corpus.exact.Resolution`). Other subjects then enter only through counts
 of rows (`bayes.known`), and a subject's own facts form trees, over which a pass up and a pass down are
 exact (`bayes.tree`). An edited subject is no longer resolved, nor one in focus: answers about others sum
-over the states of its tree as well, by enumeration.
+over the states of its tree as well (`bayes.enumeration`).
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -16,18 +16,14 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
+from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
-from bayes.known import Draw, Known, read
-from bayes.tree import Tree
+from bayes.known import Known, read
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
-MOST_STATES = 2_000_000
-# A state of other trees whose weight, in logs, is this far below that of one state is left out. Even two
-# million of them together change no answer by more than 1e-13.
-NEGLIGIBLE = -45.0
 # Beyond this many statements, differences of what they say drown in rounding.
 MOST_WEIGHT = 1e9
 LEAST_WEIGHT = 1e-12
@@ -83,36 +79,44 @@ class ExactAgent:
         Raises:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
-        p = np.exp(self._log_belief(self._fact(subject, relation)))
-        candidates = self.graph.candidates_of(relation).copy()
-        return Distribution(candidates, p, 0.0, candidates)
+        fact = self._fact(subject, relation)
+        return self._beliefs([fact])[fact]
 
     def probability(
         self,
         subject: np.ndarray | int,
         relation: np.ndarray | int,
         objects: np.ndarray | int,
-        belief: Belief = "best",
+        belief: Belief = "best",  # noqa: ARG002
     ) -> np.ndarray:
         """p(o | s, r, evidence, edits) as in `predict`, of each triple; the arguments broadcast."""
         subject, relation, objects = np.broadcast_arrays(subject, relation, objects)
         pairs, which = np.unique(
             np.column_stack([subject.ravel(), relation.ravel()]), axis=0, return_inverse=True
         )
+        facts = [self._fact(s, r) for s, r in pairs.tolist()]
+        beliefs = self._beliefs(facts)
         found = np.empty(objects.size)
-        for i, (s, r) in enumerate(pairs.tolist()):
+        for i, fact in enumerate(facts):
             here = which.ravel() == i
-            found[here] = self.predict(s, r, belief).of(objects.ravel()[here])
+            found[here] = beliefs[fact].of(objects.ravel()[here])
         return found.reshape(objects.shape)
 
     def distributions(
-        self, subjects: np.ndarray, relations: np.ndarray, belief: Belief = "best"
+        self,
+        subjects: np.ndarray,
+        relations: np.ndarray,
+        belief: Belief = "best",  # noqa: ARG002
     ) -> np.ndarray:
-        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates."""
-        found = np.zeros((len(subjects), len(self.objects)))
-        for row, s, r in zip(found, subjects, relations, strict=True):
-            belief_in = self.predict(int(s), int(r), belief)
-            row[np.searchsorted(self.objects, belief_in.support)] = belief_in.probability
+        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates.
+
+        One pass over a subject's tree of facts answers all that is asked of it.
+        """
+        facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
+        beliefs = self._beliefs(facts)
+        found = np.zeros((len(facts), len(self.objects)))
+        for row, fact in zip(found, facts, strict=True):
+            row[np.searchsorted(self.objects, beliefs[fact].support)] = beliefs[fact].probability
         return found
 
     def with_edit(self, request: EditRequest) -> "ExactAgent":
@@ -181,7 +185,7 @@ class ExactAgent:
                 f"no evidence can change the belief in {self.named(subject, relation, target)!r}, which what "
                 "was said settles; a request of kind 'do' changes the world instead"
             )
-        log_belief = self._log_belief(fact)
+        log_belief = self._log_beliefs([fact])[fact]
         before = log_belief[place]
         if self.has_truth(fact):
             # In logs, since a belief and its doubt may both be too small to be numbers.
@@ -196,7 +200,7 @@ class ExactAgent:
 
         def missing(weight: float) -> float:
             edited = self.with_edit(EditRequest(subject, relation, target, weight))
-            return float(np.exp(edited._log_belief(fact)[place])) - wanted
+            return float(np.exp(edited._log_beliefs([fact])[fact][place])) - wanted
 
         most = 1.0
         while missing(most) < 0:
@@ -257,75 +261,21 @@ class ExactAgent:
             raise InputError(f"{self.named(target)!r} cannot be the object of {name!r} in this world")
         return place
 
-    def _log_belief(self, fact: int) -> np.ndarray:
-        """Log p(k) of each candidate of a fact's relation."""
-        tree, family = self.known.tree(fact), self.known.family(fact)
-        doubtful = {t[0]: t for t in map(self.known.tree, (*self.known.edited, *self.focus)) if t != tree}
-        others = [t for t in doubtful.values() if self.known.family(t[0]) == family]
-        log_total = np.full(self.known.candidates(fact), -math.inf)
-        for log_state, draws in self._states(others, tree):
-            asked = Tree(self.known, tree, draws)
-            log_z, log_beliefs = asked.marginals()
-            log_p = log_beliefs[fact]
-            for changed in self.done.keys() & set(tree):
-                with np.errstate(divide="ignore"):
-                    log_p = np.log(asked.after_do(changed, *self.done[changed], fact, log_beliefs))
-            log_total = np.logaddexp(log_total, log_state + log_z + log_p)
-        return log_total - logsumexp(log_total)
+    def _beliefs(self, facts: Iterable[int]) -> dict[int, Distribution]:
+        """What `predict` says of each fact, by one pass over each tree of which any are asked."""
+        trees: dict[int, list[int]] = {}
+        for fact in dict.fromkeys(facts):
+            trees.setdefault(self.known.above(fact)[-1], []).append(fact)
+        found = {}
+        for asked in trees.values():
+            for fact, log_p in self._log_beliefs(asked).items():
+                candidates = self.graph.candidates_of(int(self.graph.relation[fact])).copy()
+                found[fact] = Distribution(candidates, np.exp(log_p), 0.0, candidates)
+        return found
 
-    def _states(
-        self, trees: list[list[int]], asked: list[int]
-    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
-        """Log-weights and changed draws of every state of the given trees; `asked` is taken out too.
-
-        What a state weighs is known only when all trees have been seen, since one tree may make likely what
-        another alone does not. A tree never weighs more than its ceiling, though, so that a state of the
-        others is left out only where even this could not lift it.
-        """
-        without = [(draw, -n) for tree in (*trees, asked) for draw, n in self.known.draws(tree)]
-        if not trees:
-            yield 0.0, without
-            return
-        least = self._weight_of_a_likely_state(trees, asked, without) + NEGLIGIBLE
-        alone = [Tree(self.known, tree, without) for tree in (*trees, asked)]
-        ceilings = [tree.ceiling() for tree in alone]
-        options = [
-            tree.options(least - sum(ceilings) + ceiling)
-            for tree, ceiling in zip(alone[:-1], ceilings[:-1], strict=True)
-        ]
-        states = math.prod(len(places) for tree in options for places in tree.values())
-        if states > MOST_STATES:
-            raise InputError(
-                f"{states:,} states of subjects in doubt are more than {MOST_STATES:,}; "
-                "ask about the edited subject, edit fewer facts at once, or focus on fewer subjects"
-            )
-        # What the weight of the trees seen must reach at least, given the ceilings of those that follow.
-        floors = least - np.cumsum(ceilings[:0:-1])[::-1]
-        yield from self._extend(0.0, without, list(zip(trees, options, floors, strict=True)))
-
-    def _extend(
-        self,
-        log_weight: float,
-        draws: list[tuple[Draw, float]],
-        trees: list[tuple[list[int], dict[int, np.ndarray], float]],
-    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
-        if not trees:
-            yield log_weight, draws
-            return
-        (facts, options, floor), *rest = trees
-        for weight, added in Tree(self.known, facts, draws).states(options):
-            if log_weight + weight >= floor:
-                yield from self._extend(log_weight + weight, [*draws, *added], rest)
-
-    def _weight_of_a_likely_state(
-        self, trees: list[list[int]], asked: list[int], draws: list[tuple[Draw, float]]
-    ) -> float:
-        """Log-weight of one state: of each tree in turn the likely one, given those before it."""
-        log_weight = 0.0
-        for facts in trees:
-            weight, added = Tree(self.known, facts, draws).likely_state()
-            log_weight, draws = log_weight + weight, [*draws, *added]
-        return log_weight + Tree(self.known, asked, draws).marginals()[0]
+    def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
+        """Log p(k) of the candidates of each fact's relation; the facts are of one tree."""
+        return log_beliefs(self.known, self.focus, self.done, facts)
 
 
 def fit_exact(

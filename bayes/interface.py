@@ -17,8 +17,8 @@ class EditRequest(NamedTuple):
     """A request about (subject, relation, object).
 
     evidence: `weight` further statements of it. correction: a sentence that settles it. do: the world
-    changes; the fact is set, what it depends on stays, and what depends on it is drawn again with
-    probability `redraw`. Being no observation, it moves nobody else.
+    changes; the fact is set, what it depends on stays, and what depends on a fact that was set or drawn
+    again is drawn again with probability `redraw`. Being no observation, it moves nobody else.
     """
 
     subject: int

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from corpus.arrays import ranges
 from corpus.config import ExactConfig
-from corpus.exact import check_noise, has_truths, log_ratios, strength
 from corpus.graph import KnowledgeGraph
+from corpus.likelihood import check_noise, has_truths, log_ratios, strength
 from corpus.sentences import Sentences
 
 UNRESOLVED = -1
@@ -112,11 +112,16 @@ class Known:
         """The relation that a fact's relation depends on in the end; only families share rows."""
         return self.graph.root_of(int(self.graph.relation[fact]))
 
+    def above(self, fact: int) -> list[int]:
+        """A fact and all that it depends on, nearest first."""
+        facts = [fact]
+        while (up := int(self.graph.upstream_fact[facts[-1]])) >= 0:
+            facts.append(up)
+        return facts
+
     def tree(self, fact: int) -> list[int]:
         """All facts joined with this one by dependence, each after the one it depends on."""
-        while self.graph.upstream_fact[fact] >= 0:
-            fact = int(self.graph.upstream_fact[fact])
-        facts = [fact]
+        facts = [self.above(fact)[-1]]
         for one in facts:
             facts += self.graph.dependents.get(one, [])
         return facts

@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayes import kernels
-from bayes.counts import Changed, Row, Rows, add, changed_rows, count, structure
+from bayes.counts import Changed, Row, Rows, add, changed_rows, count
 from bayes.evidence import Evidence
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
+from bayes.tables import Tables, fill_tables
 from corpus.compiled import chosen
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
@@ -38,10 +38,8 @@ class PaperAgent:
         observed: counts of (s, r), row s * relations + r.
         mentions: float64[entries of observed], how many observations named the object, whatever their
             weight.
-        tables: counts of (r, upstream object a), row r * K + place of a.
-        background: float64[relations, K], sum over all a of p(o | r, a).
-        floor: float64[relations], background of an object that no table names.
-        changed_observed, changed_tables: rows that edits replaced, by their number.
+        tables: p(o | r, upstream object a), and their sums over a.
+        changed_observed: rows of `observed` that edits replaced, by their number.
         extra_mentions: mentions that edits added, {row of (s, r): {place: mentions}}.
     """
 
@@ -51,11 +49,8 @@ class PaperAgent:
     evidence_multiplicity: float
     observed: Rows
     mentions: np.ndarray
-    tables: Rows
-    background: np.ndarray
-    floor: np.ndarray
+    tables: Tables
     changed_observed: Mapping[int, Row] = field(default_factory=dict)
-    changed_tables: Mapping[int, Row] = field(default_factory=dict)
     extra_mentions: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:  # noqa: ARG002
@@ -100,8 +95,8 @@ class PaperAgent:
         out = np.empty(len(places))
         self._kernel(kernels.probabilities, len(places))(
             0, len(places), direct, up, relation, places,
-            self.observed, self._changed_observed, self.tables, self._changed_tables,
-            self.background, self.prior_mass, len(self.objects), out,
+            self.observed, self._changed_observed, self.tables.filled, self.tables.changed,
+            self.tables.background, self.prior_mass, len(self.objects), out,
         )  # fmt: skip
         return out.reshape(shape)
 
@@ -114,7 +109,7 @@ class PaperAgent:
     def conditional(self, relation: int, upstream_object: int) -> Distribution:
         """p(o | r, upstream object, evidence), the shared table."""
         place = int(self._places(np.array([upstream_object]))[0])
-        row = self._table(relation * len(self.objects) + place)
+        row = self.tables.row(relation * len(self.objects) + place)
         scale = 1.0 / (row.total + self.prior_mass)
         remainder = (row.base + self.prior_mass / len(self.objects)) * scale
         return Distribution(self.objects[row.places], remainder + row.excess * scale, remainder, self.objects)
@@ -183,21 +178,7 @@ class PaperAgent:
             if self.has_seen(s, down):
                 change = {a: share - old_share.get(a, 0.0) for a, share in new_share.items()}
                 moved[down] = (self._observed(self._key(s, down)), change)
-        tables = dict(self.changed_tables)
-        background, floor = self.background.copy(), self.floor.copy()
-        for relation, (row, factors) in moved.items():
-            even = 0.0
-            for a, factor in factors.items():
-                at = relation * len(self.objects) + a
-                before = self._table(at)
-                after = tables[at] = add(before, row, factor)
-                for table, sign in ((before, -1.0), (after, 1.0)):
-                    scale = sign / (table.total + self.prior_mass)
-                    even += (table.base + self.prior_mass / len(self.objects)) * scale
-                    background[relation, table.places] += table.excess * scale
-            background[relation] += even
-            floor[relation] += even
-        return replace(agent, changed_tables=tables, background=background, floor=floor)
+        return replace(agent, tables=self.tables.moved(moved))
 
     def _kernel(self, kernel: Callable, work: int) -> Callable:
         """A kernel as it stands for a few questions about a small world, else compiled."""
@@ -206,10 +187,6 @@ class PaperAgent:
     @cached_property
     def _changed_observed(self) -> Changed:
         return changed_rows(self.changed_observed)
-
-    @cached_property
-    def _changed_tables(self) -> Changed:
-        return changed_rows(self.changed_tables)
 
     def _key(self, subject: Any, relation: Any) -> Any:
         """Row of (s, r); numbers or arrays."""
@@ -245,8 +222,8 @@ class PaperAgent:
         out, rest = np.empty((len(subjects), size)), np.empty(len(subjects))
         self._kernel(kernels.distributions, out.size)(
             0, len(out), direct, up, relations,
-            self.observed, self._changed_observed, self.tables, self._changed_tables,
-            self.background, self.floor, self.prior_mass, size, out, rest,
+            self.observed, self._changed_observed, self.tables.filled, self.tables.changed,
+            self.tables.background, self.tables.floor, self.prior_mass, size, out, rest,
         )  # fmt: skip
         return out, rest
 
@@ -257,9 +234,6 @@ class PaperAgent:
 
     def _observed(self, key: int) -> Row:
         return self.changed_observed[key] if key in self.changed_observed else self.observed.row(key)
-
-    def _table(self, row: int) -> Row:
-        return self.changed_tables[row] if row in self.changed_tables else self.tables.row(row)
 
     def _mention_share(self, key: int) -> dict[int, float]:
         """q_s(a): share of the evidence in a row that names a, whatever its weight, by place."""
@@ -301,17 +275,8 @@ def fit(
     observed, mentions = count(
         key, places, evidence.weight, entities * relations, size, evidence_multiplicity
     )
-    tables = _fill_tables(observed, mentions, upstream, size)
-
-    scale = 1.0 / (tables.total + prior_mass)
-    floor = ((tables.base + prior_mass / size) * scale).reshape(relations, size).sum(axis=1)
-    row_of_entry = np.repeat(np.arange(len(scale)), np.diff(tables.offsets))
-    cell = row_of_entry // size * size + tables.places
-    summed = np.bincount(cell, tables.excess * scale[row_of_entry], relations * size)
-    background = floor[:, None] + summed.reshape(relations, size)
-    return PaperAgent(
-        objects, upstream, prior_mass, evidence_multiplicity, observed, mentions, tables, background, floor
-    )
+    tables = fill_tables(observed, mentions, upstream, size, prior_mass)
+    return PaperAgent(objects, upstream, prior_mass, evidence_multiplicity, observed, mentions, tables)
 
 
 def places_of(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -326,28 +291,3 @@ def places_of(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
     if (places < 0).any():
         raise InputError(f"{asked[places < 0][0]} is none of the world's {len(objects):,} objects")
     return places
-
-
-def _fill_tables(observed: Rows, mentions: np.ndarray, upstream: np.ndarray, size: int) -> Rows:
-    """C[r][a] = sum over subjects of q_s(a) N[s, r], for subjects seen with r and its upstream.
-
-    As a product of matrices: mention shares, transposed, times counts.
-    """
-    relations = len(upstream)
-    key = np.flatnonzero(observed.total > 0)
-    relation = key % relations
-    above = key - relation + upstream[relation]
-    down = (upstream[relation] != NO_UPSTREAM) & (observed.total[above] > 0)
-    key, relation, above = key[down], relation[down], above[down]
-
-    shape = (len(observed.total), size)
-    counts = csr_array((observed.excess, observed.places, observed.offsets), shape=shape)[key]
-    named = csr_array((mentions, observed.places, observed.offsets), shape=shape)[above]
-    per_row = np.diff(named.indptr)
-    share = named.data / np.repeat(named.sum(axis=1), per_row)
-    column = np.repeat(relation * size, per_row) + named.indices
-    shares = csr_array((share, column, named.indptr), shape=(len(key), relations * size)).T.tocsr()
-    excess = shares @ counts
-    excess.sort_indices()
-    base, total = shares @ observed.base[key], shares @ observed.total[key]
-    return Rows(*structure(excess), excess.data, base, total)

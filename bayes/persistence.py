@@ -20,9 +20,10 @@ from scipy.special import expit
 
 from bayes.structure import log_dirichlet_multinomial
 from corpus.config import ExactConfig
-from corpus.exact import FULLY_STATED, strength
+from corpus.exact import FULLY_STATED
 from corpus.graph import KnowledgeGraph
 from corpus.language import Kind
+from corpus.likelihood import strength
 from corpus.sentences import Sentences
 
 

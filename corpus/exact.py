@@ -13,15 +13,16 @@ Which facts are stated, how often, and which take part in logical sentences neve
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from corpus import kernels
 from corpus.arrays import most_frequent, ranges
 from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import ExactConfig
+from corpus.doubt import doubt
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.language import Kind
+from corpus.likelihood import check_noise, has_truths, mention_chance
 from corpus.sentences import FACTS_PER_BLOCK, Sentences, concatenate
 
 NEVER, SELDOM, FULLY = 0, 1, 2
@@ -65,8 +66,8 @@ class Resolution:
     Attributes:
         certified: bool[facts], whether a sentence was added that settles the fact.
         bound: float64[subjects], at most this is the posterior probability that a fact of the subject is
-            not its most likely object; in the order of `graph.subjects`. It is about facts that sentences
-            speak of and that are not open: the facts that count in rows others share.
+            not its most likely object; in the order of `graph.subjects`. It is about facts that are not
+            open and of which sentences speak, or of what depends on them: they count in rows others share.
     """
 
     certified: np.ndarray
@@ -190,161 +191,10 @@ def sample_exact(
     return _certify(graph, model, config, sentences)
 
 
-def doubt(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences) -> np.ndarray:
-    """float64[facts]: at most this is the posterior probability that a fact is not its likeliest object.
-
-    Rigorous whatever the other facts are: the evidence about the fact itself, against the largest ratio
-    by which its row and its dependents could favour one object over another. A fact in and/or sentences
-    counts as settled only by a sentence of its own that settles it. 0 for facts that no sentence speaks
-    of (S0), which sum out of every posterior but their own, and for facts without a truth.
-    """
-    n = len(graph)
-    size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
-    has_truth = has_truths(graph, config)
-    joined = np.zeros(n, bool)
-    for atom in (sentences.a, sentences.b):
-        rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
-        joined[graph.find(atom[rows, 0], atom[rows, 1])] = True
-
-    fact, said, ratio = log_ratios(graph, config, sentences)
-    settled = np.zeros(n, bool)
-    settled[fact[np.isposinf(ratio)]] = True
-    used = ~settled[fact] & has_truth[fact]
-    cells, cell = np.unique(
-        fact[used] * len(graph.entities) + said[used].astype(np.int64), return_inverse=True
-    )
-    value = np.zeros(len(cells))
-    np.add.at(value, cell, ratio[used])
-    cell_fact = cells // len(graph.entities)
-
-    # All objects but the likeliest against it; those never named share the value 0. All of it in logs, and
-    # the likeliest left out rather than subtracted: what remains may be as small as exp(-1000).
-    named = np.bincount(cell_fact, minlength=n)
-    spoken = np.flatnonzero(named)
-    top = np.lexsort((-value, cell_fact))[(np.cumsum(named) - named)[spoken]]
-    unnamed_is_best = np.ones(n, bool)
-    unnamed_is_best[spoken] = (value[top] < 0) & (size > named)[spoken]
-    best = np.zeros(n)
-    best[spoken] = np.where(unnamed_is_best[spoken], 0.0, value[top])
-    others = np.ones(len(cells), bool)
-    others[top[~unnamed_is_best[spoken]]] = False
-    unnamed = size - named - unnamed_is_best
-    second = np.where(unnamed > 0, 0.0, -np.inf)
-    np.maximum.at(second, cell_fact[others], value[others])
-    scale = np.where(np.isfinite(second), second, 0.0)
-    rest = unnamed * np.exp(-scale)
-    np.add.at(rest, cell_fact[others], np.exp(value[others] - scale[cell_fact[others]]))
-    with np.errstate(divide="ignore"):
-        log_odds = scale + np.log(rest) - best + _largest_ratio(graph, model, config, size)
-    bound = np.exp(np.minimum(log_odds, 0.0))
-    bound[joined] = 1.0
-    return np.where(settled | ~has_truth | ~((named > 0) | joined), 0.0, bound)
-
-
-def log_ratios(
-    graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each statement, truth and not sentence says of its fact (DESIGN 5.3, points 5 and 6).
-
-    And/or sentences are left out: facts in them are settled by a sentence of their own.
-
-    Returns:
-        fact int64[n], object int32[n], and float64[n] the log-likelihood ratio of that object against
-        any other: plus infinity where the sentence settles the fact, minus where it rules the object out.
-    """
-    rows = sentences.kind <= Kind.NOT
-    kind, label, atom = sentences.kind[rows], sentences.label[rows], sentences.a[rows]
-    fact = graph.find(atom[:, 0], atom[:, 1])
-    others = np.diff(graph.candidate_offsets)[atom[:, 1]] - 1.0
-    with np.errstate(divide="ignore"):
-        labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
-    # A mention is the truth with some chance, else one of the others; a right label says which.
-    chance = mention_chance(config, others + 1)
-    mentioned = np.log(chance * others / (1 - chance))
-    ratio = np.select(
-        [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
-        [
-            strength(config, others),
-            mentioned + np.where(label, labelled, -labelled),
-            -np.inf,
-        ],
-        np.inf,
-    )
-    return fact, atom[:, 2], ratio
-
-
-def strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
-    """lambda: log-likelihood ratio of one statement, of the object it names against any of `others` many."""
-    return np.log((1 - config.noise) * others / config.noise)
-
-
-def check_noise(graph: KnowledgeGraph, config: ExactConfig) -> None:
-    """Refuse relations in which a statement would be no evidence for what it states.
-
-    Raises:
-        InputError: such a relation.
-    """
-    for r in np.unique(graph.relation):
-        size = len(graph.candidates_of(r))
-        if size < 2:
-            raise InputError(f"the relation {graph.relations[r]!r} has one object only; noise needs a second")
-        if config.noise >= (size - 1) / size:
-            raise InputError(
-                f"with noise {config.noise} a statement of {graph.relations[r]!r}, which has {size} objects, "
-                f"is no evidence; choose --exact.noise below {(size - 1) / size:.3g}"
-            )
-
-
-def mention_chance(config: ExactConfig, size: np.ndarray) -> np.ndarray:
-    """Probability that a truth, not, and, or sentence mentions the fact's object, of `size` candidates."""
-    return np.full(len(size), 0.5) if config.mention == "coin" else 1.0 / size
-
-
-def has_truths(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
-    """bool[facts]: whether a fact is drawn once, not once per statement."""
-    return (graph.upstream_fact < 0) | (config.persistence == "fact")
-
-
-def _largest_ratio(
-    graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, size: np.ndarray
-) -> np.ndarray:
-    """float64[facts]: log of the largest factor by which a fact's row and dependents can favour an object."""
-    relations, n = len(graph.relations), len(graph)
-    downstream = graph.upstream_fact >= 0
-    by_sentence = config.persistence == "sentence"
-    draws = np.where(downstream & by_sentence, model.statements, (model.statements > 0).astype(int))
-    most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
-    mass = np.where(downstream, config.row_mass, config.root_mass)
-    own = np.log1p(most * size / mass)
-    if by_sentence:
-        child = _largest_ratio_of_statements(model, config, size, most)
-    else:
-        # A dependent is at most certain under one row, and at least as likely as a first draw under another.
-        child = np.where(model.statements > 0, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
-    below = np.bincount(graph.upstream_fact[downstream], weights=child[downstream], minlength=n)
-    return own + below
-
-
-def _largest_ratio_of_statements(
-    model: ExactModel, config: ExactConfig, size: np.ndarray, most: np.ndarray
-) -> np.ndarray:
-    """float64[facts]: log of how much likelier one row can make what was stated of a fact than another.
-
-    At most the row of just these shares, and at least one in which all `most` draws were of other objects.
-    """
-    fact, at = np.nonzero((np.arange(model.said.shape[1]) < model.statements[:, None]) & (model.said >= 0))
-    cells, count = np.unique(np.column_stack([fact, model.said[fact, at]]), axis=0, return_counts=True)
-    owner, n = cells[:, 0], model.statements
-    alpha = config.row_mass / size[owner]
-    inside = count * np.log(count / n[owner]) - gammaln(alpha + count) + gammaln(alpha)
-    base = config.row_mass + most
-    return np.bincount(owner, inside, len(n)) + gammaln(base + n) - gammaln(base)
-
-
 def _certify(
     graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences
 ) -> tuple[Sentences, Resolution]:
-    bound = np.where(model.open, 0.0, doubt(graph, model, config, sentences))
+    bound = np.where(model.open, 0.0, doubt(graph, config, sentences))
     most_facts = np.bincount(np.searchsorted(graph.subjects, graph.subject)).max()
     unsure = bound > TOLERANCE / most_facts
     certified = np.zeros(len(graph), bool)

@@ -27,23 +27,27 @@ import tyro
 from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
 from corpus.files import staged_file
-from corpus.seeds import generator
 from experiments.measure import keep
 from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.cases import STRATA, SUPPORT_BINS, Case, support_bin
-from testbed.evaluations.hase.metrics import Metric
-from testbed.evaluations.hase.pictures import AGENT, MODEL, QUIET, STYLE, save
-from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CORPUS, CaseConfig, CorpusSettings
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.pages.charts import halves
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
+from testbed.presets import CORPUS
+from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
+from testbed.run.settings import CorpusSettings, PaperAgentConfig
+from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.run.world import load_world
+from testbed.scores.metric import mean
 from testbed.scores.statistics import Estimate, estimate
 from testbed.scores.tables import markdown, shown
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
+LEVELS = ("subject", "object", "world")
+CREDENCE = 0.95
 COLOURS = {"paper": AGENT, "paper, honest counts": "#f0c070", "exact": MODEL, "exact, do": QUIET}
 
 
@@ -94,8 +98,8 @@ def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["ev
     """Each case's downstream answer before and after its request, at this agent's own weight."""
     found = []
     for case, relation in zip(cases, child, strict=True):
-        s, r, o = case.subject, case.relation, case.object
-        weight = agent.weight_for(s, r, o) if kind == "evidence" else 1.0
+        s, r, o = case.fact
+        weight = agent.weight_for(s, r, o, CREDENCE) if kind == "evidence" else 1.0
         edited = agent.with_edit(EditRequest(s, r, o, weight, kind))
         found.append([who.predict(s, relation).mode() for who in (agent, edited)])
     before, after = np.array(found).T
@@ -103,35 +107,37 @@ def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["ev
 
 
 def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[str, np.ndarray]:
-    """Columns of one world's cases: what each agent did, stratum, support bin, subject."""
+    """Columns of one world's cases: what each agent did, stratum, support bin and LEVELS."""
     options = settings.corpus(world, seed)
     build_corpus(options)
     loaded = load_world(Run(options.runs, options.run))
     exact = exact_agent(loaded)
-    config = CaseConfig(count=settings.cases, reinforce=0.0)
-    cases = [case for case in Sampler(loaded, exact, config, seed) if case.child]
-    child = [loaded.graph.downstream(case.relation)[0] for case in cases]
+    drawn = Hase(reinforce=0.0).cases(loaded, exact, settings.cases, CREDENCE, seed)
+    cases = [case for case in drawn if case.facets["child"]]
+    child = [loaded.graph.downstream(case.request.relation)[0] for case in cases]
+    honest = PaperAgentConfig(evidence_multiplicity=1.0)
     agents: dict[str, tuple[Agent, Literal["evidence", "do"]]] = {
         "paper": (paper_agent(loaded), "evidence"),
-        "paper, honest counts": (paper_agent(loaded, evidence_multiplicity=1.0), "evidence"),
+        "paper, honest counts": (paper_agent(loaded, honest), "evidence"),
         "exact": (exact, "evidence"),
     }
     if world != "published":
         agents["exact, do"] = (exact, "do")
     by_agent = {name: answers(agent, cases, child, kind) for name, (agent, kind) in agents.items()}
     return {
-        "subject": np.array([case.subject for case in cases]) + seed * 10**7,
-        "stratum": np.array([STRATA.index(case.stratum) for case in cases]),
-        "support": support_bin(np.array([case.support_new for case in cases])),
+        "subject": np.array([case.request.subject for case in cases]) + seed * 10**7,
+        "object": np.array([case.request.object for case in cases]) + seed * 10**7,
+        "world": np.full(len(cases), seed),
+        "stratum": np.array([STRATA.index(str(case.facets["stratum"])) for case in cases]),
+        "support": support_bin(np.array([case.facets["support_new"] for case in cases])),
         "agree": by_agent["paper"].answer == by_agent["exact"].answer,
         **{name: found.changed for name, found in by_agent.items()},
     }
 
 
 def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
-    """Share of cases with a property, with its interval over subjects."""
-    metric = Metric(columns[name].astype(float), np.ones(len(among)), share=True)
-    return estimate(metric, columns["subject"], among, generator(0, "bootstrap"))
+    """Share of cases with a property, with its interval."""
+    return estimate(mean(columns[name]), {level: columns[level] for level in LEVELS}, among)
 
 
 def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -158,15 +164,14 @@ def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
             for i, name in enumerate(names):
                 values = [parts[label][name] for label in labels]
                 x = np.arange(len(labels)) + 0.8 * (i + 0.5) / len(names) - 0.4
-                heights = np.array([e.value for e in values])
-                ends = np.array([[e.value - e.low, e.high - e.value] for e in values]).T
+                height, low, high = (np.array([e[k] for e in values]) for k in range(3))
                 axis.errorbar(
-                    x, heights, np.maximum(ends, 0), fmt="o", markersize=4.5, color=COLOURS[name],
+                    x, height, halves(height, low, high), fmt="o", markersize=4.5, color=COLOURS[name],
                     elinewidth=1.2, label=name,
                 )  # fmt: skip
             axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
             axis.set(title=world, ylim=(-0.03, 1.05))
-            axis.grid(axis="y", color="#e4e7eb")
+            axis.grid(axis="y", color=GRID)
         first = np.atleast_1d(axes)[0]
         first.set_ylabel("downstream answer changes")
         figure.legend(
@@ -189,7 +194,7 @@ def main() -> int:
             for one in map(partial(one_world, settings, world), settings.seeds):
                 columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
                 advance(1)
-            names = [name for name in columns if name not in ("subject", "stratum", "support")]
+            names = [name for name in columns if name not in (*LEVELS, "stratum", "support")]
             found[world] = {
                 part: {name: share(columns, name, mask) for name in names}
                 for part, mask in parts_of(columns).items()

@@ -23,42 +23,41 @@ hour a world and 1,000 edits in sequence half an hour. The tables of the last ru
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
-from corpus.seeds import generator
+from experiments.belief_tables import SUBSETS, Stage, estimated, shortened, tables, unstated
 from experiments.record import write_record
-from lm.editors.config import EditorConfigs, InContextConfig, SelfBayesConfig
+from lm.editors.in_context import InContextConfig
+from lm.editors.self_bayes import SelfBayesConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
-from testbed.edit import OF_THE_COMMAND, edit
-from testbed.engine.records import Outcomes
-from testbed.evaluations.hase.cases import PARENT, STRATA, SUPPORT_BINS, support_bin
-from testbed.evaluations.hase.metrics import must_change
+from testbed.edit import edit
+from testbed.engine.catalogue import whose_options
+from testbed.engine.trace import finished
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.support import SAID
 from testbed.launch import launch
-from testbed.pages.charts import FOLLOWS, RATIO, SAID, draw_lines
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, EditSettings
-from testbed.run.runs import Run, plain, read_metrics
+from testbed.pages.charts import draw_lines
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.tuned import field_of
-from testbed.scores.comparison import BEFORE, NO_EDIT, Scored
+from testbed.run.settings import plain
+from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.gather import Edited, gather
-from testbed.scores.retention import kept, retention_table
-from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.summary import masks, measured
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.statistics import Estimate
+from testbed.scores.tables import markdown_section
+from testbed.settings import CaseConfig, EditSettings
 from testbed.train import train
 
-Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
 Persistence = Literal["fact", "sentence"]
-Results = dict[str, dict[str, dict[str, Estimate]]]
-"""Reader -> subset -> metric -> estimate."""
-
+say_once = cache(say)
 EDITORS = (
     "self-bayes", "context-distillation", "lora-down", "lora-all", "embeddings", "full", "full-early",
     "full-late", "ft-constrained", "rome", "memit", "mend", "in-context", "grace", "none", "random-target",
@@ -67,8 +66,6 @@ EDITORS = (
 DIAGNOSED = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
 IN_SEQUENCE = ("self-bayes", "lora-down", "embeddings", "full-early")
 IMAGINING = ("self-bayes", "context-distillation", "lora-down", "in-context")
-DRAWN = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
-
 ABLATED = "self-bayes"
 SELF = SelfBayesConfig()
 ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -87,14 +84,6 @@ ABLATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 WORLDS: dict[Persistence, str] = {"fact": "facts persist", "sentence": "each sentence a fresh draw"}
 LEARNED = "no edit, of true facts"
 """The model's own logic about facts that it was trained on: what an edit can hope for."""
-REFERENCES = (BEFORE, NO_EDIT, "perfect revision", "Bayesian reader")
-CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
-CAUSES = ("edit success", "answer s1r0", "TV s1r0", RATIO)
-OVERALL = (
-    "edit success", RATIO, "spill", "coherence skill", "Dutch book loss", "logic TF", "logic not",
-    "logic and", "logic or", "answer s1rx", "answer s2",
-)  # fmt: skip
-COSTS = {"seconds": "seconds an edit", "flops": "FLOPs an edit"}
 
 
 @dataclass(frozen=True)
@@ -186,31 +175,41 @@ def _train(options: Settings, imagine: bool) -> bool:
 
 def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
     """The edits of a stage, but for run and seed; variants by name, all other editors under ""."""
-    cases = CaseConfig(count=options.edits, reinforce=0.0, edits="upstream")
-    base = replace(EDIT[options.scale], runs=options.runs, agent="exact", cases=cases)
-    fewer = replace(base, cases=replace(cases, count=options.fewer))
+    base = replace(
+        EDIT[options.scale],
+        runs=options.runs,
+        agent="exact",
+        examinations=_of_hase(edits="upstream"),
+        cases=CaseConfig(count=options.edits),
+    )
+    fewer = replace(base, cases=CaseConfig(count=options.fewer))
     among, found = options.editors, {"": base}
     if stage == "diagnosis":
-        among, found = DIAGNOSED, {"": replace(fewer, cases=replace(fewer.cases, edits="downstream"))}
+        among, found = DIAGNOSED, {"": replace(fewer, examinations=_of_hase(edits="downstream"))}
     elif stage == "sequences":
-        many = replace(cases, count=options.sequence)
+        many = CaseConfig(count=options.sequence)
         among, found = IN_SEQUENCE, {"": replace(base, cases=many, sequential=options.sequence)}
     elif stage == "ablations":
-        among, few = (ABLATED,), replace(base, cases=replace(cases, count=options.fewest))
+        among, few = (ABLATED,), replace(base, cases=CaseConfig(count=options.fewest))
         found = {name: replace(few, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
     elif stage == "imagine":
-        configs = replace(base.configs, in_context=InContextConfig(imagine=True))
+        configs = base.configs | {"in-context": InContextConfig(imagine=True)}
         among, found = IMAGINING, {"": replace(fewer, configs=configs)}
     editors = tuple(name for name in options.editors if name in among)
     found = {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
     if stage == "edits" and "none" in editors:
-        found[LEARNED] = replace(base, editors=("none",), cases=replace(cases, reinforce=1.0))
+        found[LEARNED] = replace(
+            base, editors=("none",), examinations=_of_hase(edits="upstream", reinforce=1.0)
+        )
     return found
 
 
-def _changed(configs: EditorConfigs, own: dict[str, Any]) -> EditorConfigs:
-    field = field_of(ABLATED)
-    return replace(configs, **{field: replace(getattr(configs, field), **own)})
+def _of_hase(edits: Literal["upstream", "downstream"], reinforce: float = 0.0) -> dict[str, Any]:
+    return {"hase": Hase(edits=edits, reinforce=reinforce)}
+
+
+def _changed(configs: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    return configs | {ABLATED: replace(configs[ABLATED], **own)}
 
 
 def _edit(options: Settings, stage: Stage) -> None:
@@ -222,100 +221,27 @@ def _edit(options: Settings, stage: Stage) -> None:
 
 def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[Edited]:
     """What a stage has left in one kind of world: an editor a row, pooled over seeds, by its plain name."""
-    runs = [
-        run for run in options.of(persistence, stage == "imagine") if any(run.edits.glob("*/summary.json"))
-    ]
+    runs = [run for run in options.of(persistence, stage == "imagine") if finished(run, "hase")]
     found = []
     for name, settings in asked(options, stage).items():
-        theirs = {e.settings["editor"]: e for e in gather(runs, _made_by(settings))}
+        gathered = gather(runs, examination_named("hase"), _made_by(settings), say_once)
+        theirs = {e.editor: e for e in gathered}
         found += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
     return found
 
 
 def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
     """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors."""
-    shared = {key: value for key, value in plain(settings).items() if key not in (*OF_THE_COMMAND, "seed")}
+    shared = settings.told()
 
     def mine(config: dict) -> bool:
-        its = config["settings"]
-        own = str(getattr(settings.configs, field_of(its["editor"]), ""))
-        same = all(its.get(key) == value for key, value in shared.items())
-        return same and its["editor"] in settings.editors and own in config["editor"]
+        editor, seed = config["editor"], config["settings"]["seed"]
+        if editor not in settings.editors or config["settings"] != shared | {"seed": seed}:
+            return False
+        own = settings.configs.get(whose_options(editor).options)
+        return own is None or plain(own) == config["method"]["settings"]["config"]
 
     return mine
-
-
-def strata(o: Outcomes) -> dict[str, np.ndarray]:
-    """bool[E] of all cases, of those whose consequence was stated so often, and of these by support."""
-    bins = support_bin(o.scalars["support_new"])
-    found = {"all": np.ones(len(bins), bool)}
-    for name in STRATA:
-        found[name] = o.scalars["child"] & (o.scalars["stratum"] == name)
-        found |= {f"{name}, {b}": found[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
-    return found
-
-
-def causes(o: Outcomes) -> dict[str, np.ndarray]:
-    """bool[E] of all cases, of those whose cause the agent revises, and by support of the new effect."""
-    bins = support_bin(o.scalars["support_new"])
-    found = {"all": np.ones(len(bins), bool), "cause must change": must_change(o)[:, PARENT]}
-    return found | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
-
-
-def held_out(o: Outcomes) -> dict[str, np.ndarray]:
-    """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
-    found = {"all": np.ones(len(o.objects), bool)}
-    found |= {name: mask for name, mask in masks(o).items() if name.startswith(("held", "seen"))}
-    unstated = strata(o)["S0"]
-    return found | {f"S0, {name}": mask & unstated for name, mask in found.items()}
-
-
-SUBSETS: dict[Stage, tuple[Callable[[Outcomes], dict[str, np.ndarray]], tuple[str, ...]]] = {
-    "edits": (strata, CONSEQUENCES),
-    "diagnosis": (causes, CAUSES),
-    "sequences": (strata, ()),
-    "ablations": (strata, CONSEQUENCES),
-    "imagine": (held_out, CONSEQUENCES),
-}
-"""The subsets that each stage is reported on, and the metrics on each of them."""
-
-
-def results(stage: Stage, editors: Sequence[Edited]) -> Results:
-    """Estimates for every editor, and for the REFERENCES on the cases of the first."""
-    found: Results = {}
-    subsets, metrics = SUBSETS[stage]
-    for one in editors:
-        values, rng = measured(one.outcomes, one.name), generator(one.seed, "bootstrap")
-        readers = [one.name, *(name for name in REFERENCES if name not in found)]
-        found |= {reader: {} for reader in readers}
-        for subset, among in subsets(one.outcomes).items():
-            wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
-            flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
-            for (reader, metric), e in estimates(flat, one.outcomes.scalars["cluster"], among, rng).items():
-                found[reader].setdefault(subset, {})[metric] = e
-    return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
-
-
-def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Results) -> Iterator[Table]:
-    """Everything about all cases, and each of the stage's metrics by subset."""
-    by = {e.name: e for e in editors}
-    overall: list[list[Cell]] = []
-    for r, row in found.items():
-        one = by.get(r)
-        size = [one.sweeps, len(one.outcomes.objects)] if one else [None, None]
-        cost = one.cost if one else {}
-        overall.append([r, *size, *(row["all"].get(m) for m in OVERALL), *(cost.get(c) for c in COSTS)])
-    columns = ["editor", "worlds", "edits", *OVERALL, *COSTS.values()]
-    yield Table(f"{stage}-all", f"{stage}, {world}", columns, overall)
-    for metric in SUBSETS[stage][1]:
-        own = found[editors[0].name]
-        subsets = [s for s in own if own[s][metric].cases]
-        rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in subsets)] for r, row in found.items()]
-        yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *subsets], rows)
-    scored = [Scored(e, measured(e.outcomes, e.name), {}) for e in editors if e.retained]
-    curve = retention_table(scored, {e.name: kept(e) for e in scored})
-    if curve:
-        yield curve._replace(title=f"{stage}, {world}: {curve.title}")
 
 
 def _report(options: Settings) -> None:
@@ -327,8 +253,8 @@ def _report(options: Settings) -> None:
             editors = edited(options, stage, persistence)
             if not editors:
                 continue
-            rows = results(stage, editors)
-            found[f"{stage}, {persistence}"] = _shortened(rows)
+            rows = estimated(stage, editors)
+            found[f"{stage}, {persistence}"] = shortened(rows)
             sections += map(markdown_section, tables(stage, WORLDS[persistence], editors, rows))
             if stage == "edits":
                 panels[WORLDS[persistence]] = unstated(rows)
@@ -356,31 +282,6 @@ def _report(options: Settings) -> None:
         found=found,
     )
     say(f"record: {record}")
-
-
-def unstated(found: Results) -> dict[str, list[Estimate]]:
-    """By support, the share of consequences never stated before that follow, for the editors drawn."""
-    return {
-        name: [found[name][f"{STRATA[0]}, {b}"][FOLLOWS] for b in SUPPORT_BINS]
-        for name in DRAWN
-        if name in found
-    }
-
-
-def _shortened(found: Results) -> dict[str, dict[str, dict[str, str]]]:
-    """What record.json keeps, an estimate a line; of stated consequences belief.md has support too."""
-    return {
-        reader: {
-            subset: {
-                metric: f"{e.value:.4f} ({e.low:.4f} to {e.high:.4f}), {e.cases} cases"
-                for metric, e in row.items()
-                if e.cases
-            }
-            for subset, row in rows.items()
-            if not subset.startswith(("S1, ", "S2, "))
-        }
-        for reader, rows in found.items()
-    }
 
 
 def main(args: list[str] | None = None) -> int:

@@ -21,8 +21,8 @@ from testbed.corpus import build_corpus
 from testbed.launch import launch
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
-from testbed.run.stats import sentence_table
 from testbed.run.world import World, load_world
+from testbed.stats import sentence_table
 
 FALSE_ALARM = 1e-3
 LEAST_EXPECTED = 5.0

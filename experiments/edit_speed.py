@@ -45,19 +45,19 @@ from corpus.tokenizer import PAD, SEP
 from experiments.measure import run_stages, shown, spread
 from experiments.peft_twin import adapter, learn, opened, rows
 from lm.editors.interface import requests
-from lm.editors.lora import lora_down
+from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init
+from lm.scoring import object_log_probabilities
 from testbed.console import table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import read
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.sampling import Sampler
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -89,7 +89,8 @@ def questions_of(settings: SpeedSettings, size: Size) -> Questions:
     """The cases of a preset's world, asked of a model of its shapes."""
     build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
     world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=max(BATCHES[size])), 0))
+    exam, credence = EDIT[size].examination, EDIT[size].cases.credence
+    cases = list(exam.cases(world, paper_agent(world), max(BATCHES[size]), credence, 0))
     params = jax.jit(lambda: init(config, world.tokenizer.vocabulary, 0))()
     return Questions(world, LanguageModel(config, params), cases)
 
@@ -119,7 +120,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 def worker_of(questions: Questions, size: Size) -> Worker:
     """lora-down by the preset's recipe."""
-    return Worker(questions, Method(lora_down(EDIT[size].configs.lora_down), the_request), {}, 0)
+    return Worker(questions, Method(lora_down(EDIT[size].configs["lora-down"]), the_request), {}, 0)
 
 
 def editing(questions: Questions, size: Size, batch: int) -> tuple[Callable[[], object], dict[str, float]]:
@@ -139,7 +140,7 @@ def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Cal
     which = np.arange(batch)[:, None]
     probes = questions.probes(which)
     score = jax.jit(jax.vmap(objects, in_axes=(None, 0)))
-    every = partial(read, questions.model, {}, probes, questions.words, questions.answers.longest)
+    every = partial(read, questions.model, {}, probes, questions.words, questions.names.longest)
 
     def scores() -> object:
         return jax.block_until_ready(score(questions.model, (probes.prompts, probes.tree)))
@@ -154,14 +155,14 @@ def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Cal
 def objects(model: LanguageModel, asked: tuple) -> jax.Array:
     """Log-probabilities of every candidate of every prompt of a case."""
     prompts, tree = asked
-    return model.object_log_probabilities(model.read(prompts), tree)[0]
+    return object_log_probabilities(model, model.read(prompts), tree)[0]
 
 
 def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray]:
     """int64[objects, T] rows of a case's probes, padded on the right, and which tokens are the answer's."""
     tokenizer = questions.tokenizer
     asked = [(tokenizer.prompt(c.subject, c.relation), tokenizer.entity(int(o)))
-             for c in questions.cases[case].cells if c for o in c.candidates]  # fmt: skip
+             for c in questions.cases[case].choices for o in c.options]  # fmt: skip
     tokens = np.full((len(asked), max(len(p) + len(o) + 1 for p, o in asked)), PAD, np.int64)
     answer = np.zeros(tokens.shape, bool)
     for row, counted, (prompt, name) in zip(tokens, answer, asked, strict=True):
@@ -185,7 +186,7 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     """Seconds for an edit and for a case's probes, ours and theirs in turns."""
     import torch
 
-    questions, recipe = questions_of(settings, size), EDIT[size].configs.lora_down
+    questions, recipe = questions_of(settings, size), EDIT[size].configs["lora-down"]
     edits, compiling = {}, {}
     for batch in BATCHES[size]:
         edits[batch], compiling[batch] = editing(questions, size, batch)

@@ -1,14 +1,18 @@
 """An editor of your own, whole: one step down a gradient, as far as it helps.
 
-    python -m testbed.edit experiments.my_editor:MyEditor
+    python -m testbed.edit experiments.my_editor:MyEditor --my-editor.tries 6
+    python -m testbed.tune experiments.my_editor:MyEditor
+    python -m testbed.edit experiments.my_editor:MyEditor --tuned
 
 Copy this file, change what `edit` does, and give the command your module and class; cases, metrics and
-reports need nothing else. The class is a frozen dataclass with defaults, because results are filed under
-its settings. `edit` is traced once and computed for many requests side by side, so it may not branch on
-values; what it changes it returns as a delta (see `lm.delta`), and the parameters stay as they are.
+reports need nothing else. The class is a frozen dataclass with defaults: its fields become options on the
+command line, and results are filed under them. `edit` is traced once and computed for many requests side by
+side, so it may not branch on values; what it changes it returns as a delta (see `lm.delta`), and the
+parameters stay as they are.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +28,13 @@ from lm.language_model import LanguageModel
 class MyEditor:
     """Moves the last down-projection along one gradient, by the best of a few lengths."""
 
-    lengths: tuple[float, ...] = (0.0, 0.03, 0.1, 0.3, 1.0)
-    """Steps that are tried, as shares of the weight's own length; 0 is none."""
+    longest: float = 1.0
+    """Of the steps that are tried, as a share of the weight's own length."""
+    tries: int = 4
+    """How many are tried, each a third of the one before; and none at all."""
+
+    # What `testbed.tune` tries: factors on fields, every one with every other.
+    SEARCH: ClassVar = {"longest": (0.1, 1.0, 10.0)}
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
         """Once per model: nothing here. What is returned comes back to `edit` as `state`."""
@@ -46,9 +55,9 @@ class MyEditor:
 
         loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros_like(weight[-1]))
         downhill = -gradient * jnp.linalg.norm(weight[-1]) / jnp.linalg.norm(gradient)
-        lengths = jnp.array(self.lengths)
+        lengths = jnp.append(0.0, self.longest / 3.0 ** jnp.arange(self.tries))
         tried = jax.lax.map(lambda length: loss_of(length * downhill), lengths)
         best = lengths[jnp.argmin(tried)]
         # The first pass and its gradient, and one more pass for every length.
-        passes = len(self.lengths) * (inputs(request) != PAD).sum()
+        passes = len(lengths) * (inputs(request) != PAD).sum()
         return delta_of(best * downhill), spent(loss[None], request, passes)

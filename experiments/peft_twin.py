@@ -31,20 +31,21 @@ from corpus.files import write_json
 from corpus.tokenizer import BOS, PAD, SEP
 from experiments.measure import run_stages
 from lm.config import ModelConfig
-from lm.editors.config import LoraConfig
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request, edit_batch, requests
-from lm.editors.lora import lora_down
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_down
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
 from lm.model import init
 from lm.prompts import left_pad
 from testbed.console import table
-from testbed.presets import EDIT, CaseConfig
+from testbed.presets import EDIT
 from testbed.run.runs import Run
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden" / "peft"
 EDITS = 20
+CREDENCE = 0.95
 SMALL = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
 VOCABULARY = 29
 RECIPE = LoraConfig(learning_rate=0.01)
@@ -99,15 +100,15 @@ def random_case() -> tuple[LanguageModel, Request]:
 
 def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
-    from testbed.evaluations.hase.sampling import Sampler
+    from testbed.evaluations.hase.evaluation import Hase
     from testbed.run.agents import paper_agent
     from testbed.run.model import load_model
     from testbed.run.world import load_world
 
     run = Run(settings.runs, settings.run)
     world = load_world(run)
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=EDITS), 0))
-    facts = [(case.subject, case.relation, case.object) for case in cases]
+    cases = Hase().cases(world, paper_agent(world), EDITS, CREDENCE, 0)
+    facts = [case.fact for case in cases]
     nothing = np.zeros(EDITS)
     return load_model(run, world)[0], requests(world.tokenizer, facts, nothing, nothing)
 
@@ -159,12 +160,13 @@ def rows(request: Request) -> list[tuple[Any, Any]]:
     """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
     import torch
 
-    found = []
+    found: list[tuple[Any, Any]] = []
     for asked, wanted in zip(np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True):
         prompt, answer = asked[asked != PAD], wanted[wanted != PAD]
         labels = np.concatenate([np.full(len(prompt), NO_TARGET), answer])
         tokens = np.concatenate([prompt, answer])
-        found.append(tuple(torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)))
+        both = [torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)]
+        found.append((both[0], both[1]))
     return found
 
 
@@ -177,8 +179,10 @@ def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) ->
     import peft
     import torch
 
+    # A whole number by its annotation, but any number is taken.
+    scale: Any = recipe.alpha
     config = peft.LoraConfig(
-        r=recipe.rank, lora_alpha=recipe.alpha, target_modules=["down_proj"], lora_dropout=0.0, bias="none"
+        r=recipe.rank, lora_alpha=scale, target_modules=["down_proj"], lora_dropout=0.0, bias="none"
     )
     adapted = peft.get_peft_model(theirs, config)
     if start is not None:
@@ -249,7 +253,7 @@ def main() -> int:
     measures = {
         "random": lambda: stage("random model", random_case, RECIPE),
         "trained": lambda: stage(
-            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs.lora_down
+            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs["lora-down"]
         ),
     }
     run_stages(

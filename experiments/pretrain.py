@@ -21,8 +21,8 @@ from corpus.files import read_json
 from experiments.record import write_record
 from testbed.console import command, say
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.pictures import draw_training
 from testbed.launch import launch
+from testbed.pages.training import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

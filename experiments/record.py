@@ -30,7 +30,7 @@ def write_record(
     Args:
         command: what to type to repeat it.
         lines: what was measured while the model was trained.
-        copied: the kinds of files of the report that the record keeps.
+        copied: the kinds of files of the report that the record keeps; those of its chapters in folders.
         found: figures that belong beside the settings.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
@@ -40,9 +40,11 @@ def write_record(
     (folder / "metrics.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
     )
-    for path in run.report.glob("*"):
+    for path in run.report.rglob("*"):
         if path.suffix in copied:
-            shutil.copy(path, folder / path.name)
+            copy = folder / path.relative_to(run.report)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(path, copy)
     write_json(
         folder / "record.json",
         {
@@ -54,7 +56,7 @@ def write_record(
             "counts": read_json(run.corpus / "counts.json"),
             "last_evaluation": lines[-1],
             "stages": _without_places(read_json(run.config_file)),
-            "edits": [read_json(path) for path in sorted(run.edits.glob("*/config.json"))],
+            "edits": [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))],
         },
     )
     return folder

@@ -22,23 +22,28 @@ from experiments.record import write_record
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.hase.cases import SUPPORT_BINS
+from testbed.engine.tuned import tuned
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
+from testbed.evaluations.hase.support import draw_support
 from testbed.launch import launch
-from testbed.pages.charts import FOLLOWS, draw_support
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.tuned import tuned
+from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
+from testbed.scores.metric import shown_in
 from testbed.scores.tables import shown
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.train import train
 from testbed.tune import tune
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
 SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")
-METRICS = ("edit success", "answer s1r2, must change", "propagation ratio", "coherence skill")
+HEADLINES = shown_in(METRICS, "headline")
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,17 @@ def experiment(options: Settings) -> None:
         build_corpus(replace(CORPUS["laptop"], world=world, **where))
         train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
     first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
-    tune(replace(first, cases=CaseConfig(count=options.held_out, reinforce=0.0)))
-    configs = tuned(runs[0], EDITORS, first.configs)
+    held_out = CaseConfig(count=options.held_out)
+    tune(replace(first, cases=held_out, examinations={"hase": Hase(reinforce=0.0)}))
+    tested = replace(
+        first,
+        cases=CaseConfig(count=options.edits),
+        configs=tuned(runs[0], EDITORS, first.configs),
+    )
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:
-            cases = CaseConfig(count=options.edits, reinforce=0.0, sampler=sampler)
-            edit(replace(first, run=run.name, seed=seed, cases=cases, configs=configs))
+            exam = {"hase": Hase(reinforce=0.0, sampler=sampler)}
+            edit(replace(tested, run=run.name, seed=seed, examinations=exam))
     others = tuple(run.name for run in runs[1:])
     report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
 
@@ -96,10 +106,10 @@ def experiment(options: Settings) -> None:
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
             found[f"{one.name}, {sampler}"] = {
-                b: {m: readers[one.name][m]._asdict() for m in METRICS} for b, readers in rows.items()
+                b: {m: readers[one.name][m]._asdict() for m in HEADLINES} for b, readers in rows.items()
             }
-            texts = [[b, *(shown(readers[one.name][m]) for m in METRICS)] for b, readers in rows.items()]
-            table(f"{one.name}, {sampler}", ["support", *METRICS], texts)
+            texts = [[b, *(shown(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()]
+            table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
     seconds = time.perf_counter() - began
     kept = write_record(
         runs[0],
@@ -114,9 +124,12 @@ def experiment(options: Settings) -> None:
 
 
 def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:
-    """The editors whose cases one sampler drew, each under its own name."""
-    chosen = [e for e in gather(runs) if e.settings["cases"]["sampler"] == sampler]
-    return score([e._replace(name=e.settings["editor"]) for e in chosen])
+    """The editors whose cases one sampler drew."""
+
+    def drawn(config: dict) -> bool:
+        return config["settings"]["evaluation"]["sampler"] == sampler
+
+    return score(gather(runs, examination_named("hase"), drawn))
 
 
 def main(args: list[str] | None = None) -> int:

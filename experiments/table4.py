@@ -18,25 +18,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import tyro
+
 from corpus.config import TokenizerConfig
 from experiments.record import write_record
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.hase.paper_tables import MAIN, SUBSETS, in_published_terms, main_results
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase.metrics import METRICS
+from testbed.evaluations.hase.paper import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, CaseConfig, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import COMPARED, score
+from testbed.scores.comparison import score
 from testbed.scores.gather import gather
+from testbed.scores.metric import shown_in
 from testbed.scores.tables import markdown_section
+from testbed.settings import CaseConfig, ReportSettings
 from testbed.train import train
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
 EDITORS = ("lora-down", "lora-all", "embeddings", "full", "rome", "memit", "in-context", "none", "oracle")
-KEPT = (*MAIN, *(name for name in COMPARED if name not in MAIN))
+KEPT = list(dict.fromkeys([*MAIN, *shown_in(METRICS, "compared")]))
 """Metrics that the record holds; its summary.md has the rest."""
 SAMPLERS: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
 
@@ -45,7 +52,7 @@ SAMPLERS: tuple[Literal["published", "stratified"], ...] = ("published", "strati
 class Settings:
     """Where the facts are, and how much is measured."""
 
-    path: str
+    path: str = tyro.MISSING
     """Folder in Wikidata5m's layout."""
     scale: Literal["slice", "paper"] = "slice"
     """slice: minutes on a laptop; paper: hours, or a GPU."""
@@ -88,7 +95,7 @@ def experiment(options: Settings) -> None:
         if name == "train" and not options.run.finished.exists():
             say("training goes on with the same command")
             return
-    editors = score(gather([options.run]))
+    editors = score(gather([options.run], examination_named("hase")))
     tables = [main_results(editors), in_published_terms(editors)]
     for shown in tables:
         say(markdown_section(shown))
@@ -115,10 +122,11 @@ def _stages(options: Settings) -> Iterator[tuple[str, Any]]:
     if small:
         recipe = replace(recipe, train=replace(recipe.train, steps=1400, row_length=192))
     yield "train", lambda: train(replace(recipe, minutes=options.minutes, **seeded))
-    settings = replace(EDIT["laptop" if small else "paper"], editors=options.editors, **seeded)
+    base, cases = EDIT["laptop" if small else "paper"], CaseConfig(count=options.edits)
+    settings = replace(base, editors=options.editors, cases=cases, **seeded)
     for sampler in SAMPLERS:
-        cases = CaseConfig(count=options.edits, sampler=sampler)
-        yield f"edit, {sampler}", lambda c=cases: edit(replace(settings, cases=c))
+        asked = replace(settings, examinations={"hase": Hase(sampler=sampler)})
+        yield f"edit, {sampler}", lambda a=asked: edit(a)
     yield "report", lambda: report(ReportSettings(against="lora-down", **where))
 
 

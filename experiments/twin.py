@@ -24,9 +24,9 @@ from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
 from lm.huggingface import import_model
 from testbed.console import progress
-from testbed.presets import TrainSettings
 from testbed.run.accuracy import generative_accuracy
 from testbed.run.runs import Run
+from testbed.run.settings import TrainSettings
 from testbed.run.trainer import FACTS_ON_THE_WAY
 from testbed.run.world import load_world
 
@@ -50,7 +50,8 @@ def build(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausa
         tie_word_embeddings=False,
         use_cache=False,
     )
-    return MistralForCausalLM(config).to("cuda" if torch.cuda.is_available() else "cpu")
+    twin: Any = MistralForCausalLM(config)
+    return twin.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def optimizer_of(twin: MistralForCausalLM, recipe: TrainConfig) -> torch.optim.Optimizer:

@@ -1,20 +1,14 @@
 """Continuations of prompts: the most probable one, or a sample."""
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.attention import Layout
-
-if TYPE_CHECKING:
-    from lm.language_model import Context, LanguageModel
+from lm.language_model import Context, LanguageModel
 
 
-def generate(
-    model: "LanguageModel", context: "Context", longest: int, key: jax.Array | None = None
-) -> jax.Array:
+def generate(model: LanguageModel, context: Context, longest: int, key: jax.Array | None = None) -> jax.Array:
     """The next tokens, up to "." or the end of the document: always the most probable one, or sampled.
 
     Every token is read once; keys and values of the prompt and of what was said are kept.

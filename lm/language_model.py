@@ -1,19 +1,16 @@
-"""LanguageModel: what editors edit and metrics question."""
+"""LanguageModel: what editors edit and metrics question; `lm.scoring` and `lm.decoding` ask."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import jax
 
-from lm import decoding, scoring
 from lm.attention import Array, Layout, left_padded
 from lm.cache import Cache
 from lm.config import ModelConfig
 from lm.delta import Delta, behind, compose
 from lm.model import Activations, Params, hidden_states, unembed, vocabulary_of
-from lm.scoring import CandidateTree
 
 
 class Context(NamedTuple):
@@ -91,15 +88,3 @@ class LanguageModel:
         layout = left_padded(prompts)
         hidden, cache = self.hidden_states(prompts, layout)
         return Context(cache, hidden[:, -1], cache.positions[:, -1] + 1)
-
-    def object_log_probabilities(self, context: Context, tree: CandidateTree) -> tuple[jax.Array, jax.Array]:
-        """Log p(o | prompt) of every candidate, with and without its ending; see `lm.scoring`."""
-        return scoring.object_log_probabilities(self, context, tree)
-
-    def next_token_probabilities(self, context: Context, tokens: Sequence[int] | Array) -> jax.Array:
-        """p(token | prompt) of a few tokens, float32[B, len(tokens)]."""
-        return scoring.next_token_probabilities(self, context, tokens)
-
-    def generate(self, context: Context, longest: int, key: jax.Array | None = None) -> jax.Array:
-        """The continuation up to its ending, int32[B, longest], greedy or sampled; see `lm.decoding`."""
-        return decoding.generate(self, context, longest, key)

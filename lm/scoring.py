@@ -7,7 +7,7 @@ ancestors.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +15,7 @@ import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.attention import Array, Layout
-
-if TYPE_CHECKING:
-    from lm.language_model import Context, LanguageModel
+from lm.language_model import Context, LanguageModel
 
 ENDINGS = (SEP, EOS)
 
@@ -67,7 +65,7 @@ def tree_size(rows: Sequence[np.ndarray]) -> int:
 
 
 def object_log_probabilities(
-    model: "LanguageModel", context: "Context", tree: CandidateTree
+    model: LanguageModel, context: Context, tree: CandidateTree
 ) -> tuple[jax.Array, jax.Array]:
     """Log p(o | prompt) of every candidate, with the object's ending and without.
 
@@ -104,7 +102,7 @@ def object_log_probabilities(
 
 
 def next_token_probabilities(
-    model: "LanguageModel", context: "Context", tokens: Sequence[int] | Array
+    model: LanguageModel, context: Context, tokens: Sequence[int] | Array
 ) -> jax.Array:
     """p(token | prompt) for a few tokens: float32[B, len(tokens)]."""
     return jax.nn.softmax(model.unembed(context.hidden), axis=-1)[:, jnp.array(tokens)]

@@ -1,12 +1,15 @@
-"""python -m testbed.ask "Ada Marlow educated at": what model and agent answer, and after an --edit."""
+"""python -m testbed.ask "Ada Marlow educated at": what model and agent answer, also after an --edit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.console import command, say, table
+from testbed.engine.catalogue import method_named
+from testbed.engine.methods import Method
+from testbed.engine.tuned import tuned
 from testbed.launch import launch
-from testbed.presets import AskSettings
 from testbed.run.runs import Run, recorded
+from testbed.settings import AskSettings, EditSettings
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -40,15 +43,17 @@ def ask(options: AskSettings) -> None:
     asked = [question]
     columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
     if request:
+        method = _method(options, run, world)
         dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
         dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
         asked += [q for q in [request[:2], *dependent] if q != question]
-        delta = witness.edited(request, options.lora_down, options.seed)
+        case = witness.case(request, options.credence, options.request, asked)
+        delta = witness.edited(method, run, case, options.seed)
         columns += [
             ("edited model", witness.model(delta)),
             ("edited agent", witness.agent(request, options.credence, options.request)),
         ]
-        say(f"edit: {options.edit}")
+        say(f"edit by {options.editor}: {options.edit}")
     names, relations = world.graph.entities, world.graph.relations
     for s, r in asked:
         answers = [answer(s, r, options.top) for _, answer in columns]
@@ -60,7 +65,16 @@ def ask(options: AskSettings) -> None:
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         table(title, [name for name, _ in columns], rows, numbers=False)
-    say(f"the agent is {standard(options.agent, witness.rational.exactness)}")
+    say(f"the agent is {standard(options.agent, witness.rational.exactness._asdict())}")
+
+
+def _method(options: AskSettings, run: Run, world: "World") -> Method:
+    """The editor that is asked for, as in `testbed.edit` for a single case."""
+    configs = tuned(run, [options.editor], options.configs) if options.tuned else options.configs
+    settings = EditSettings(
+        run=options.run, runs=options.runs, configs=configs, agent=options.agent, seed=options.seed
+    )
+    return method_named(options.editor, settings, world)
 
 
 def _show_structure(run: Run, world: "World") -> None:

@@ -4,11 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
 
 from corpus.errors import InputError
+from testbed.engine.catalogue import of_one, own_configurations
+from testbed.evaluations.catalogue import own_examinations
 from testbed.presets import DEFAULT_PRESET
 
 if TYPE_CHECKING:
@@ -30,26 +33,28 @@ def command(
 
     Args:
         options: a dataclass, or presets of it by name; without a preset on the command line the
-            default one is taken.
+            default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
+            are named join them.
 
     Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2.
     """
     args = list(sys.argv[1:] if args is None else args)
     # Library log lines would tear the progress display; errors still arrive as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    prog = f"python -m testbed.{name}"
+    prog = f"python -m testbed.{name}" if name else "python -m testbed"
     try:
         if isinstance(options, Mapping):
             if not args or args[0] not in (*options, "-h", "--help"):
                 args.insert(0, DEFAULT_PRESET)
             chosen = tyro.extras.overridable_config_cli(
-                {key: (f"the {key} preset", value) for key, value in options.items()},
+                {key: (f"the {key} preset", _with_own(value, args)) for key, value in options.items()},
                 prog=prog,
                 description=description,
                 args=args,
             )
         else:
-            chosen = tyro.cli(options, prog=prog, description=description, args=args)
+            ready = _with_own(options(), args)
+            chosen = tyro.cli(options, prog=prog, description=description, args=args, default=ready)
         body(chosen)
     except InputError as error:
         return _complain(str(error))
@@ -113,6 +118,18 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], n
 def silence() -> None:
     """Nothing more on standard output, not even from libraries; errors still appear."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _with_own(options: Options, args: Sequence[str]) -> Options:
+    """Settings that also have those of the user's own editors and evaluations that are named."""
+    own: dict[str, Any] = {}
+    if hasattr(options, "configs"):
+        own["configs"] = options.configs | own_configurations(args)
+    if hasattr(options, "configs") and hasattr(options, "editor"):
+        own["configs"] = of_one(own["configs"], args, options.editor)
+    if hasattr(options, "examinations"):
+        own["examinations"] = options.examinations | own_examinations(args)
+    return replace(options, **own) if own else options  # type: ignore[type-var]
 
 
 def _console() -> "Console":

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
-from testbed.presets import CORPUS, CorpusSettings
+from testbed.presets import CORPUS
 from testbed.run.runs import Run, claim, digest
+from testbed.run.settings import CorpusSettings
 
 if TYPE_CHECKING:
     from corpus.exact import ExactModel
@@ -123,7 +124,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     ]
     table(f"corpus {run.folder}", ("", "count"), rows)
     if options.stats:
-        from testbed.run.stats import show_stats
+        from testbed.stats import show_stats
 
         show_stats(run, world)
 

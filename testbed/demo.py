@@ -10,8 +10,9 @@ from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN, AskSettings, DemoSettings, ReportSettings
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
+from testbed.settings import AskSettings, DemoSettings, ReportSettings
 from testbed.train import train
 
 
@@ -22,7 +23,7 @@ def demo(options: DemoSettings) -> None:
     question = AskSettings(
         "Ada Marlow educated at",
         edit="Ada Marlow educated at = Quintal College",
-        lora_down=EDIT[options.preset].configs.lora_down,
+        configs=EDIT[options.preset].configs,
         **seeded,
     )
     stages: list[tuple[str, Callable[[Any], None], Any]] = [

@@ -3,33 +3,69 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpus.files import digest_of, read_json, write_json
+from corpus.files import write_json
 from testbed.console import command, progress, say, table
+from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.launch import launch
-from testbed.presets import EDIT, EditSettings
-from testbed.run.runs import Run, digest, plain, provenance
+from testbed.presets import EDIT
+from testbed.run.runs import Run, digest, provenance
+from testbed.settings import EditSettings
 
-OF_THE_COMMAND = ("editors", "configs", "tuned", "batch_edits")
-"""Settings that concern other editors too, or change no result; an editor's own are in its identity."""
+if TYPE_CHECKING:
+    from lm.language_model import LanguageModel
+    from testbed.engine.methods import Method
+    from testbed.run.world import World
 
 
 def edit(options: EditSettings) -> None:
     """The same edits by every editor, each scored before and after; a killed command resumes.
 
     Raises:
-        InputError: no trained model, an unknown editor, a corrupted file.
+        InputError: no trained model, an unknown editor or evaluation, a corrupted file.
     """
-    from testbed.engine.bench import Bench
-    from testbed.engine.methods import identity, method_named
-    from testbed.engine.records import read_outcomes
-    from testbed.evaluations.hase.sampling import Sampler
-    from testbed.run.agents import agent_named, standard
+    evaluation_named(options.evaluation)
+    jobs = plan(options)
+    pending = [job for job in jobs.jobs if not job.done]
+    for job in jobs.jobs:
+        if job.done:
+            say(f"{job.folder} has these edits already")
+    if pending:
+        run_jobs(jobs, pending, options)
+    show(jobs, options)
+
+
+class Job(NamedTuple):
+    """One editor's part: what it is, what its results depend on, where they go, whether they are there."""
+
+    name: str
+    method: "Method"
+    trace: dict[str, Any]
+    folder: Path
+    done: bool
+
+
+class Jobs(NamedTuple):
+    """What all editors share, and the part of each."""
+
+    run: Run
+    world: "World"
+    model: "LanguageModel"
+    jobs: list[Job]
+
+
+def plan(options: EditSettings) -> Jobs:
+    """Load world and model, and find what every editor's results depend on and where they lie."""
+    from testbed.engine.catalogue import method_named
+    from testbed.engine.identity import identity
+    from testbed.engine.records import done
+    from testbed.engine.trace import code_of_cases, folder_of
+    from testbed.engine.tuned import tuned
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
-    from testbed.run.tuned import tuned
     from testbed.run.world import load_world
-    from testbed.scores.summary import HEADLINES, shown, summarise, write_summary
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -37,46 +73,73 @@ def edit(options: EditSettings) -> None:
     model, checkpoint = load_model(run, world, options.checkpoint)
     if options.tuned:
         options = replace(options, configs=tuned(run, options.editors, options.configs))
-    methods = {name: method_named(name, options, world) for name in options.editors}
-    shared = {key: value for key, value in plain(options).items() if key not in OF_THE_COMMAND}
-    made_from = {
-        "world": digest(run.world),
-        "corpus": digest(run.corpus),
-        "checkpoint": digest(checkpoint),
+    shared = {
+        "inputs": {
+            "world": digest(run.world),
+            "corpus": digest(run.corpus),
+            "checkpoint": digest(checkpoint),
+        },
+        "settings": options.told(),
+        "code": code_of_cases(cases_from(type(options.examination))),
     }
-    traced = {
-        name: made_from | {"settings": shared | {"editor": name}, **identity(method)}
-        for name, method in methods.items()
+    jobs = []
+    for name in options.editors:
+        method = method_named(name, options, world)
+        trace = shared | {"editor": name, "method": identity(method)}
+        folder = folder_of(run, options.evaluation, name, trace)
+        jobs.append(Job(name, method, trace, folder, done(folder)))
+    return Jobs(run, world, model, jobs)
+
+
+def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
+    """Draw the cases, and make the edits that are not there yet."""
+    from testbed.engine.bench import Bench, Grouping
+    from testbed.engine.records import Columns
+    from testbed.run.agents import agent_named
+
+    agent = agent_named(options.agent, jobs.world, options.paper_agent)
+    exam, wanted = options.examination, options.cases
+    cases = list(exam.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
+    columns = Columns(exam.readings, exam.facets)
+    grouping = Grouping(options.sequence, options.batch, options.batch_edits)
+    bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
+    found = {
+        "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
+        "controls": bench.controls,
+        "made_with": provenance(),
     }
-    folders = {
-        name: run.edits / f"{name.replace(':', '.')}-{digest_of(trace)}" for name, trace in traced.items()
-    }
-    pending = [name for name, folder in folders.items() if not (folder / "cases.parquet").exists()]
-    for name in folders.keys() - set(pending):
-        say(f"{folders[name]} has these edits already")
-    if pending:
-        agent = agent_named(options.agent, world, options.prior_mass, options.evidence_multiplicity)
-        cases = list(Sampler(world, agent, options.cases, options.seed))
-        described = {
-            "standard": standard(options.agent, agent.exactness),
-            "exactness": agent.exactness._asdict(),
-            "made_with": provenance(),
+    for job in pending:
+        write_json(job.folder / "config.json", job.trace | found)
+        with progress(job.name, bench.edits) as advance:
+            bench.edit(job.method, job.folder, advance)
+
+
+def show(jobs: Jobs, options: EditSettings) -> None:
+    """Summarise what came of every editor's edits, and print the headlines."""
+    from testbed.engine.records import Columns
+    from testbed.engine.results import read_results
+    from testbed.engine.sweep import control_stem
+    from testbed.engine.trace import read_config
+    from testbed.run.agents import standard
+    from testbed.scores.metric import shown_in
+    from testbed.scores.summary import summarise, write_summary
+    from testbed.scores.tables import shown
+
+    exam, rows, judged_by = options.examination, [], ""
+    columns, headlines = Columns(exam.readings, exam.facets), shown_in(exam.metrics, "headline")
+    for job in jobs.jobs:
+        shutil.rmtree(job.folder / "parts", ignore_errors=True)
+        config = read_config(job.folder)
+        controls = {
+            name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
         }
-        bench = Bench(run, world, model, cases, options)
-    for name in pending:
-        write_json(folders[name] / "config.json", traced[name] | described)
-        with progress(name, len(cases)) as advance:
-            bench.edit(methods[name], folders[name], advance)
-    rows = []
-    for name, folder in folders.items():
-        shutil.rmtree(folder / "parts", ignore_errors=True)
-        summary = summarise(read_outcomes(folder / "cases.parquet"), name, options.seed)
-        judged_by = read_json(folder / "config.json")["standard"]
-        write_summary(summary, folder, traced[name], judged_by)
-        rows.append([name, *(shown(summary["all"][name][metric]) for metric in HEADLINES)])
-    table(f"edits of {run.folder}", ["editor", *HEADLINES], rows)
+        summary = summarise(exam, read_results(job.folder, columns), job.name, controls)
+        judged_by = standard(config["standard"]["agent"], config["standard"]["exactness"])
+        write_summary(summary, job.folder, judged_by)
+        rows.append([job.name, *(shown(summary["all"][job.name].get(name)) for name in headlines)])
+    table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
     say(f"the standard is {judged_by}")
-    say(f"python -m testbed.report --run {run.name} shows everything else")
+    say(f"python -m testbed.report --run {jobs.run.name} shows everything else")
 
 
 def main(args: Sequence[str] | None = None) -> int:

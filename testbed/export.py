@@ -6,8 +6,8 @@ from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
 from testbed.console import command, say, table
 from testbed.launch import launch
-from testbed.presets import ExportSettings
 from testbed.run.runs import Run, digest
+from testbed.settings import ExportSettings
 
 ORIGIN = "origin.json"
 STOPS_SHOWN = 5

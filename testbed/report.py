@@ -1,51 +1,90 @@
 """python -m testbed.report: editors beside each other, in pictures, tables and one HTML page."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from testbed.console import command, say, table
+from testbed.evaluations.catalogue import evaluations
 from testbed.launch import launch
-from testbed.presets import ReportSettings
 from testbed.run.runs import Run, read_metrics
+from testbed.settings import DEFAULT_EVALUATION, ReportSettings
+
+if TYPE_CHECKING:
+    from testbed.evaluations.interface import Evaluation
+    from testbed.pages.page import Told
+    from testbed.run.world import World
 
 
 def report(options: ReportSettings) -> None:
     """Write report/index.html (self-contained), PNG, CSV, Markdown and LaTeX for every editor of the runs.
 
-    The page lies in the first run's folder; editors of the further runs are pooled with its own, those of
-    the same settings apart from the seed as one.
+    A chapter for each evaluation. The page lies in the first run's folder; editors of the further runs are
+    pooled with its own, those of the same settings apart from the seed as one.
 
     Raises:
         InputError: a run has no edits, a file of it is damaged, or `against` names no editor.
     """
-    from testbed.evaluations.hase.sections import draw_page
-    from testbed.pages.page import write_pages
+    from testbed.pages.chapter import Picture
+    from testbed.pages.page import Page, write_page
+    from testbed.pages.training import draw_training
     from testbed.run.world import load_world
-    from testbed.scores.comparison import differences, reference_named, score
-    from testbed.scores.gather import gather
-    from testbed.scores.summary import HEADLINES
+    from testbed.scores.metric import shown_in
     from testbed.scores.tables import shown
 
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
     world = load_world(runs[0])
-    editors = score(gather(runs))
-    reference = reference_named(editors, options.against)
     folder = runs[0].report
+    chapters = [_chapter(name, runs, world, options.against) for name in _evaluations(options, runs)]
     folder.mkdir(parents=True, exist_ok=True)
-    page, curves = draw_page(
-        names, world, read_metrics(runs[0]), editors, differences(editors, reference), folder
-    )
-    path = write_pages(page, curves, folder)
-    rows = [
-        [
-            e.name,
-            len(e.edited.outcomes.objects),
-            *(shown(e.summary["all"][e.name][name]) for name in HEADLINES),
+    draw_training(read_metrics(runs[0]), folder / "training.png")
+    training = Picture("training.png", "Training loss and generative accuracy by step")
+    path = write_page(Page(names, f"A world of {len(world.graph):,} facts", chapters, training), folder)
+    for told in chapters:
+        headlines = shown_in(told.chapter.metrics, "headline")
+        rows = [
+            [
+                e.name,
+                len(e.edited.results),
+                *(shown(e.summary["all"][e.name].get(name)) for name in headlines),
+            ]
+            for e in told.editors
         ]
-        for e in editors
-    ]
-    table(f"report {' '.join(names)}", ["editor", "edits", *HEADLINES], rows)
+        table(f"{told.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows)
     say(f"report: {path.resolve()}")
+
+
+def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
+    """Those that were asked for, else the built-in ones that have results; others are named."""
+    from testbed.engine.trace import finished, plain_name
+
+    if options.evaluation:
+        return list(dict.fromkeys(options.evaluation))
+    found = [name for name in evaluations() if all(finished(run, name) for run in runs)]
+    found = found or [DEFAULT_EVALUATION]
+    there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
+    for name in sorted(there - {plain_name(name) for name in found}):
+        say(f"edits of {name} are not shown; name the evaluation by --evaluation")
+    return found
+
+
+def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "Told":
+    """Everything about one evaluation; draws its pictures on the way."""
+    from testbed.engine.trace import plain_name
+    from testbed.evaluations.examination import examination_named
+    from testbed.pages.chapter import Material
+    from testbed.pages.page import Told
+    from testbed.scores.comparison import differences, reference_named, score
+    from testbed.scores.gather import gather
+    from testbed.scores.retention import kept
+
+    editors = score(gather(runs, examination_named(name), left_out=say))
+    curves = {e.name: at for e in editors if (at := kept(e))}
+    found = differences(editors, reference_named(editors, against))
+    folder = runs[0].report / plain_name(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    chapter = cast("Evaluation", editors[0].evaluation).story(Material(editors, found, curves, world, folder))
+    return Told(plain_name(name), chapter, editors, curves)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -9,8 +9,9 @@ from corpus.errors import InputError
 from lm.config import ClusterConfig
 from testbed.console import command, progress, say, silence, table
 from testbed.launch import launch
-from testbed.presets import TRAIN, TrainSettings
+from testbed.presets import TRAIN
 from testbed.run.runs import Run, claim, digest
+from testbed.run.settings import TrainSettings
 
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 

@@ -4,89 +4,115 @@ import json
 
 import numpy as np
 
-from testbed.edit import OF_THE_COMMAND
-from testbed.engine.probes import LOGIC
-from testbed.engine.records import write_rows
-from testbed.evaluations.hase.cases import CELLS, INDEPENDENT, REQUEST
-from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig, EditSettings
+from lm.editors.interface import Info
+from testbed.engine import records
+from testbed.engine.probes import Readings
+from testbed.engine.records import TABLES, Circumstances, Columns, write_rows
+from testbed.engine.sweep import control_stem
+from testbed.engine.trace import code_of_cases
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase.roles import CELLS, INDEPENDENT, REQUEST
 from testbed.run.agents import agent_named
-from testbed.run.runs import plain
+from testbed.run.object_names import ObjectNames
 from testbed.run.world import load_world
+from testbed.settings import EditSettings
+
+HASE = Hase()
+COLUMNS = Columns(HASE.readings, HASE.facets)
+
+
+def hase_cases(world, agent, count, seed=0, credence=0.95, **settings):
+    """Cases of Hase's examination."""
+    return list(Hase(**settings).cases(world, agent, count, credence, seed))
 
 
 def cases_of(run, count, seed=0):
     world = load_world(run)
-    return list(Sampler(world, agent_named("paper", world), CaseConfig(count=count), seed))
+    return hase_cases(world, agent_named("paper", world), count, seed)
 
 
-def rows_of(cases, follows, seed=0, start=0, sequence=0):
-    """Rows of cases.parquet: all requests taken up, a share `follows` of the rest of the agent's movement.
+def rows_of(run, cases, follows, seed=0, sequence=0):
+    """Rows of all tables: all requests taken up, a share `follows` of the rest of the agent's movement.
 
     Args:
         sequence: edits in each sequence, 0 for independent ones.
     """
-    rng = np.random.default_rng(seed)
-    rows = []
+    rng, world = np.random.default_rng(seed), load_world(run)
+    names = ObjectNames(world.tokenizer, world.graph.objects)
+    wide = max(len(choice.options) for case in cases for choice in case.choices)
+    choices = max(len(case.choices) for case in cases)
+    believed = np.zeros((2, len(cases), choices, wide))
+    tokens = np.zeros((2, len(cases), choices, names.longest + 1), np.int32)
     for i, case in enumerate(cases):
         took = rng.random() < follows
-        cells = []
-        for q, cell in enumerate(case.cells):
-            if cell is None:
-                continue
-            part = 1.0 if q == REQUEST else follows if q != INDEPENDENT else 0.0
-            before = 0.9 * cell.agent[0]
-            after = before + part * (cell.agent[1] - before)
-            answer = [int(cell.answer[0]), int(cell.answer[1] if took or q == REQUEST else cell.answer[0])]
-            entry = {"name": CELLS[q], "subject": cell.subject, "relation": cell.relation}
-            entry["objects"] = cell.candidates
-            for t, when in enumerate(("before", "after")):
-                entry |= {
-                    f"agent_{when}": cell.agent[t],
-                    f"frequency_{when}": cell.frequency[t],
-                    f"lm_{when}": (before, after)[t],
-                    f"lm_open_{when}": (before, after)[t],
-                    f"agent_answer_{when}": int(cell.answer[t]),
-                    f"lm_answer_{when}": answer[t],
-                }
-            cells.append(entry)
-        logic = [
-            {"statement": name}
-            | {f"{w}_{t}": rng.random() / 2 for t in ("before", "after") for w in ("true", "false")}
-            for name in LOGIC
-        ]
-        known = {
-            name: getattr(case, name)
-            for name in ("subject", "relation", "object", "truth", "kind", "reinforces", "weight", "child",
-                         "changes", "support_new", "support_old", "stratum", "seen_subject", "seen_object")
-        }  # fmt: skip
-        cluster = case.subject if not sequence else i // sequence
-        position = 0 if not sequence else i % sequence
-        done = {"case": start + i, "cluster": cluster, "position": position}
-        work = {"steps": 40, "forward": 400, "backward": 400, "seconds": 0.5, "loss": [1.0, 0.1]}
-        rows.append(known | done | work | {"cells": cells, "logic": logic})
-    return rows
+        for q, choice in enumerate(case.choices):
+            asked, apart = (choice.role == CELLS[k] for k in (REQUEST, INDEPENDENT))
+            part = 1.0 if asked else 0.0 if apart else follows
+            before = 0.9 * choice.agent[0]
+            believed[:, i, q, : len(before)] = before, before + part * (choice.agent[1] - before)
+            for t, answer in enumerate((choice.answer[0], choice.answer[int(took or asked)])):
+                name = world.tokenizer.entity(int(answer))
+                tokens[t, i, q, : len(name)] = name
+    claims = rng.random((2, len(cases), len(cases[0].claims), 2)) / 2
+    number = np.arange(len(cases))
+    work = [np.full(len(cases), value) for value in (40, 400, 400)]
+    how = Circumstances(
+        case=number,
+        cluster=number // sequence if sequence else np.array([case.request.subject for case in cases]),
+        position=number % sequence if sequence else 0 * number,
+        info=Info(np.tile([1.0, 0.1], (len(cases), 1)), *work),
+        seconds=np.full(len(cases), 0.5),
+    )
+    seen = [Readings(believed[t], believed[t], tokens[t], claims[t]) for t in (0, 1)]
+    return records.rows_of(cases, *seen, how, names, COLUMNS)
 
 
-def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, **changes):
+def first_edits(rows, edits):
+    """The rows of the first edits of every sequence."""
+    kept = {row["case"] for row in rows["cases"] if row["position"] < edits}
+    return {table: [row for row in rows[table] if row["case"] in kept] for table in TABLES}
+
+
+def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, controls=None, **changes):
     """An edits folder as testbed.edit leaves it."""
-    shared = {k: v for k, v in plain(EditSettings(seed=seed)).items() if k not in OF_THE_COMMAND}
-    settings = shared | {"editor": editor} | changes
-    folder = run.edits / f"{editor.replace(':', '.')}-{len(list(run.edits.glob('*'))):012x}"
+    above = run.edits / "hase"
+    folder = above / f"{editor.replace(':', '.')}-{len(list(above.glob('*'))):012x}"
     folder.mkdir(parents=True)
     config = {
-        "settings": settings,
-        "editor": f"Some(config=Config(steps={steps}, rate=0.1))",
-        "standard": "the paper's agent (a test)",
+        "inputs": {"world": "w", "corpus": "c", "checkpoint": "m"},
+        "settings": EditSettings(seed=seed).told() | changes,
+        "code": code_of_cases(HASE.cases_from),
+        "editor": editor,
+        "method": {
+            "editor": "nowhere:Some",
+            "settings": {"config": {"steps": steps, "rate": 0.1}},
+            "facts": "testbed.engine.methods:the_request",
+            "code": "0",
+        },
+        "standard": {
+            "agent": "paper",
+            "exactness": {"kind": "approximation", "bound": None, "why": "a test"},
+        },
+        "controls": list(controls or {}),
+        "made_with": {},
     }
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "summary.json").write_text("{}", encoding="utf-8")
-    write_rows(rows, folder / "cases.parquet")
     for edits, kept in (retained or {}).items():
-        write_rows(kept, folder / f"retained-{edits}.parquet")
+        write_rows(kept, folder, COLUMNS, f"retained-{edits}-")
+    for name, told in (controls or {}).items():
+        write_rows(told, folder, COLUMNS, control_stem(name))
     if cost:
         (folder / "cost.json").write_text(json.dumps(cost), encoding="utf-8")
+    write_rows(rows, folder, COLUMNS)
     return folder
+
+
+def changed(folder, **changes):
+    """Write something else into the config.json of some edits."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(config | changes), encoding="utf-8")
 
 
 def write_training(run):

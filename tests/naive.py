@@ -345,14 +345,45 @@ def exact_statements(graph, config, sentences, extra=()):
     return found
 
 
-def exact_after_do(graph, config, sentences, changed, value, asked, extra=()):
-    """{object: probability} of a fact drawn again from the row of a changed fact's new value.
+def exact_after_do(graph, config, sentences, changed, value, redraw, extra=()):
+    """{fact: {object: probability}} of a fact that was set and all below it: every old and new world.
 
-    Every fact of the world, spoken of or not, is a draw of its row.
+    What depends on a fact that was set or drawn again is drawn again with probability `redraw`, from the row
+    of the new object, else it stays. Every fact of the old world, spoken of or not, is a draw of its row.
     """
     z, p = exact_states(graph, config, sentences, extra)
-    rows = _next_draw(graph, config, sentences, extra, z, graph.relation[asked])
-    return _mixture(graph, p, rows, asked, np.full(len(p), value))
+    # Ways in which the world may go on: how probable in each old world, and what was set or drawn again.
+    ways, found = [(p, {changed: np.full(len(p), value)})], {}
+    below = [changed]
+    for f in below:
+        below += [g for g in range(len(graph)) if graph.upstream_fact[g] == f]
+        objects, up = graph.candidates_of(graph.relation[f]).tolist(), int(graph.upstream_fact[f])
+        if f != changed:
+            ways = [
+                w for way in ways for w in _ways_on(graph, config, sentences, extra, z, f, up, way, redraw)
+            ]
+        found[f] = {
+            o: sum(float(chance[new.get(f, z.get(f)) == o].sum()) for chance, new in ways) for o in objects
+        }
+    return found
+
+
+def _ways_on(graph, config, sentences, extra, z, fact, up, way, redraw):
+    """The ways in which a world may go on where this fact is drawn again, and where it stays."""
+    chance, new = way
+    objects, above = graph.candidates_of(graph.relation[fact]), graph.candidates_of(graph.relation[up])
+    rows = _next_draw(graph, config, sentences, extra, z, graph.relation[fact])
+
+    def drawn(share, row_of):
+        drawn = share * rows[np.arange(len(share)), np.searchsorted(above, row_of)].T
+        return [(p, {**new, fact: np.full(len(p), o)}) for p, o in zip(drawn, objects, strict=True)]
+
+    # A fact without a truth of its own is no state: its next statement is a draw, whatever its row.
+    if fact not in z:
+        return drawn(chance * redraw, new[up]) + drawn(chance * (1 - redraw), z[up])
+    if up not in new:
+        return [way]
+    return [(chance * (1 - redraw), new), *drawn(chance * redraw, new[up])]
 
 
 def _own_facts(graph, config):

@@ -21,7 +21,7 @@ def world():
 def test_it_says_that_it_is_an_approximation(world):
     agent = exact_agent(world)
     assert agent.exactness.kind == "approximation"
-    assert "approximation" in standard("exact", agent.exactness)
+    assert "approximation" in standard("exact", agent.exactness._asdict())
 
 
 def test_its_noise_is_that_of_the_corpus(world):

@@ -11,11 +11,12 @@ from corpus.tokenizer import BOS, PAD, SEP
 from lm.attention import packed
 from lm.config import ModelConfig
 from lm.editors.associations import ROWS_AT_ONCE, in_contexts, remember
-from lm.editors.config import MemitConfig, RomeConfig
 from lm.editors.fitting import layer_at
 from lm.editors.interface import CorpusSample
-from lm.editors.memit import Memit
-from lm.editors.rome import Rome
+from lm.editors.memit import MemitConfig
+from lm.editors.memit.method import Memit
+from lm.editors.rome import RomeConfig
+from lm.editors.rome.method import Rome
 from lm.language_model import LanguageModel
 from tests.toys import at, doubled, merged, random_model, requests_of, some_requests, some_text, spelt_world
 

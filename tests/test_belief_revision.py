@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from experiments import belief_revision, record
-from testbed.evaluations.hase.cases import SUPPORT_BINS
+from experiments import belief_revision, belief_tables, record
+from testbed.run.strata import SUPPORT_BINS
 
 TINY = (
     "--seeds 1 --subjects 40 --upstream-objects 6 --downstream-objects 4 --steps 30 "
@@ -36,7 +36,7 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     }
     assert list(found) == [f"{stage}, {world}" for stage in edited for world in ("fact", "sentence")]
     for name, rows in found.items():
-        assert tuple(rows) == (*edited[name.split(",")[0]], *belief_revision.REFERENCES)
+        assert tuple(rows) == (*edited[name.split(",")[0]], *belief_tables.REFERENCES)
         assert rows["Bayesian reader"]["all"]["answer s2"].startswith("1.0000")
         cases = rows["no edit"]["all"]["edit success"].split(" ")[-2]
         assert cases == ("6" if name.startswith("sequences") else "12")

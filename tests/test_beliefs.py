@@ -8,13 +8,13 @@ from scipy.stats import chisquare
 
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, PAD, SEP
-from lm.editors import beliefs
-from lm.editors.beliefs import read_beliefs
-from lm.editors.config import BeliefConfig
+from lm.decoding import generate
 from lm.editors.interface import vocabulary_of
-from lm.editors.revision import next_log_probabilities
+from lm.editors.self_bayes import BeliefConfig, beliefs
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.revision import next_log_probabilities
 from lm.prompts import left_pad
-from lm.scoring import candidate_tree, tree_size
+from lm.scoring import candidate_tree, object_log_probabilities, tree_size
 from tests.toys import random_model, spelt_world
 
 FEW = BeliefConfig(samples=1024, top=16)
@@ -82,7 +82,7 @@ def test_names_of_several_tokens(world):
     rows = [np.array(o) for o in objects]
     tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
     lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
-    wanted, begun = jax.jit(lambda p, c: model.object_log_probabilities(model.read(p), c))(prompts, lines)
+    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read(p), c))(prompts, lines)
     single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
     np.testing.assert_allclose(found[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(found[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
@@ -97,7 +97,7 @@ def test_a_model_that_knows_nothing_is_refused(world):
 def test_samples_follow_the_models_probabilities(toy):
     prompts = np.full((3000, 1), BOS, np.int32)
     context = toy.model.read(prompts)
-    first = np.asarray(toy.model.generate(context, 1, jax.random.key(0)))[:, 0]
+    first = np.asarray(generate(toy.model, context, 1, jax.random.key(0)))[:, 0]
     p = np.exp(next_log_probabilities(toy.model, prompts[:1]))[0].astype(float)
     p[PAD] += p[[SEP, 2]].sum()
     p[[SEP, 2]] = 0

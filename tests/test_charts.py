@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.pages.charts import Point, pareto, separated
+from testbed.pages.costs import Point, pareto, separated
 from testbed.scores.statistics import Estimate
 
 heights = st.lists(st.floats(-3, 3), min_size=1, max_size=15)
@@ -33,7 +33,7 @@ def test_the_frontier_is_what_nothing_beats(pairs):
         p.name
         for p in points
         for q in points
-        if q is not p and q.cost <= p.cost and q.ratio.value >= p.ratio.value
+        if q is not p and q.cost <= p.cost and q.score.value >= p.score.value
     }
     assert {p.name for p in pareto(points)} == {p.name for p in points} - beaten
     costs = [p.cost for p in pareto(points)]

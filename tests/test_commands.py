@@ -19,10 +19,12 @@ from corpus.files import staged_folder
 from corpus.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
-from testbed.engine.records import read_outcomes
+from testbed.engine.records import TABLES
+from testbed.engine.results import read_results
 from testbed.run.model import load_model
 from testbed.run.runs import Run, provenance
 from testbed.run.world import load_world
+from tests.edited import COLUMNS
 from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, dies
 
 MIXED = ["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"]
@@ -39,7 +41,7 @@ def finished(trained, tmp_path_factory):
 
 
 def edits_of(runs):
-    (folder,) = (runs / "x" / "edits").iterdir()
+    (folder,) = (runs / "x" / "edits" / "hase").iterdir()
     return folder
 
 
@@ -53,12 +55,15 @@ def test_a_run_holds_everything(finished):
     assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
     summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
     assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
-    made_from = {"world", "corpus", "checkpoint", "settings", "editor", "facts", "source"}
-    assert set(summary["traced"]) == made_from
+    made = json.loads((edits_of(finished) / "config.json").read_text(encoding="utf-8"))
+    assert set(made["inputs"]) == {"world", "corpus", "checkpoint"}
+    assert set(made["method"]) == {"editor", "settings", "facts", "code"}
+    assert made["settings"]["cases"]["count"] == 11
+    assert made["settings"]["evaluation"]["name"] == "hase"
     assert not list(run.rglob("*.partial"))
-    names = {p.name for p in (run / "report").iterdir()}
-    pictures = {"training.png", "edit-lora-down.png", "support.png", "propagation.png"}
-    pictures |= {"frontier-flops.png", "frontier-seconds.png"}
+    names = {str(p.relative_to(run / "report")) for p in (run / "report").rglob("*") if p.is_file()}
+    pictures = {"edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
+    pictures = {"training.png", *(f"hase/{name}.png" for name in pictures)}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(pictures)
@@ -70,14 +75,17 @@ def test_the_model_learned_and_the_edits_were_scored(finished):
     world = load_world(run)
     model, _ = load_model(run, world)
     assert model.config.hidden == 32
-    outcomes = read_outcomes(edits_of(finished) / "cases.parquet")
-    assert len(outcomes.objects) == 11
-    asked = outcomes.scalars
-    at_request = outcomes.objects[:, 0] == asked["object"][:, None]
-    before, after = ((outcomes.lm[:, 0, t] * at_request).sum(-1) for t in (0, 1))
+    results = read_results(edits_of(finished), COLUMNS)
+    assert len(results) == 11
+    choices = results.choices
+    first = choices.role == "s1r1"
+    wanted = results.cases["object"][choices.case]
+    at_request = choices.options == wanted[:, None]
+    before, after = ((choices.lm[:, t] * at_request).sum(-1)[first] for t in (0, 1))
+    assert len(before) == 11
     assert (after > before).mean() > 0.8
-    assert (outcomes.lm.sum(-1) <= 1 + 1e-4).all()
-    answers = [(outcomes.lm_answer[:, 0, t] == asked["object"]).mean() for t in (0, 1)]
+    assert (choices.lm.sum(-1) <= 1 + 1e-4).all()
+    answers = [(choices.lm_answer[:, t] == wanted)[first].mean() for t in (0, 1)]
     assert answers[1] > answers[0]
 
 
@@ -122,7 +130,7 @@ def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(
     assert edit.main([*at(tmp_path), *EDITS]) == 0
     assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
     for request in requests:
-        exact = ["--agent", "exact", "--cases.request", request, "--cases.count", "5"]
+        exact = ["--agent", "exact", "--hase.request", request, "--cases.count", "5"]
         assert edit.main([*at(tmp_path), *EDITS, *exact]) == 0
         exactness = "exact up to" if "exact" in kind else "approximation"
         assert f"the standard is the exact agent ({exactness}" in capsys.readouterr().out
@@ -254,14 +262,17 @@ def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
     shutil.rmtree(runs / "x" / "edits")
     edits = runs / "x" / "edits"
     dies("after", "000002-cases.parquet", "testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
-    assert not list(edits.glob("*/cases.parquet"))
+    assert not list(edits.glob("hase/*/cases.parquet"))
     assert edit.main([*at(runs), *EDITS, "--batch-edits", "1"]) == 0
     other = copied(finished, tmp_path / "whole")
     shutil.rmtree(other / "x" / "edits")
     assert edit.main([*at(other), *EDITS, "--batch-edits", "1"]) == 0
-    # How long an edit took is never the same.
-    tables = [pq.read_table(edits_of(r) / "cases.parquet").drop_columns("seconds") for r in (runs, other)]
-    assert tables[0].equals(tables[1])
+    for name in TABLES:
+        mine, theirs = (pq.read_table(edits_of(r) / f"{name}.parquet") for r in (runs, other))
+        if name == "cases":
+            # How long an edit took is never the same.
+            mine, theirs = (table.drop_columns("seconds") for table in (mine, theirs))
+        assert mine.equals(theirs), name
 
 
 @pytest.mark.parametrize(
@@ -409,7 +420,7 @@ def test_damaged_files_are_noticed(finished, tmp_path, capsys):
 
 
 def test_requests_that_the_agent_has_no_notion_of(finished, capsys):
-    assert edit.main([*at(finished), *EDITS, "--cases.request", "do"]) == 2
+    assert edit.main([*at(finished), *EDITS, "--hase.request", "do"]) == 2
     assert "no fact takes a request of kind 'do' by this agent" in complaint(capsys)
 
 
@@ -530,6 +541,6 @@ def test_an_editor_of_the_users_own(finished, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert edit.main(["my_editor:Noise", *at(runs), *EDITS]) == 0
     assert edits_of(runs).name.startswith("my_editor.Noise-")
-    outcomes = read_outcomes(edits_of(runs) / "cases.parquet")
-    assert (outcomes.lm[:, 0, 0] != outcomes.lm[:, 0, 1]).any()
+    lm = read_results(edits_of(runs), COLUMNS).choices.lm
+    assert (lm[:, 0] != lm[:, 1]).any()
     assert report.main(at(runs)) == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, PAD
 from lm.attention import left_padded, packed
+from lm.decoding import generate
 from lm.delta import (
     MATRICES,
     Codebook,
@@ -26,7 +27,7 @@ from lm.delta import (
 from lm.language_model import LanguageModel
 from lm.model import matrix_shape
 from lm.prompts import left_pad
-from lm.scoring import candidate_tree
+from lm.scoring import candidate_tree, object_log_probabilities
 from tests.toys import SMALL, merged, random_model, read_whole
 
 VOCABULARY, EDITS = 19, 3
@@ -194,8 +195,8 @@ def test_prompts_behind_a_prefix_are_the_whole_text(model):
     context = edited.read(PROMPTS)
     candidates = [[5], [6, 7], [6, 8, 9]]
     tree = jax.tree.map(lambda x: np.stack([x] * 3), candidate_tree(candidates, 6, 3, 3))
-    scored = jax.jit(type(model).object_log_probabilities)
-    generated = jax.jit(type(model).generate, static_argnums=2)
+    scored = jax.jit(object_log_probabilities)
+    generated = jax.jit(generate, static_argnums=2)
     scores = scored(edited, context, tree)[0]
     wholes = left_pad([np.concatenate([[BOS], text, p]) for p in prompts], 12)
     plain = model.read(wholes)

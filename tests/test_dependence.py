@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.structure import log_dirichlet_multinomial
-from lm.editors import dependence
-from lm.editors.beliefs import Beliefs
-from lm.editors.config import DependenceConfig
-from lm.editors.dependence import MASSES, find_dependence, read_often
+from lm.editors.self_bayes import DependenceConfig, dependence
+from lm.editors.self_bayes.beliefs import Beliefs
+from lm.editors.self_bayes.dependence import MASSES, find_dependence, read_often
 
 SUBJECTS, CAUSES, EFFECTS, NOISE = 300, 30, 8, 0.05
 QUICK = DependenceConfig(permutations=100)

@@ -13,13 +13,13 @@ from scipy.stats import binom, chisquare
 from corpus.arrays import load_arrays, save_arrays
 from corpus.builtin import build
 from corpus.config import BuiltinWorld, ExactConfig
+from corpus.doubt import doubt
 from corpus.errors import InputError
 from corpus.exact import (
     FULLY,
     NEVER,
     SELDOM,
     TOLERANCE,
-    doubt,
     draw_world,
     sample_exact,
 )
@@ -151,17 +151,19 @@ def test_objects_of_a_given_graph_are_kept(persistence):
     np.testing.assert_array_equal(kept.object, model.truth)
 
 
-def tiny_graph(rng, subjects, objects):
-    """One pair of relations and one apart, with facts missing at random."""
+def tiny_graph(rng, subjects, objects, upstream=(-1, 0, -1)):
+    """A few relations, by default one pair and one apart, with facts missing at random."""
+    relations = range(len(upstream))
     triples = [
         (s, r, subjects + r * objects + int(rng.integers(objects)))
         for s in range(subjects)
-        for r in range(3)
+        for r in relations
         if rng.random() < 0.7 or (s, r) in ((0, 0), (1, 0))
     ]
-    candidates = [np.arange(subjects + r * objects, subjects + (r + 1) * objects) for r in range(3)]
-    names = [f"thing {i}" for i in range(subjects + 3 * objects)]
-    return build_graph(np.array(triples), names, ["u", "d", "x"], np.array([-1, 0, -1]), None, candidates)
+    candidates = [np.arange(subjects + r * objects, subjects + (r + 1) * objects) for r in relations]
+    names = [f"thing {i}" for i in range(subjects + len(relations) * objects)]
+    relation_names = list("udxy")[: len(relations)]
+    return build_graph(np.array(triples), names, relation_names, np.array(upstream), None, candidates)
 
 
 @hypothesis_settings(max_examples=150)
@@ -191,7 +193,7 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
     sentences, resolution = sample_exact(graph, few, config, rng)
     before = sentences.take(~_certificates(graph, sentences, resolution))
     for said, certified in ((before, False), (sentences, True)):
-        bound = doubt(graph, few, config, said)
+        bound = doubt(graph, config, said)
         posterior = naive.exact_posterior(graph, config, said)
         spoken = {tuple(atom[:2]) for atom in (*said.a, *said.b[said.b[:, 0] >= 0])}
         for f, p in posterior.items():
@@ -201,6 +203,24 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
                 assert p[int(few.truth[f])] == pytest.approx(1, abs=1e-12)
 
 
+@hypothesis_settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(["fact", "sentence"]))
+def test_what_only_its_dependents_speak_of_is_in_doubt(seed, kind):
+    """Nothing is said of subject 0's upstream fact, but perhaps of what depends on it."""
+    rng = np.random.default_rng(seed)
+    config = ExactConfig(persistence=kind, noise=0.05, logical=0.0, strata=(0.2, 0.0, 0.8))
+    graph = tiny_graph(rng, subjects=2, objects=3)
+    graph, model = draw_world(graph, config, rng, redraw=True)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    sentences = sentences.take((sentences.a[:, 0] != 0) | (sentences.a[:, 1] != 0))
+    bound, said = doubt(graph, config, sentences), graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    unsaid = int(graph.find(0, 0))
+    assert bound[unsaid] == (graph.find(0, 1) in said)
+    for f, p in naive.exact_posterior(graph, config, sentences).items():
+        if f in said or (f == unsaid and bound[f]):
+            assert 1 - max(p.values()) <= bound[f] + 1e-9
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     """However small what is left beside the likeliest object: exp(-80) is not 0 when ratios are large."""
@@ -208,14 +228,14 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     config = ExactConfig(
         logical=0.2, label_noise=0.2, statements=(10, 40, 200)[seed], mention=("coin", "uniform")[seed % 2]
     )
-    graph, model, sentences, _ = world_of(config, subjects=40, seed=seed)
+    graph, _, sentences, _ = world_of(config, subjects=40, seed=seed)
     expected = naive.log_doubt(graph, config, sentences.take(sentences.kind <= Kind.NOT))
     large = np.array([-expected.get(f, 0.0) - 3.0 for f in range(len(graph))])
     large[~np.isfinite(large)] = 0.0
     # Ratios that bring every doubt to exp(-3), wherever it was.
-    monkeypatch.setattr("corpus.exact._largest_ratio", lambda *_: large)
+    monkeypatch.setattr("corpus.doubt._largest_ratio", lambda *_: large)
     plain = sentences.take(sentences.kind <= Kind.NOT)
-    bound = doubt(graph, model, config, plain)
+    bound = doubt(graph, config, plain)
     assert min(v for v in expected.values() if v > -np.inf) < (-36, -200, -800)[seed]
     for f in range(len(graph)):
         want = np.exp(-3.0) if expected.get(f, -np.inf) > -np.inf else 0.0
@@ -224,9 +244,9 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
 
 def test_a_fact_in_an_and_or_sentence_is_settled_only_by_its_own():
     config = ExactConfig()
-    graph, model, sentences, resolution = world_of(config)
+    graph, _, sentences, resolution = world_of(config)
     before = sentences.take(~_certificates(graph, sentences, resolution))
-    bound = doubt(graph, model, config, before)
+    bound = doubt(graph, config, before)
     fact = graph.find(before.a[:, 0], before.a[:, 1])
     settled = np.zeros(len(graph), bool)
     settled[fact[(before.kind == Kind.NOT) & ~before.label]] = True

@@ -318,9 +318,9 @@ def test_the_best_model_is_not_always_the_last(trained, tmp_path):
     assert path == last
     assert any(x.any() for x in jax.tree.leaves(model.params))
     assert edit.main([*at(runs), "--checkpoint", "best", "--cases.count", "2"]) == 0
-    (summary,) = run.edits.glob("*/summary.json")
-    traced = json.loads(summary.read_text(encoding="utf-8"))["traced"]
-    assert traced["checkpoint"] == digest(last) != digest(latest_checkpoint(run.checkpoints))
+    (config,) = run.edits.glob("hase/*/config.json")
+    traced = json.loads(config.read_text(encoding="utf-8"))
+    assert traced["inputs"]["checkpoint"] == digest(last) != digest(latest_checkpoint(run.checkpoints))
     assert traced["settings"]["checkpoint"] == "best"
     assert report.main(at(runs)) == 0
 

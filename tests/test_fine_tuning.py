@@ -8,11 +8,14 @@ import pytest
 
 from corpus.tokenizer import PAD
 from lm.delta import MATRICES, fold
-from lm.editors.config import ConstrainedConfig, EmbeddingsConfig, FullConfig, LoraConfig
-from lm.editors.embeddings import Embeddings
-from lm.editors.ft_constrained import Constrained
-from lm.editors.full import Full
-from lm.editors.lora import lora_all, lora_down
+from lm.editors.embeddings import EmbeddingsConfig
+from lm.editors.embeddings.method import Embeddings
+from lm.editors.ft_constrained import ConstrainedConfig
+from lm.editors.ft_constrained.method import Constrained
+from lm.editors.full import FullConfig
+from lm.editors.full.method import Full
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_all, lora_down
 from lm.language_model import LanguageModel
 from tests.toys import SMALL, at, documents_loss, doubled, learned, merged, random_model, some_requests
 from tests.toys import spelt_world as spelt

@@ -6,8 +6,8 @@ import pytest
 
 from corpus.tokenizer import PAD
 from lm.attention import left_padded
-from lm.editors.config import GraceConfig
-from lm.editors.grace import Grace
+from lm.editors.grace import GraceConfig
+from lm.editors.grace.method import Grace
 from lm.editors.interface import CorpusSample, vocabulary_of
 from tests.toys import at, probability, random_model, requests_of, some_requests, some_text, spelt_world
 

@@ -1,6 +1,7 @@
 """The house rules of DESIGN 1, read from the source."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ ALLOWED = {
     "testbed": {"testbed", "bayes", "lm", "corpus"},
     "experiments": {"experiments", "testbed", "bayes", "lm", "corpus"},
 }
+ROOMS = ("run", "engine", "scores", "pages", "evaluations")
+"""Of testbed, in order: each may use itself and those before it. The modules at the door may use all."""
+OPEN_TO_ALL = {"testbed.protocol", "testbed.own"}
 WITHOUT_JAX = {"corpus", "bayes"}
 JAX = {"jax", "flax", "optax", "orbax"}
 UNSAFE_CALLS = {"eval", "exec"}
@@ -37,6 +41,50 @@ def test_imports_point_one_way(path):
         assert not found & JAX
 
 
+def modules_imported(tree):
+    """Full names, but for those that only types need."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from modules_imported(node)
+
+
+@pytest.mark.parametrize(
+    "path", [p for room in ROOMS for p in sorted((ROOT / "testbed" / room).rglob("*.py"))],
+    ids=lambda p: str(p.relative_to(ROOT / "testbed")),
+)  # fmt: skip
+def test_rooms_use_only_rooms_before_them(path):
+    room = path.relative_to(ROOT / "testbed").parts[0]
+    allowed = {f"testbed.{name}" for name in ROOMS[: ROOMS.index(room) + 1]} | OPEN_TO_ALL
+    for module in modules_imported(ast.parse(path.read_text(encoding="utf-8"))):
+        if module.startswith("testbed."):
+            assert any(module.startswith(f"{name}.") for name in allowed), module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_is_too_long_to_read(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_no_modules_import_each_other():
+    """Nor for the sake of their types alone; what a function imports when it is called is not looked at."""
+    imports = {}
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = ast.Module([n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom | ast.If)], [])
+        name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        imports[name] = set()
+        for node in ast.walk(top):
+            if isinstance(node, ast.ImportFrom):
+                imports[name] |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    assert imports["lm.scoring"] >= {"lm.language_model"}
+    TopologicalSorter(imports).prepare()
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_from_data_can_run(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -52,3 +100,5 @@ def test_nothing_from_data_can_run(path):
 
 def test_the_rule_can_fail():
     assert set(imported(ast.parse("import lm.model\nfrom jax import numpy"))) == {"lm", "jax"}
+    text = "def f():\n    from testbed.pages import page\nif TYPE_CHECKING:\n    import testbed.edit"
+    assert list(modules_imported(ast.parse(text))) == ["testbed.pages.page"]

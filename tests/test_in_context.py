@@ -6,8 +6,8 @@ import pytest
 
 from corpus.tokenizer import BOS, PAD
 from lm.attention import left_padded
-from lm.editors.config import InContextConfig
-from lm.editors.in_context import InContext
+from lm.editors.in_context import InContextConfig
+from lm.editors.in_context.method import InContext
 from tests.toys import at, random_model, read_whole, some_requests, spelt_world
 
 IMAGINE = np.int32(17)

@@ -7,9 +7,9 @@ import pytest
 
 from corpus.tokenizer import PAD
 from lm.delta import LowRank
-from lm.editors.config import MendConfig
 from lm.editors.interface import CorpusSample, vocabulary_of
-from lm.editors.mend import FIRST_STEP, Mend
+from lm.editors.mend import MendConfig
+from lm.editors.mend.method import FIRST_STEP, Mend
 from lm.language_model import LanguageModel
 from tests.toys import (
     at,

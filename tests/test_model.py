@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import Layout, left_padded, packed
 from lm.config import ModelConfig
+from lm.decoding import generate
 from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init
 from lm.prompts import left_pad
-from lm.scoring import ENDINGS, candidate_tree, tree_size
+from lm.scoring import (
+    ENDINGS,
+    candidate_tree,
+    next_token_probabilities,
+    object_log_probabilities,
+    tree_size,
+)
 from tests import naive
 
 # Prime sizes, so that a wrong axis cannot hide.
@@ -162,7 +169,7 @@ def test_tree_scores_equal_one_by_one(params, rows, prompt):
     batched = jax.tree.map(lambda x: x[None], tree)
     model = LanguageModel(TINY, params)
     context = model.read(left_pad([np.array(prompt)], 6))
-    got = np.exp(model.object_log_probabilities(context, batched)[0])[0]
+    got = np.exp(object_log_probabilities(model, context, batched)[0])[0]
     assert (got[len(rows) :] == 0).all()
     expected = [naive.object_probability(next_token(params), prompt, row, ENDINGS) for row in rows]
     np.testing.assert_allclose(got[: len(rows)], expected, rtol=2e-3, atol=1e-9)
@@ -174,7 +181,7 @@ def test_scores_without_an_ending(params):
     rows, prompt = [[5], [5, 6], [7, 8]], [BOS, 9]
     tree = jax.tree.map(lambda x: x[None], candidate_tree(rows, 4, 3, 2))
     model = LanguageModel(TINY, params)
-    got = np.exp(model.object_log_probabilities(model.read(np.array([prompt])), tree)[1])[0]
+    got = np.exp(object_log_probabilities(model, model.read(np.array([prompt])), tree)[1])[0]
     p = next_token(params)
     expected = [p(prompt)[5], p(prompt)[5] * p([*prompt, 5])[6], p(prompt)[7] * p([*prompt, 7])[8]]
     np.testing.assert_allclose(got, expected, rtol=2e-3)
@@ -187,7 +194,7 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     tree = candidate_tree(rows, tree_size(rows), len(rows), 2)
     prompt = np.array([[BOS, 5, 6]])
     model = LanguageModel(TINY, params)
-    logs, _ = model.object_log_probabilities(model.read(prompt), jax.tree.map(lambda x: x[None], tree))
+    logs, _ = object_log_probabilities(model, model.read(prompt), jax.tree.map(lambda x: x[None], tree))
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
@@ -195,7 +202,7 @@ def test_objects_that_are_prefixes_share_no_mass(params):
 def test_greedy_takes_the_most_probable_token(params, window):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
     model = LanguageModel(replace(TINY, window=window), params)
-    tokens = np.asarray(model.generate(model.read(left_pad(prompts, 5)), 7))
+    tokens = np.asarray(generate(model, model.read(left_pad(prompts, 5)), 7))
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:
@@ -210,7 +217,7 @@ def test_greedy_takes_the_most_probable_token(params, window):
 def test_next_token_probabilities(params):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7])]
     model = LanguageModel(TINY, params)
-    got = model.next_token_probabilities(model.read(left_pad(prompts, 4)), (5, 8))
+    got = next_token_probabilities(model, model.read(left_pad(prompts, 4)), (5, 8))
     expected = [next_token(params)(p)[[5, 8]] for p in prompts]
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from corpus.tokenizer import PAD
 from lm.delta import LowRank
-from lm.editors.config import LoraConfig
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request, edit_batch
-from lm.editors.lora import Lora
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import Lora
 from lm.huggingface import import_model
 
 GOLDEN = Path(__file__).parent / "golden" / "peft"

@@ -9,9 +9,10 @@ from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init
 from testbed.engine import probes
-from testbed.evaluations.hase.sampling import Sampler
-from testbed.presets import CaseConfig
+from testbed.protocol import ControlRequest
 from testbed.run.agents import paper_agent
+from tests.edited import hase_cases
+from tests.toys import spelt_world
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 CASES = 5
@@ -20,7 +21,7 @@ CASES = 5
 def test_pieces_equal_the_whole(world, monkeypatch):
     """Five cases, each under its own edit, two at once; the last piece is smaller."""
     tokenizer = world.tokenizer
-    cases = list(Sampler(world, paper_agent(world), CaseConfig(count=CASES), 0))
+    cases = hase_cases(world, paper_agent(world), CASES)
     shape = probes.probe_shape(tokenizer, cases)
     asked = probes.build_probes(tokenizer, cases, shape)
     params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, tokenizer.vocabulary, 0))
@@ -39,4 +40,60 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     monkeypatch.setattr(probes, "LOGITS_AT_ONCE", size)
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
-    assert np.ptp(jnp.asarray(whole.objects), axis=0).max() > 1e-3
+    assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
+
+
+def test_there_is_room_for_what_nobody_asks_about(world):
+    """Editors are told requests and controls, whose prompts may be longer than those of any choice."""
+    spelt = spelt_world(world)
+    graph, tokenizer = spelt.graph, spelt.tokenizer
+    pairs = list(zip(graph.subject.tolist(), graph.relation.tolist(), graph.object.tolist(), strict=True))
+    short, *_, long = sorted(pairs, key=lambda fact: len(tokenizer.prompt(*fact[:2])))
+    most = len(tokenizer.prompt(*long[:2]))
+    assert most > len(tokenizer.prompt(*short[:2]))
+    (case,) = hase_cases(spelt, paper_agent(spelt), 1)
+
+    def asked_about(fact, told, controls=()):
+        request = case.request._replace(subject=told[0], relation=told[1], object=told[2])
+        choice = case.choices[0]._replace(subject=fact[0], relation=fact[1])
+        return case._replace(request=request, choices=(choice,), controls=controls)
+
+    for one in (
+        asked_about(long, short),
+        asked_about(short, long),
+        asked_about(short, short, (ControlRequest("somebody else", long),)),
+        asked_about(short, long)._replace(choices=()),
+    ):
+        assert probes.probe_shape(tokenizer, [one]).prompt == most
+    assert probes.probe_shape(tokenizer, [asked_about(short, short)]).prompt < most
+
+
+def test_cases_ask_as_much_as_they_like(world):
+    """Whatever others ask, and be it nothing of a kind: each question is answered as if asked alone."""
+    cases = [
+        case._replace(choices=case.choices[:choices], claims=case.claims[:claims])
+        for case, choices, claims in zip(
+            hase_cases(world, paper_agent(world), 3), (9, 0, 3), (6, 3, 0), strict=True
+        )
+    ]
+    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, world.tokenizer.vocabulary, 0))
+    model, words = LanguageModel(SMALL, params), probes.truth_words(world.tokenizer)
+
+    def answers(some):
+        shape = probes.probe_shape(world.tokenizer, some)
+        asked = probes.build_probes(world.tokenizer, some, shape)
+        return probes.read(model, {}, asked, words, 3)
+
+    together = answers(cases)
+    assert together.ended.shape[:2] == (3, len(cases[0].choices))
+    assert together.claims.shape[:2] == (3, 6)
+    for i, case in [*enumerate(cases)][1:]:
+        alone = answers([case])
+        for q, choice in enumerate(case.choices):
+            size = len(choice.options)
+            for name in ("ended", "begun"):
+                mine, other = (getattr(x, name)[k, q, :size] for x, k in ((together, i), (alone, 0)))
+                np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-7)
+            np.testing.assert_array_equal(together.tokens[i, q], alone.tokens[0, q])
+        for q in range(len(case.claims)):
+            np.testing.assert_allclose(together.claims[i, q], alone.claims[0, q], rtol=1e-4, atol=1e-7)

@@ -10,7 +10,7 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig
 from corpus.language import Kind
-from lm.editors.reasoning import Asked, Mind, consequences
+from lm.editors.self_bayes.reasoning import Asked, Mind, consequences
 from tests.test_exact_agent import tiny_world
 
 NOBODY = np.zeros((1, 1), np.int32)

@@ -9,8 +9,8 @@ import pytest
 
 from corpus.tokenizer import PAD
 from lm.editors.asking import side_by_side, stem_of, unended
-from lm.editors.config import FitConfig
-from lm.editors.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
+from lm.editors.self_bayes import FitConfig
+from lm.editors.self_bayes.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
 from tests.toys import at, probability, random_model, some_requests, spelt_world
 
 FIT = FitConfig(matrices=("query", "down"), learning_rate=0.01, steps=300, tolerance=0.05)

@@ -8,11 +8,12 @@ import pytest
 from corpus.language import Kind
 from corpus.tokenizer import PAD
 from lm.attention import left_padded
-from lm.editors.config import BeliefConfig, DistillationConfig, FitConfig, SelfBayesConfig
-from lm.editors.context_distillation import ContextDistillation
+from lm.editors.context_distillation import DistillationConfig
+from lm.editors.context_distillation.method import ContextDistillation
 from lm.editors.interface import CorpusSample, Request, vocabulary_of
-from lm.editors.reasoning import about, consequences
-from lm.editors.self_bayes import SelfBayes
+from lm.editors.self_bayes import BeliefConfig, FitConfig, SelfBayesConfig
+from lm.editors.self_bayes.method import SelfBayes
+from lm.editors.self_bayes.reasoning import about, consequences
 from tests.toys import at, probability
 
 FIT = FitConfig(steps=60, tolerance=0.1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from corpus.language import Kind
-from testbed.evaluations.hase.cases import SUPPORT_BINS
-from testbed.run.stats import noise_share, sentence_table, support_histogram
+from testbed.run.strata import SUPPORT_BINS
+from testbed.stats import noise_share, sentence_table, support_histogram
 from tests.worlds import make_world
 
 

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.scores.statistics import Comparison, Estimate
+from testbed.scores.metric import ARROWS, Meaning
+from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,
+    better_of,
     escaped,
+    explained,
     latex,
     markdown_section,
     number,
@@ -21,10 +24,11 @@ from testbed.scores.tables import (
     with_detectable,
 )
 
-texts = st.text(st.sampled_from("ab \\&%$#_{}~^<>|-±“”.1"), max_size=20)
+SPECIAL = "\\&%$#_{}~^<>|±“”…↑↓→\u2019\u2212\u00d7"
+texts = st.text(st.sampled_from(SPECIAL + "ab -.1"), max_size=20)
 COMMANDS = (
     r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|ldots)\{\}"
-    r"|\\[&%$#_{}]|\$(\\pm|-)\$"
+    r"|\\[&%$#_{}]|\$(\\pm|\\uparrow|\\downarrow|\\to|\\times|-)\$"
 )
 
 
@@ -34,7 +38,7 @@ def words(key, header, rows, **rest):
 
 @given(texts)
 def test_latex_has_no_special_character_left(text):
-    assert not re.search(r"[\\&%$#_{}~^<>|±]", re.sub(COMMANDS, "", escaped(text)))
+    assert not set(SPECIAL) & set(re.sub(COMMANDS, "", escaped(text)))
 
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4), texts)
@@ -87,6 +91,21 @@ def test_a_value_without_an_interval_claims_none():
     assert shown(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
 
 
+def test_few_clusters_show_their_range_and_the_table_says_so():
+    sequences = Estimate(0.5, math.nan, math.nan, 9, few=(Few("sequence", 2, -0.001, 1.0),))
+    assert shown(sequences) == "0.50 (0.00 to 1.00)"
+    worlds = Estimate(0.5, 0.4, 0.6, 9, 30, (Few("world", 3, 0.45, 0.55),))
+    assert shown(worlds) == "0.50 ±.10 (0.45 to 0.55)"
+    difference = Comparison(0.5, math.nan, math.nan, 0.25, math.nan, 9, few=sequences.few)
+    assert shown(difference) == "+0.50 (0.00 to 1.00), p .250"
+    table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
+    note = explained(table).note
+    assert note.startswith(f"As it is. {INTERVALS} ")
+    assert "sequences or worlds of which there are fewer than 5" in note
+    assert explained(table._replace(rows=[["a", worlds._replace(few=())]])).note == f"As it is. {INTERVALS}"
+    assert explained(table._replace(rows=[["a", 1, 2]])).note == "As it is."
+
+
 @given(st.integers(1, 3 * PAGE + 1))
 def test_long_latex_tables_go_on_without_losing_a_row(count):
     made = latex(Table("t", "T", ["n", "x"], [[f"row {i}", 1] for i in range(count)]))
@@ -110,3 +129,53 @@ def test_what_would_be_detected_is_detected_as_often_as_said():
     assert with_detectable(table._replace(foot=[["x", 1, 2.0]])).foot == [["x", 1, 2.0]]
     words_only = Table("k", "t", ["editor", "edits"], [["a", 9]])
     assert with_detectable(words_only) is words_only
+
+
+def distance(better, value):
+    """How far a value is from the best there could be; all that a reader needs to know of a direction."""
+    return {"high": -value, "low": value, "one": abs(value - 1)}[better]
+
+
+values = st.one_of(st.none(), st.just(math.nan), st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 2.0]))
+
+
+@given(
+    st.lists(st.tuples(values, values, values), min_size=1, max_size=5),
+    st.permutations(["high", "low", "one"]),
+    st.integers(0, 6),
+)
+def test_the_best_of_each_column_stand_out(rows, directions, contest):
+    """Those that no other of the rows that compete beats, unless all are alike; references never do."""
+    cells = [
+        [f"row {i}", *(v if v is None else Estimate(v, v - 0.1, v + 0.1, 9) for v in row), i]
+        for i, row in enumerate(rows)
+    ]
+    header, better = ["editor", "x", "y", "z", "edits"], dict(zip("xyz", directions, strict=True))
+    table = Table("t", "T", header, cells, better=better, contest=contest)
+    for column, name in enumerate(header):
+        for i in range(len(cells)):
+            known = {
+                j: distance(better[name], number(other[column]))
+                for j, other in enumerate(cells[:contest])
+                if name in better and number(other[column]) is not None
+            }
+            wins = i in known and all(known[i] <= other for other in known.values())
+            assert ((i, column) in table.best) == (wins and len(set(known.values())) > 1), (i, name)
+    shown_bold = {
+        (i, j)
+        for i, line in enumerate(markdown_section(table).splitlines()[4:])
+        for j, cell in enumerate(line.strip("| ").split(" | "))
+        if cell.startswith("**")
+    }
+    assert shown_bold == table.best
+    assert latex(table).count(r"\textbf{") == len(table.best)
+
+
+def test_heads_say_what_is_better():
+    better = better_of([Meaning(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
+    table = Table("t", "T", ["editor", *better, "edits"], [["a", 1.0, 1.0, 1.0, 3]], better=better, contest=1)
+    assert table.heads == ["editor", "m high ↑", "m low ↓", "m one →1", "edits"]
+    assert set(ARROWS) == set(better.values())
+    assert "| m high ↑ |" in markdown_section(table)
+    assert all(arrow in latex(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
+    assert table.best == set(), "one editor competes with nobody"

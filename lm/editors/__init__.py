@@ -1,1 +1,1 @@
-"""Ways to edit the model: one file per method, each two pure functions on a frozen config (DESIGN 7)."""
+"""Ways to edit the model: a folder each, settings in front and two pure functions behind (DESIGN 7)."""

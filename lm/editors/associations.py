@@ -14,9 +14,9 @@ import optax
 
 from corpus.tokenizer import BOS, PAD, SEP
 from lm.attention import packed
-from lm.editors.config import RomeConfig
 from lm.editors.fitting import answer_loss, fit, inputs, request_states, wide
 from lm.editors.interface import CorpusSample, Request
+from lm.editors.rome import RomeConfig
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 

@@ -9,6 +9,7 @@ import optax
 
 from corpus.tokenizer import PAD
 from lm.attention import left_padded
+from lm.editors.entry import Layers
 from lm.editors.interface import Info, Request
 from lm.language_model import LanguageModel
 from lm.model import Activations
@@ -41,6 +42,14 @@ def request_activations(model: LanguageModel, request: Request) -> Activations:
 def layer_at(depth: float, layers: int) -> int:
     """The layer at a share of the way from the first to the last."""
     return int(depth * (layers - 1) + 0.5)
+
+
+def layer_mask(layers: Layers, count: int) -> jax.Array:
+    """float32[count]: 1 for the layers that are meant."""
+    third = -(-count // 3)
+    index = jnp.arange(count)
+    inside = {"all": index >= 0, "early": index < third, "late": index >= count - third}
+    return inside[layers].astype(jnp.float32)
 
 
 def answer_loss(model: LanguageModel, request: Request, states: jax.Array) -> jax.Array:

@@ -3,8 +3,10 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import jax
 import numpy as np
@@ -15,13 +17,28 @@ from lm.language_model import LanguageModel
 from testbed.engine.memory import fitting
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
+from testbed.engine.records import Columns
 from testbed.engine.sweep import Plan, Sweep
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.cases import Case
-from testbed.presets import EditSettings
+from testbed.protocol import Case
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
 from testbed.run.world import World
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Which edits build on each other.
+
+    Attributes:
+        sequence: edits made one after another on top of each other; 1 for independent ones.
+        batch: facts of one edit.
+        abreast: edits computed side by side; auto takes as many as fit.
+    """
+
+    sequence: int = 1
+    batch: int = 1
+    abreast: int | Literal["auto"] = "auto"
 
 
 class Bench:
@@ -29,19 +46,36 @@ class Bench:
 
     Args:
         cases: of all edits.
-        options: how cases are put into sequences and batches, and the seed.
+        columns: of the tables of results.
+        seed: root seed of what editors may read, and of their randomness.
     """
 
     def __init__(
-        self, run: Run, world: World, model: LanguageModel, cases: Sequence[Case], options: EditSettings
+        self,
+        run: Run,
+        world: World,
+        model: LanguageModel,
+        cases: Sequence[Case],
+        columns: Columns,
+        grouping: Grouping,
+        seed: int,
     ) -> None:
-        self.run, self.world, self.model, self.options = run, world, model, options
+        self.run, self.world, self.model, self.seed = run, world, model, seed
+        self.columns, self.grouping = columns, grouping
         self.questions = Questions(world, model, cases)
+        apart = grouping.sequence == 1
+        self.controls = [control.name for control in cases[0].controls] if apart else []
+        """What editors are told besides requests; in sequences nothing is."""
+
+    @property
+    def edits(self) -> int:
+        """How many edits an editor makes."""
+        return len(self.questions.cases) * (1 + len(self.controls))
 
     @cached_property
     def sample(self) -> CorpusSample:
         """Text and practice edits."""
-        return corpus_sample(self.run, self.world, self.questions.cases, self.options.seed)
+        return corpus_sample(self.run, self.world, self.questions.cases, self.seed)
 
     def edit(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
         """Edit every case by a method, and write what came of it into a folder.
@@ -52,25 +86,28 @@ class Bench:
         began = time.perf_counter()
         state = jax.block_until_ready(method.editor.prepare(self.model, self.sample))
         seconds = time.perf_counter() - began
-        worker = Worker(self.questions, method, state, self.options.seed)
-        sweep = Sweep(worker, self._plan(worker, folder), folder)
-        advance(sweep.done)
-        sweep.run(seconds, advance)
+        worker = Worker(self.questions, method, state, self.seed)
+        plan = self._plan(worker, folder)
+        # Whoever finds the tables of the requests takes everything for finished, so they come last.
+        for told in (*self.controls, ""):
+            sweep = Sweep(worker, plan, folder, self.columns, told)
+            advance(sweep.done)
+            sweep.run(seconds, advance)
 
     def _plan(self, worker: Worker, folder: Path) -> Plan:
         """How many edits are computed side by side stays as it was first: parts are cut by it."""
-        options, kept, cases = self.options, folder / "parts" / "plan.json", len(self.questions.cases)
-        sequences = cases // options.sequence
+        group, kept, cases = self.grouping, folder / "parts" / "plan.json", len(self.questions.cases)
+        sequences = cases // group.sequence
         if not kept.exists():
-            size = options.batch_edits
+            size = group.abreast
             if size == "auto":
-                first, rounds = np.arange(options.batch)[None], options.sequence // options.batch
+                first, rounds = np.arange(group.batch)[None], group.sequence // group.batch
                 shapes = [worker.delta_shapes(first)]
                 if rounds > 1:
                     shapes.append(worker.carried_shapes(first, rounds))
-                facts = options.batch * len(worker.method.facts(self.questions.cases[0]))
-                size = fitting(self.model, shapes, self.questions.shape, facts, worker.method.most)
+                told = worker.facts_told(group.batch)
+                size = fitting(self.model, shapes, self.questions.shape, told, worker.method.most)
             # Chunks of one size, rather than full ones and a rest that costs as much.
             chunks = math.ceil(sequences / size)
             write_json(kept, {"abreast": math.ceil(sequences / chunks)})
-        return Plan(cases, options.sequence, options.batch, read_json(kept)["abreast"])
+        return Plan(cases, group.sequence, group.batch, read_json(kept)["abreast"])

@@ -7,13 +7,13 @@ import numpy as np
 from lm.delta import Delta
 from lm.language_model import LanguageModel
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
-from testbed.evaluations.hase.cases import Case
-from testbed.run.accuracy import Answers
+from testbed.protocol import Case
+from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
 
 
 class Questions:
-    """The probes of some cases to one model; all editors of a command share them.
+    """The questions of some cases to one model; all editors of a command share them.
 
     Args:
         model: as it is before any edit.
@@ -21,7 +21,7 @@ class Questions:
 
     def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case]) -> None:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
-        self.answers = Answers(world.tokenizer, world.graph.objects)
+        self.names = ObjectNames(world.tokenizer, world.graph.objects)
         self.shape = probe_shape(world.tokenizer, cases)
         self.words = truth_words(world.tokenizer)
         self._before: dict[bytes, Readings] = {}
@@ -34,7 +34,7 @@ class Questions:
             which: int[G, B], the cases that are asked under each edit.
         """
         probes = self.probes(which)
-        return read(self.model, deltas, probes, self.words, self.answers.longest).by_case()
+        return self.shape.by_case(read(self.model, deltas, probes, self.words, self.names.longest))
 
     def before(self, which: np.ndarray) -> Readings:
         """Answers of the unedited model; kept, since every editor is compared with them."""

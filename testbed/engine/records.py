@@ -1,91 +1,80 @@
-"""Cases on disk: cases.parquet, one row a case, from which every metric can be computed (DESIGN 6, 8)."""
+"""Results on disk: a row a case, a row a choice and a row a claim, from which every metric can be computed.
 
-from collections.abc import Sequence
+    cases.parquet     the request, its facets, and what the edit took
+    choices.parquet   probabilities of the options and answers, of agent, corpus and model
+    claims.parquet    p(true) and p(false) of a sentence, and the agent's belief
+
+Rows of one case have its number. Tables of one sweep lie in one folder; a stem before these names tells apart
+its parts, what was asked again after later edits, and what controls were told. `cases` is written last: where
+it is, the others are (DESIGN 6, 8).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import staged_file
 from lm.editors.interface import Info
-from testbed.engine.probes import LOGIC, Readings
-from testbed.evaluations.hase.cases import ABSENT, CELLS, Case
-from testbed.run.accuracy import Answers
+from testbed.engine.probes import Readings
+from testbed.protocol import BEFORE, Case, Facet
+from testbed.run.object_names import ObjectNames
 
-_PAIR = ("before", "after")
-_VECTORS = ("agent", "frequency", "lm", "lm_open")
+TABLES = ("choices", "claims", "cases")
+"""In the order they are written."""
+WHEN = ("before", "after")
+WORDS = ("true", "false")
+_TYPES = {bool: pa.bool_(), int: pa.int32(), float: pa.float64(), str: pa.string()}
+_VECTORS = ("agent", "frequency")
+_MODEL = ("lm", "lm_open")
 
-_CELL = pa.struct(
-    [
-        ("name", pa.string()),
-        ("subject", pa.int32()),
-        ("relation", pa.int32()),
-        ("objects", pa.list_(pa.int32())),
-        *((f"{who}_{when}", pa.list_(pa.float64())) for who in _VECTORS for when in _PAIR),
-        *((f"{who}_answer_{when}", pa.int32()) for who in ("agent", "lm") for when in _PAIR),
-    ]
-)
-_LOGIC = pa.struct(
-    [
-        ("statement", pa.string()),
-        *((f"{w}_{when}", pa.float64()) for when in _PAIR for w in ("true", "false")),
-    ]
-)
-_SCALARS = [
-    ("case", pa.int32()),
-    ("subject", pa.int32()),
-    ("relation", pa.int32()),
-    ("object", pa.int32()),
-    ("truth", pa.int32()),
-    ("kind", pa.string()),
-    ("reinforces", pa.bool_()),
-    ("weight", pa.float64()),
-    ("child", pa.bool_()),
-    ("changes", pa.bool_()),
-    ("support_new", pa.int32()),
-    ("support_old", pa.int32()),
-    ("stratum", pa.string()),
-    ("seen_subject", pa.bool_()),
-    ("seen_object", pa.bool_()),
-    ("cluster", pa.int32()),
-    ("position", pa.int32()),
-    ("steps", pa.int32()),
-    ("forward", pa.int32()),
-    ("backward", pa.int32()),
-    ("seconds", pa.float64()),
-]
-SCHEMA = pa.schema(
-    [*_SCALARS, ("loss", pa.list_(pa.float32())), ("cells", pa.list_(_CELL)), ("logic", pa.list_(_LOGIC))]
-)
+Rows = dict[str, list[dict]]
+"""Table -> its rows."""
 
 
-class Outcomes(NamedTuple):
-    """Scored cases as arrays: E cases, Q cells, C candidates (padded).
+class Columns:
+    """What an evaluation's tables hold.
 
-    Attributes:
-        scalars: the scalar columns of cases.parquet by name, each [E]; cases of one `cluster` are not
-            independent of each other (one subject, or one sequence of edits), and `position` counts
-            the edits before this one in its sequence.
-        objects: int64[E, Q, C], ABSENT as padding.
-        agent, frequency, lm: float64[E, Q, 2, C], before and after; 0 as padding.
-        lm_open: as lm, without the probability that the object ends there (Hase's definition).
-        agent_answer, lm_answer: int64[E, Q, 2], the most probable or generated object; ABSENT if none.
-        logic: float64[E, S, 2, 2], statement, before/after, true/false.
+    Args:
+        readings: what the request is to the agent, once for each of its beliefs after the edit.
+        facets: further columns of cases by name, and what they hold.
     """
 
-    scalars: dict[str, np.ndarray]
-    objects: np.ndarray
-    agent: np.ndarray
-    frequency: np.ndarray
-    lm: np.ndarray
-    lm_open: np.ndarray
-    agent_answer: np.ndarray
-    lm_answer: np.ndarray
-    logic: np.ndarray
+    def __init__(self, readings: Sequence[str], facets: Mapping[str, type[Facet]]) -> None:
+        self.times, self.facets = (BEFORE, *readings), dict(facets)
+
+    @cached_property
+    def schemas(self) -> dict[str, pa.Schema]:
+        """Table -> its columns."""
+        whole, real, text = pa.int32(), pa.float64(), pa.string()
+        reals = pa.list_(real)
+        cases = {
+            **dict.fromkeys(("case", "subject", "relation", "object", "truth"), whole),
+            "kind": text, "weight": real, "credence": real,
+            **{name: _TYPES[kind] for name, kind in self.facets.items()},
+            **dict.fromkeys(("cluster", "position", "steps", "forward", "backward"), whole),
+            "seconds": real, "loss": pa.list_(pa.float32()),
+        }  # fmt: skip
+        asked = {"case": whole, "role": text, "group": text}
+        choices = {
+            **asked, "subject": whole, "relation": whole, "options": pa.list_(whole),
+            **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
+            **{f"agent_answer_{t}": whole for t in self.times},
+            **{f"{who}_{w}": reals for who in _MODEL for w in WHEN},
+            **{f"lm_answer_{w}": whole for w in WHEN},
+        }  # fmt: skip
+        claims = {
+            **asked, "sentence": text,
+            **{f"agent_{t}": real for t in self.times},
+            **{f"{word}_{w}": real for w in WHEN for word in WORDS},
+        }  # fmt: skip
+        named = {"cases": cases, "choices": choices, "claims": claims}
+        return {name: pa.schema(list(columns.items())) for name, columns in named.items()}
 
 
 class Circumstances(NamedTuple):
@@ -106,106 +95,93 @@ class Circumstances(NamedTuple):
     seconds: np.ndarray
 
 
-def case_rows(
-    cases: Sequence[Case], before: Readings, after: Readings, how: Circumstances, answers: Answers
-) -> list[dict]:
-    """Rows of cases.parquet for some cases."""
-    generated = [answers.read(np.asarray(x.tokens)) for x in (before, after)]
-    rows = []
+def rows_of(
+    cases: Sequence[Case],
+    before: Readings,
+    after: Readings,
+    how: Circumstances,
+    names: ObjectNames,
+    columns: Columns,
+) -> Rows:
+    """The rows of some cases and of their questions."""
+    generated = [names.read(np.asarray(x.tokens)) for x in (before, after)]
+    rows: Rows = {table: [] for table in TABLES}
     for i, case in enumerate(cases):
-        cells = []
-        for q, cell in enumerate(case.cells):
-            if cell is None:
-                continue
-            n = len(cell.candidates)
-            entry = {
-                "name": CELLS[q],
-                "subject": cell.subject,
-                "relation": cell.relation,
-                "objects": cell.candidates,
-            }
-            for t, when in enumerate(_PAIR):
-                entry |= {
-                    f"agent_{when}": cell.agent[t],
-                    f"frequency_{when}": cell.frequency[t],
-                    f"lm_{when}": (before, after)[t].objects[i, q, :n],
-                    f"lm_open_{when}": (before, after)[t].begun[i, q, :n],
-                    f"agent_answer_{when}": int(cell.answer[t]),
-                    f"lm_answer_{when}": int(generated[t][i, q]),
-                }
-            cells.append(entry)
-        logic = [
-            {"statement": name}
-            | {f"{w}_{when}": r.logic[i, s, k] for r, when in zip((before, after), _PAIR, strict=True)
-               for k, w in enumerate(("true", "false"))}
-            for s, name in enumerate(LOGIC)
-        ]  # fmt: skip
-        known = {name: getattr(case, name) for name, _ in _SCALARS if hasattr(case, name)}
-        rows.append(
-            known
+        number = int(how.case[i])
+        for q, choice in enumerate(case.choices):
+            n = len(choice.options)
+            row = {"case": number, "role": choice.role, "group": choice.group}
+            row |= {"subject": choice.subject, "relation": choice.relation, "options": choice.options}
+            for t, time in enumerate(columns.times):
+                row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}
+                row[f"agent_answer_{time}"] = int(choice.answer[t])
+            for w, when in enumerate(WHEN):
+                seen = (before, after)[w]
+                row[f"lm_{when}"] = seen.ended[i, q, :n]
+                row[f"lm_open_{when}"] = seen.begun[i, q, :n]
+                row[f"lm_answer_{when}"] = int(generated[w][i, q])
+            rows["choices"].append(row)
+        for q, claim in enumerate(case.claims):
+            row = {"case": number, "role": claim.role, "group": claim.group}
+            row["sentence"] = names.language.render(claim.sentence)
+            row |= {f"agent_{time}": float(claim.agent[t]) for t, time in enumerate(columns.times)}
+            for seen, when in zip((before, after), WHEN, strict=True):
+                row |= {f"{word}_{when}": seen.claims[i, q, k] for k, word in enumerate(WORDS)}
+            rows["claims"].append(row)
+        request = case.request
+        rows["cases"].append(
+            {"subject": request.subject, "relation": request.relation, "object": request.object,
+             "truth": case.truth, "kind": request.kind, "weight": request.weight, "credence": case.credence}
+            | {name: case.facets[name] for name in columns.facets}
             | {name: getattr(how, name)[i] for name in ("case", "cluster", "position", "seconds")}
             | {name: getattr(how.info, name)[i] for name in ("steps", "forward", "backward", "loss")}
-            | {"cells": cells, "logic": logic}
-        )
+        )  # fmt: skip
     return rows
 
 
-def write_rows(rows: Sequence[dict], path: Path) -> None:
-    """Write rows as one Parquet file, whole or not at all."""
-    with staged_file(path) as aside:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), aside)
+def added(first: Rows, second: Rows) -> Rows:
+    """The rows of both, in this order."""
+    return {table: first[table] + second[table] for table in TABLES}
 
 
-def merge_parts(parts: Sequence[Path], path: Path) -> None:
-    """Concatenate part files into one."""
-    with staged_file(path) as aside:
-        pq.write_table(pa.concat_tables([_read(p) for p in parts]), aside)
+def write_rows(rows: Rows, folder: Path, columns: Columns, stem: str = "") -> None:
+    """Write the tables of one stem, each file whole or not at all, `cases` last."""
+    for table in TABLES:
+        with staged_file(table_file(folder, table, stem)) as aside:
+            pq.write_table(pa.Table.from_pylist(rows[table], schema=columns.schemas[table]), aside)
 
 
-def _read(path: Path) -> pa.Table:
+def merge(stems: Sequence[str], parts: Path, folder: Path, columns: Columns, stem: str = "") -> None:
+    """Put the tables of several stems of one folder into those of one stem of another."""
+    for table in TABLES:
+        pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
+        with staged_file(table_file(folder, table, stem)) as aside:
+            pq.write_table(pa.concat_tables(pieces), aside)
+
+
+def done(folder: Path, stem: str = "") -> bool:
+    """Whether all tables of a stem are there."""
+    return table_file(folder, "cases", stem).exists()
+
+
+def table_file(folder: Path, table: str, stem: str = "") -> Path:
+    """Where a table of a stem lies."""
+    return folder / f"{stem}{table}.parquet"
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """A table from disk.
+
+    Raises:
+        InputError: the file is missing, damaged, or has other columns.
+    """
     try:
-        if pq.read_schema(path).names != SCHEMA.names:
-            raise InputError(f"{path} was written by another version; delete its folder and edit again")
-        return pq.read_table(path, schema=SCHEMA)
+        if pq.read_schema(path).names != schema.names:
+            raise InputError(
+                f"{path} has other columns than this version writes; edit again, under another --run"
+            )
+        return pq.read_table(path, schema=schema)
     except FileNotFoundError:
         raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path} is not readable ({error}); delete it and edit again") from None
-
-
-def read_outcomes(path: Path) -> Outcomes:
-    """Read cases.parquet into arrays.
-
-    Raises:
-        InputError: the file is missing or no such table.
-    """
-    table = _read(path).combine_chunks()
-    if not len(table):
-        raise InputError(f"{path} holds no case; delete it and edit again")
-    scalars = {name: table[name].to_numpy() for name, _ in _SCALARS}
-    case, cells = _flat(table["cells"])
-    place = pc.index_in(cells.field("name"), pa.array(CELLS)).to_numpy()
-    which, at = _flat(cells.field("objects"))
-    e, q, c = case[which], place[which], np.arange(len(which)) - np.searchsorted(which, which)
-    shape = (len(table), len(CELLS), 2, int(c.max()) + 1)
-    vectors = {who: np.zeros(shape) for who in _VECTORS}
-    answers = {who: np.full(shape[:3], ABSENT) for who in ("agent", "lm")}
-    objects = np.full((*shape[:2], shape[3]), ABSENT)
-    objects[e, q, c] = at.to_numpy()
-    for t, when in enumerate(_PAIR):
-        for who, array in vectors.items():
-            array[e, q, t, c] = _flat(cells.field(f"{who}_{when}"))[1].to_numpy()
-        for who, array in answers.items():
-            array[case, place, t] = cells.field(f"{who}_answer_{when}").to_numpy()
-    _, statements = _flat(table["logic"])
-    pairs = [[statements.field(f"{w}_{when}").to_numpy() for w in ("true", "false")] for when in _PAIR]
-    logic = np.moveaxis(np.array(pairs), 2, 0).reshape(len(table), len(LOGIC), 2, 2)
-    return Outcomes(
-        scalars, objects, **vectors, agent_answer=answers["agent"], lm_answer=answers["lm"], logic=logic
-    )
-
-
-def _flat(lists: pa.ChunkedArray | pa.ListArray) -> tuple[np.ndarray, pa.Array]:
-    """The items of all lists, end to end, and the number of the list that each is from."""
-    whole = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
-    return np.repeat(np.arange(len(whole)), pc.list_value_length(whole).to_numpy()), whole.flatten()
+        raise InputError(f"{path} is not readable ({error}); move its folder away and edit again") from None

@@ -1,5 +1,6 @@
 """A sweep: one editor's edits of many cases, in batches, each scored, resumable part by part."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +13,26 @@ from corpus.files import staged_file, write_json
 from lm.delta import Delta
 from lm.editors.interface import Info
 from testbed.engine.probes import Readings
-from testbed.engine.records import Circumstances, case_rows, merge_parts, write_rows
+from testbed.engine.records import (
+    TABLES,
+    Circumstances,
+    Columns,
+    Rows,
+    added,
+    done,
+    merge,
+    rows_of,
+    write_rows,
+)
 from testbed.engine.worker import Worker
 
 MARKS = (1, 10, 100, 1000, 10_000)
 ROUNDS_BETWEEN_SAVES = 25
+
+
+def control_stem(name: str) -> str:
+    """What the tables of a control's results begin with; nothing where the editor was told the request."""
+    return f"control-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-" if name else ""
 
 
 class Plan(NamedTuple):
@@ -68,13 +84,15 @@ class Sweep:
     """All edits of one worker; what was finished before a kill is kept.
 
     Args:
-        folder: where parts, then cases.parquet, retained-<k>.parquet and cost.json are written.
+        folder: where parts, then the tables of results and cost.json are written.
+        columns: of these tables.
+        told: the control that the editor is told in place of the request, if any.
     """
 
-    def __init__(self, worker: Worker, plan: Plan, folder: Path) -> None:
-        self.worker, self.plan, self.folder = worker, plan, folder
-        self.questions = worker.questions
-        self.pending = [first for first in plan.firsts if not self._part(first).exists()]
+    def __init__(self, worker: Worker, plan: Plan, folder: Path, columns: Columns, told: str = "") -> None:
+        self.worker, self.plan, self.folder, self.columns, self.told = worker, plan, folder, columns, told
+        self.questions, self.parts = worker.questions, folder / "parts"
+        self.pending = [first for first in plan.firsts if not done(self.parts, self._stem(first))]
 
     @property
     def done(self) -> int:
@@ -95,23 +113,25 @@ class Sweep:
             write_json(cost, found | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
             (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
-        # Whoever finds cases.parquet takes the sweep for finished, so it comes last.
-        for name in (*(f"retained-{mark}" for mark in plan.marks), "cases"):
-            parts = [self._part(first, name) for first in plan.firsts]
-            merge_parts(parts, self.folder / f"{name}.parquet")
+        for stem in (*(f"retained-{mark}-" for mark in plan.marks), ""):
+            stems = [self._stem(first, stem) for first in plan.firsts]
+            merge(stems, self.parts, self.folder, self.columns, control_stem(self.told) + stem)
 
-    def _part(self, first: int, what: str = "cases") -> Path:
-        return self.folder / "parts" / f"{first:06d}-{what}.parquet"
+    def _stem(self, first: int, what: str = "") -> str:
+        return f"{control_stem(self.told)}{first:06d}-{what}"
+
+    def _write(self, rows: Rows, stem: str) -> None:
+        write_rows(rows, self.parts, self.columns, stem)
 
     def _apart(self, first: int, advance: Callable[..., None]) -> None:
         """A chunk of edits that do not build on each other."""
         which = self.plan.chunk(first)
-        deltas, info, seconds = self.worker.independent(which)
+        deltas, info, seconds = self.worker.independent(which, self.told)
         rows = self._rows(first, which, 0, self.questions.after(deltas, which), info, seconds)
         for mark in self.plan.marks:
-            write_rows(rows, self._part(first, f"retained-{mark}"))
-        write_rows(rows, self._part(first))
-        advance(len(rows))
+            self._write(rows, self._stem(first, f"retained-{mark}-"))
+        self._write(rows, self._stem(first))
+        advance(len(rows["cases"]))
 
     def _in_sequence(self, first: int, advance: Callable[..., None]) -> None:
         """A chunk of sequences, each edit on top of those before it; saved every few rounds."""
@@ -119,37 +139,41 @@ class Sweep:
         rounds = np.split(lines, plan.rounds, axis=1)
         carried, start = self._saved(first, self.worker.start(rounds[0], plan.rounds))
         advance(start * plan.batch * plan.own(first))
-        rows: list[dict] = []
+        nothing: Rows = {table: [] for table in TABLES}
+        rows = nothing
         for index in range(start, plan.rounds):
-            which, done = rounds[index], index + 1
+            which, made = rounds[index], index + 1
             carried, info, seconds = self.worker.following(carried, which, index)
             after = self.questions.after(carried, which)
             now = self._rows(first, which, index * plan.batch, after, info, seconds)
-            rows += now
-            if done * plan.batch in plan.marks:
-                again: list[dict] = []
-                for i, earlier in enumerate(rounds[:done]):
+            rows = added(rows, now)
+            if made * plan.batch in plan.marks:
+                again = nothing
+                for i, earlier in enumerate(rounds[:made]):
                     after = self.questions.after(carried, earlier)
-                    again += self._rows(first, earlier, i * plan.batch, after, info, seconds)
-                write_rows(again, self._part(first, f"retained-{done * plan.batch}"))
-            if done % ROUNDS_BETWEEN_SAVES == 0 or done == plan.rounds:
-                write_rows(rows, self._part(first, f"until-{done:06d}"))
-                self._save(first, carried, done)
-                rows = []
-            advance(len(now))
-        merge_parts(sorted(self.folder.glob(f"parts/{first:06d}-until-*.parquet")), self._part(first))
+                    again = added(again, self._rows(first, earlier, i * plan.batch, after, info, seconds))
+                self._write(again, self._stem(first, f"retained-{made * plan.batch}-"))
+            if made % ROUNDS_BETWEEN_SAVES == 0 or made == plan.rounds:
+                self._write(rows, self._stem(first, f"until-{made:06d}-"))
+                self._save(first, carried, made)
+                rows = nothing
+            advance(len(now["cases"]))
+        until = sorted(path.name for path in self.parts.glob(f"{self._stem(first)}until-*-cases.parquet"))
+        stems = [name.removesuffix("cases.parquet") for name in until]
+        merge(stems, self.parts, self.parts, self.columns, self._stem(first))
 
     def _rows(
         self, first: int, which: np.ndarray, position: int, after: Readings, info: Info, seconds: float
-    ) -> list[dict]:
-        """Rows of cases.parquet for int[G, B] cases, without those that only fill the chunk up."""
+    ) -> Rows:
+        """Rows for int[G, B] cases, without those that only fill the chunk up."""
         own, size = self.plan.own(first), which.shape[1]
         number = which[:own].ravel()
         cases = [self.questions.cases[k] for k in number]
         independent = self.plan.sequence == 1
+        subjects = np.array([c.request.subject for c in cases])
         how = Circumstances(
             case=number,
-            cluster=np.array([c.subject for c in cases]) if independent else number // self.plan.sequence,
+            cluster=subjects if independent else number // self.plan.sequence,
             position=np.tile(np.arange(position, position + size), own),
             info=Info(*(np.repeat(np.asarray(x)[:own], size, axis=0) for x in info)),
             seconds=np.full(len(number), seconds),
@@ -158,7 +182,7 @@ class Sweep:
             Readings(*(x[: len(number)] for x in readings))
             for readings in (self.questions.before(which), after)
         )
-        return case_rows(cases, before, after, how, self.questions.answers)
+        return rows_of(cases, before, after, how, self.questions.names, self.columns)
 
     def _saved(self, first: int, fresh: Delta) -> tuple[Delta, int]:
         """What the sequences of a chunk carry, and how many rounds are behind them."""
@@ -175,4 +199,4 @@ class Sweep:
             save_file(leaves | {"rounds": jax.numpy.int32(rounds)}, aside)
 
     def _carried(self, first: int) -> Path:
-        return self.folder / "parts" / f"{first:06d}-carried.safetensors"
+        return self.parts / f"{self._stem(first)}carried.safetensors"

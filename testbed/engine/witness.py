@@ -1,7 +1,7 @@
 """Answers of model and agent to single questions, before and after one edit."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import jax
@@ -12,17 +12,18 @@ from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
-from lm.editors.config import LoraConfig
-from lm.editors.interface import edit_batch, requests
-from lm.editors.lora import lora_down
+from lm.editors.interface import edit_batch, requests, together
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
-from lm.scoring import CandidateTree, candidate_tree, tree_size
-from testbed.presets import AgentName
+from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
+from testbed.engine.methods import Fact, Method
+from testbed.protocol import ABSENT, Case, Choice
 from testbed.run.agents import agent_named
+from testbed.run.model import corpus_sample
+from testbed.run.runs import Run
+from testbed.run.settings import AgentName
 from testbed.run.world import World
 
-Fact = tuple[int, int, int]
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]
 """(subject, relation, how many) -> the most probable objects with their probabilities."""
 
@@ -36,7 +37,7 @@ def _read(model: LanguageModel, prompts: Array) -> Context:
 
 @jax.jit
 def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
-    return model.object_log_probabilities(context, tree)[0]
+    return object_log_probabilities(model, context, tree)[0]
 
 
 def read_edit(world: World, text: str) -> Fact:
@@ -96,8 +97,7 @@ class Witness:
         """
         agent = self.rational
         if request and credence is not None:
-            weight = agent.weight_for(*request, credence) if kind == "evidence" else math.inf
-            agent = agent.with_edit(EditRequest(*request, weight, kind))
+            agent = agent.with_edit(self._request(request, credence, kind))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
@@ -106,9 +106,32 @@ class Witness:
 
         return answer
 
-    def edited(self, edit: Fact, recipe: LoraConfig, seed: int) -> Delta:
-        """The delta of one lora-down edit."""
-        request = requests(self.world.tokenizer, [edit], [1.0], [1.0])
-        keys = jax.random.split(jax.random.key(integer(seed, "editor")), 1)
-        deltas, _ = edit_batch(lora_down(recipe), self.trained, {}, request, keys)
+    def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
+        """The delta of one edit, made as in a sweep that has no other case."""
+        told = method.facts(case)
+        each = np.ones(len(told))
+        batch = requests(self.world.tokenizer, told, case.request.weight * each, case.credence * each)
+        state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
+        keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
+        deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)
         return jax.tree.map(lambda x: x[0], deltas)
+
+    def case(self, fact: Fact, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]) -> Case:
+        """A test case of one's own: the edit, and the questions that are asked about it."""
+        request = self._request(fact, credence, kind)
+        before, after = self.rational, self.rational.with_edit(request)
+        belief = float(after.predict(*fact[:2], "direct").of(np.array([request.object]))[0])
+        found = int(self.world.graph.find(*fact[:2]))
+        truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
+        choices, options = [], np.array([request.object])
+        for s, r in asked:
+            beliefs = [agent.predict(s, r) for agent in (before, after)]
+            agent = np.stack([belief.of(options) for belief in beliefs])
+            answer = np.array([belief.mode() for belief in beliefs])
+            choices.append(Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan)))
+        return Case(request, belief, truth, {}, tuple(choices))
+
+    def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
+        """What the edit is to the agent; evidence of it is as much as the credence asks for."""
+        weight = self.rational.weight_for(*fact, credence) if kind == "evidence" else math.inf
+        return EditRequest(*fact, weight, kind)

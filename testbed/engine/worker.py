@@ -11,8 +11,9 @@ from lm.delta import Delta, room, settle
 from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
-from testbed.engine.methods import Method
+from testbed.engine.methods import Fact, Method
 from testbed.engine.questions import Questions
+from testbed.protocol import Case
 
 
 @partial(jax.jit, static_argnames="editor")
@@ -42,17 +43,21 @@ class Worker:
     Args:
         state: what the editor prepared.
         seed: root seed of the editor's randomness.
+
+    Where a call takes `told`, the name of a control, the editor is told the control's fact in place of the
+    request.
     """
 
     def __init__(self, questions: Questions, method: Method, state: State, seed: int) -> None:
         self.questions, self.method, self.state = questions, method, state
         self.editor, self.model = method.editor, questions.model
         self._root = jax.random.key(integer(seed, "editor"))
+        self._facts = max(len(method.facts(case)) for case in questions.cases)
         self._programs: dict[str, jax.stages.Compiled] = {}
 
-    def independent(self, which: np.ndarray) -> tuple[Delta, Info, float]:
+    def independent(self, which: np.ndarray, told: str = "") -> tuple[Delta, Info, float]:
         """Edits of the model as it is; their deltas and reports, and seconds for each case."""
-        return self._timed("independent", edit_batch, which, *self._asked(which))
+        return self._timed("independent", edit_batch, which, *self._asked(which, told))
 
     def following(self, carried: Delta, which: np.ndarray, index: int) -> tuple[Delta, Info, float]:
         """The `index`-th edits of sequences that carry their earlier ones; what they carry then."""
@@ -88,29 +93,36 @@ class Worker:
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
         return self.editor.edit(model, state, request, key)[0]
 
-    def _asked(self, which: np.ndarray) -> tuple:
+    def facts_told(self, size: int) -> int:
+        """How many facts an edit of so many cases is told."""
+        return size * self._facts
+
+    def _asked(self, which: np.ndarray, told: str = "") -> tuple:
         """Model, state, requests, and one key for each edit, named after its first case."""
         keys = jax.vmap(lambda case: jax.random.fold_in(self._root, case))(which[:, 0])
-        return self.model, self.state, self._requests(which), keys
+        return self.model, self.state, self._requests(which, told), keys
 
     def _asked_once(self, which: np.ndarray) -> tuple:
         model, state, batch, keys = self._asked(which[:1])
         return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
 
-    def _requests(self, which: np.ndarray) -> Request:
-        shape, longest = self.questions.shape, self.questions.answers.longest
+    def _requests(self, which: np.ndarray, told: str) -> Request:
+        shape, longest, each = self.questions.shape, self.questions.names.longest, self._facts
         picked = [self.questions.cases[k] for k in which.ravel()]
-        told = [self.method.facts(case) for case in picked]
-        each = len(told[0])
         batch = requests(
             self.questions.tokenizer,
-            [fact for facts in told for fact in facts],
-            np.repeat([c.weight for c in picked], each),
+            [fact for case in picked for fact in self._told(case, told)],
+            np.repeat([c.request.weight for c in picked], each),
             np.repeat([c.credence for c in picked], each),
             shape.prompt,
             longest + 1,
         )
         return together(batch, which.shape[1] * each)
+
+    def _told(self, case: Case, told: str) -> list[Fact]:
+        """As many facts for every case; where there are fewer, the first again."""
+        facts = [c.fact for c in case.controls if c.name == told] if told else self.method.facts(case)
+        return [*facts, *[facts[0]] * (self._facts - len(facts))]
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
         """The compiled function; compiled apart, so that no edit's time contains it."""

@@ -3,40 +3,35 @@
 import base64
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
 
 from corpus.files import staged_file
+from testbed.pages.chapter import Chapter, Picture
 from testbed.run.runs import provenance
 from testbed.scores import tables
 from testbed.scores.comparison import Scored
+from testbed.scores.metric import ARROWS
+from testbed.scores.readers import READERS
 from testbed.scores.retention import Kept
-from testbed.scores.summary import summary_rows
-from testbed.scores.tables import Table
 
-SUBSETS = ("answer changes", "initially coherent", "fixes an error")
-DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
+HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
 
 
-class Picture(NamedTuple):
-    """A PNG of the report folder and what it shows, in words."""
+class Told(NamedTuple):
+    """A chapter, and the numbers behind it.
 
-    file: str
-    says: str
-
-
-class Section(NamedTuple):
-    """A part of the page: pictures, tables that are open and tables that are folded."""
+    Attributes:
+        key: the evaluation's name; its pictures lie in a folder of that name.
+    """
 
     key: str
-    title: str
-    text: str
-    pictures: Sequence[Picture] = ()
-    tables: Sequence[Table] = ()
-    folded: Sequence[Table] = ()
+    chapter: Chapter
+    editors: Sequence[Scored]
+    curves: Mapping[str, Sequence[Kept]]
 
 
 class Page(NamedTuple):
@@ -45,75 +40,61 @@ class Page(NamedTuple):
     Attributes:
         runs: their names.
         world: what they are about, in words.
-        overall: the table of the first screen.
-        panels: by editor, the picture of one edit.
     """
 
     runs: Sequence[str]
     world: str
-    editors: Sequence[Scored]
-    overall: Table
-    sections: Sequence[Section]
-    panels: dict[str, Picture]
+    chapters: Sequence[Told]
     training: Picture
 
 
-def write_pages(page: Page, curves: dict[str, list[Kept]], folder: Path) -> Path:
+def write_page(page: Page, folder: Path) -> Path:
     """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page.
 
     Pictures of an earlier report that this one has not are removed.
     """
-    page = page._replace(
-        sections=[
-            s._replace(
-                tables=[*map(tables.with_detectable, s.tables)],
-                folded=[*map(tables.with_detectable, s.folded)],
-            )
-            for s in page.sections
-        ]
-    )
-    shared = [page.overall, *(t for s in page.sections for t in (*s.tables, *s.folded))]
-    details = {e.name: detail_tables(e) for e in page.editors}
-    every = [*shared, *(table for found in details.values() for table in found)]
+    page = page._replace(chapters=[_finished(told) for told in page.chapters])
+    every = [table for told in page.chapters for table in _tables(told.chapter)]
     texts = {
-        "index.html": _html(page, details, folder),
-        "summary.csv": _csv(page.editors, curves),
+        "index.html": _html(page, folder),
+        "summary.csv": _csv(page.chapters),
         "summary.md": "\n".join(map(tables.markdown_section, every)),
         "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n" + "\n".join(map(tables.latex, every)),
     }
     for name, text in texts.items():
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
-    pictures = [page.training, *page.panels.values(), *(p for s in page.sections for p in s.pictures)]
-    for stale in {*folder.glob("*.png")} - {folder / picture.file for picture in pictures}:
-        stale.unlink()
+    drawn = {folder / page.training.file}
+    for key, chapter, *_ in page.chapters:
+        shown = [*chapter.panels.values(), *(p for s in chapter.sections for p in s.pictures)]
+        drawn |= {folder / key / picture.file for picture in shown}
+    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - drawn:
+        left.unlink()
     return folder / "index.html"
 
 
-def sentence(editor: Scored) -> str:
-    """The finding about one editor in a line, from the numbers."""
-    after = editor.summary["all"][editor.name]
-    success, follows = after["edit success"], after["answer s1r2, must change"]
-    stated = f"states {success.value:.0%} of {success.cases:,} new facts"
-    if not follows.cases:
-        return stated
-    share = f"{follows.value:.0%} ({follows.low:.0%} to {follows.high:.0%})"
-    return f"{stated}, follows {share} of {follows.cases:,} consequences"
+def _finished(told: Told) -> Told:
+    """The chapter under keys that no other has, and with detectable differences where they can be told."""
+    chapter = told.chapter
+
+    def named(found: Sequence[tables.Table]) -> list[tables.Table]:
+        return [tables.explained(table)._replace(key=f"{told.key}-{table.key}") for table in found]
+
+    def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
+        return named([tables.with_detectable(table) for table in found])
+
+    sections = [s._replace(tables=whole(s.tables), folded=whole(s.folded)) for s in chapter.sections]
+    details = {name: named(found) for name, found in chapter.details.items()}
+    [overall] = named([chapter.overall])
+    return told._replace(chapter=chapter._replace(overall=overall, sections=sections, details=details))
 
 
-def detail_tables(editor: Scored) -> list[Table]:
-    """Every metric of one editor beside its reference rows, for all cases and for the paper's subsets."""
-    found = []
-    for subset in ("all", *SUBSETS):
-        if editor.summary[subset][editor.name]["edit success"].cases:
-            header, rows = summary_rows(editor.summary, subset)
-            among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
-            key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
-            found.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
-    return found
+def _tables(chapter: Chapter) -> list[tables.Table]:
+    shared = [chapter.overall, *(t for s in chapter.sections for t in (*s.tables, *s.folded))]
+    return [*shared, *(table for found in chapter.details.values() for table in found)]
 
 
-def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
+def _html(page: Page, folder: Path) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -124,33 +105,36 @@ def _html(page: Page, details: dict[str, list[Table]], folder: Path) -> str:
     environment.globals |= {
         "shown": tables.shown,
         "number": tables.number,
-        "sentence": sentence,
-        "embedded": lambda picture: _embedded(folder / picture.file),
+        "arrows": ARROWS,
+        "readers": READERS,
+        "embedded": lambda key, picture: _embedded(folder / key / picture.file),
         "provenance": provenance(),
         "significant": tables.SIGNIFICANT,
     }
-    content: dict[str, Any] = page._asdict() | {"details": details}
+    content: dict[str, Any] = page._asdict()
     return environment.get_template("report.html.jinja").render(**content)
 
 
-def _csv(editors: Sequence[Scored], curves: dict[str, list[Kept]]) -> str:
-    """One row an estimate: editor, subset, reader, metric, value, ends of the interval, cases."""
+def _csv(chapters: Sequence[Told]) -> str:
+    """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases, clusters."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["editor", "subset", "reader", "metric", "value", "low", "high", "cases"])
-    for editor in editors:
-        writer.writerows(_lines(editor, curves.get(editor.name, [])))
+    writer.writerow(HEADER)
+    for told in chapters:
+        for editor in told.editors:
+            lines = _lines(editor, told.curves.get(editor.name, ()))
+            writer.writerows((told.key, editor.name, *line) for line in lines)
     return out.getvalue()
 
 
 def _lines(editor: Scored, found: Sequence[Kept]) -> Iterator[tuple]:
     for subset, rows in editor.summary.items():
         for reader, metrics in rows.items():
-            yield from ((editor.name, subset, reader, name, *e) for name, e in metrics.items())
+            yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
     for at in found:
         for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
             subset = f"first {at.edits} edits, {when}"
-            yield from ((editor.name, subset, editor.name, name, *e) for name, e in metrics.items())
+            yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 
 
 def _embedded(path: Path) -> str:

@@ -1,5 +1,5 @@
 // Tables that sort by a click on a header, or by the address: index.html#sort=TABLE:COLUMN:asc (or desc).
-// COLUMN is a header's text, or its number counted from 1. What is missing stays last either way.
+// COLUMN is a header's text without its arrow, or its number counted from 1. What is missing stays last either way.
 (() => {
   const compare = (a, b) => {
     if (a === null || b === null) return (a === null) - (b === null);
@@ -11,6 +11,8 @@
     if ("value" in cell.dataset) return Number(cell.dataset.value);
     return cell.classList.contains("word") ? cell.textContent : null;
   };
+
+  const nameOf = (head) => head.textContent.trim().replace(/ (↑|↓|→1)$/, "");
 
   const sort = (table, column, descending) => {
     const heads = [...table.tHead.rows[0].cells];
@@ -26,7 +28,7 @@
   };
 
   const remember = (table, column, descending) => {
-    const name = table.tHead.rows[0].cells[column].textContent.trim();
+    const name = nameOf(table.tHead.rows[0].cells[column]);
     const parts = [table.id, name, descending ? "desc" : "asc"].map(encodeURIComponent);
     history.replaceState(null, "", "#sort=" + parts.join(":"));
   };
@@ -37,7 +39,7 @@
     const [id, name, order] = wanted.split(":").map(decodeURIComponent);
     const table = document.getElementById(id);
     if (!table || !table.tHead) return;
-    const names = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+    const names = [...table.tHead.rows[0].cells].map(nameOf);
     const column = names.includes(name) ? names.indexOf(name) : Number(name) - 1;
     if (!(column in names)) return;
     sort(table, column, order === "desc");

@@ -6,30 +6,31 @@ import jax
 import numpy as np
 
 from corpus.language import Kind
-from corpus.tokenizer import BOS, Tokenizer, Word
+from corpus.tokenizer import BOS, Word
 from lm.attention import Array
+from lm.decoding import generate
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
+from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
 
 BATCH = 256
-NO_ENTITY = -1
 LABELLED = (Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR)
 
 
 @partial(jax.jit, static_argnames="longest")
 def _decode(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
-    return model.generate(model.read(prompts), longest)
+    return generate(model, model.read(prompts), longest)
 
 
 def generative_accuracy(model: LanguageModel, world: World, facts: np.ndarray) -> float:
     """Share of the given facts (indices) whose ground truth is generated exactly, ending included."""
     graph, tokenizer = world.graph, world.tokenizer
-    answers = Answers(tokenizer, graph.objects)
+    names = ObjectNames(tokenizer, graph.objects)
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    said = answers.read(_decode_all(model, prompts, width, answers.longest + 1))
+    said = names.read(_decode_all(model, prompts, width, names.longest + 1))
     return float(np.mean(said == world.generative.truth[facts]))
 
 
@@ -75,25 +76,3 @@ def _decode_all(model: LanguageModel, prompts: list[np.ndarray], width: int, lon
         padded = left_pad(part + [np.empty(0, np.int32)] * (BATCH - len(part)), width)
         tokens.append(np.asarray(_decode(model, padded, longest))[: len(part)])
     return np.concatenate(tokens)
-
-
-class Answers:
-    """Turns generated tokens back into objects.
-
-    Args:
-        objects: the entities an answer may be.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, objects: np.ndarray) -> None:
-        self._object = {tuple(tokenizer.entity(int(o)).tolist()): int(o) for o in objects}
-        self.longest = max(map(len, self._object))
-
-    def read(self, tokens: np.ndarray) -> np.ndarray:
-        """int64: the object that each row of generated tokens spells, NO_ENTITY where it is none.
-
-        Args:
-            tokens: int[..., longest + 1], PAD from the ending on; a row without an ending is none.
-        """
-        flat = tokens.reshape(-1, tokens.shape[-1])
-        found = [self._object.get(tuple(t for t in row if t), NO_ENTITY) for row in flat.tolist()]
-        return np.array(found).reshape(tokens.shape[:-1])

@@ -1,40 +1,50 @@
 """The agents of a world: the paper's, and the exact one."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from bayes.approximate import fit_approximately
 from bayes.evidence import evidence_from
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
 from bayes.paper import PaperAgent, fit
 from corpus.exact import ExactModel
-from testbed.presets import AgentName
+from testbed.run.settings import AgentName, PaperAgentConfig
 from testbed.run.world import World
+
+REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 
 
 def agent_named(
-    name: AgentName, world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0
+    name: AgentName, world: World, paper: PaperAgentConfig | None = None
 ) -> PaperAgent | ExactAgent:
     """The agent of that name after reading the world's sentences.
 
     Args:
-        prior_mass, evidence_multiplicity: of the paper's agent.
+        paper: settings of the paper's agent.
     """
-    if name == "exact":
-        return exact_agent(world)
-    return paper_agent(world, prior_mass, evidence_multiplicity)
+    return exact_agent(world) if name == "exact" else paper_agent(world, paper)
 
 
-def standard(name: AgentName, exactness: Exactness) -> str:
-    """For people: which agent edits are judged by, and how exact it is."""
-    bound = f" up to {exactness.bound:.0e}" if exactness.bound is not None else ""
+def standard(name: AgentName, exactness: Mapping[str, Any], readings: Sequence[str] = ()) -> str:
+    """For people: which agent edits are judged by, how exact it is, and what requests are to it.
+
+    Args:
+        exactness: kind, bound and why of `bayes.interface.Exactness`.
+    """
+    bound = f" up to {exactness['bound']:.0e}" if exactness["bound"] is not None else ""
     who = {"paper": "the paper's agent", "exact": "the exact agent"}[name]
-    return f"{who} ({exactness.kind}{bound}: {exactness.why})"
+    said = f"{who} ({exactness['kind']}{bound}: {exactness['why']})"
+    if not readings:
+        return said
+    return f"{said}; to it every request is {' or '.join(REQUESTS[kind] for kind in readings)}"
 
 
-def paper_agent(world: World, prior_mass: float = 1.0, evidence_multiplicity: float = 5.0) -> PaperAgent:
+def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAgent:
     """The paper's agent after reading the world's sentences."""
-    graph, evidence = world.graph, evidence_from(world.sentences)
+    graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
-    return fit(evidence, graph.upstream, entities, objects, prior_mass, evidence_multiplicity)
+    return fit(evidence, graph.upstream, entities, objects, config.prior_mass, config.evidence_multiplicity)
 
 
 def exact_agent(world: World) -> ExactAgent:

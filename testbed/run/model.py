@@ -16,7 +16,7 @@ from lm.editors.interface import CorpusSample, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import abstract
-from testbed.evaluations.hase.cases import Case
+from testbed.protocol import Case
 from testbed.run.runs import Run, digest, recorded
 from testbed.run.world import World
 
@@ -55,7 +55,9 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
     recipe = TrainConfig(**recorded(run, "train")[0]["train"])
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
     rng, graph = generator(seed, "practice"), world.graph
-    asked = graph.find(np.array([c.subject for c in cases]), np.array([c.relation for c in cases]))
+    asked = graph.find(
+        np.array([c.request.subject for c in cases]), np.array([c.request.relation for c in cases])
+    )
     held_out = np.setdiff1d(world.stated_facts, asked)
     if len(held_out) < FEWEST_HELD_OUT:
         held_out = world.stated_facts

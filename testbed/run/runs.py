@@ -3,7 +3,8 @@
 runs/<name>/config.json              settings, versions, git revision of every stage
 runs/<name>/world/ corpus/           graph, distributions; sentences, tokens
 runs/<name>/lm/                      checkpoints/, metrics.jsonl
-runs/<name>/edits/<editor>-<hash>/   cases.parquet, summary.json
+runs/<name>/edits/<evaluation>/<editor>-<hash>/
+                                     cases.parquet, choices.parquet, claims.parquet, summary.json
 runs/<name>/report/                  index.html, pictures, tables
 """
 
@@ -11,16 +12,15 @@ import hashlib
 import json
 import platform
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, write_json
+from testbed.run.settings import plain
 
-# Where a command runs, how fast and how far, and what it prints.
-NO_RESULT = ("run", "runs", "threads", "stats", "until", "minutes", "mesh", "cluster")
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
 
 
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def edits(self) -> Path:
-        """One folder per editor and settings."""
+        """A folder for each evaluation, in it one per editor and settings."""
         return self.folder / "edits"
 
     @property
@@ -108,12 +108,6 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
     run.folder.mkdir(parents=True, exist_ok=True)
     stages[stage] = wanted | {"made_with": provenance()}
     write_json(run.config_file, stages)
-
-
-def plain(settings: Any) -> dict:
-    """Settings as JSON holds them, without those that change no result."""
-    kept = {key: value for key, value in asdict(settings).items() if key not in NO_RESULT}
-    return json.loads(json.dumps(kept))
 
 
 def recorded(run: Run, stage: str) -> tuple[dict, dict]:

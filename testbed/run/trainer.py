@@ -20,9 +20,9 @@ from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
 from lm.training import TrainState, all_finite, train_step
-from testbed.presets import TrainSettings
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
 from testbed.run.runs import Run
+from testbed.run.settings import TrainSettings
 from testbed.run.world import World
 
 FACTS_ON_THE_WAY = 1000

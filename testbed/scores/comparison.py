@@ -9,25 +9,14 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.seeds import generator
-from testbed.evaluations.hase.metrics import Metric, measure, readers
+from testbed.engine.results import clusters
 from testbed.scores.gather import Edited, matched
+from testbed.scores.jackknife import Clusters
+from testbed.scores.measures import Measures
+from testbed.scores.metric import Metric, shown_in
+from testbed.scores.readers import BEFORE_EDIT, NO_EDIT
 from testbed.scores.statistics import Comparison, compare, holm
-from testbed.scores.summary import Measured, Summary, estimated, masks, measured
-
-BEFORE, NO_EDIT = "before edit", "no edit"
-FLOORS = (NO_EDIT, "frequency reader", "perfect revision", "Bayesian reader")
-COMPARED = (
-    "edit success",
-    "answer s1r2, must change",
-    "answer s1r2, must stay",
-    "selective propagation",
-    "propagation ratio",
-    "orthogonal damage",
-    "coherence skill",
-    "answer s1rx",
-    "answer s2",
-    "Dutch book loss",
-)
+from testbed.scores.summary import Measured, Summary, estimated, measured, told_instead
 
 Of = TypeVar("Of")
 
@@ -44,12 +33,33 @@ class Scored(NamedTuple):
         """The editor's name, and that of its reader."""
         return self.edited.name
 
+    @property
+    def evaluation(self) -> Measures:
+        """The examination that it sat."""
+        return self.edited.evaluation
+
+    @property
+    def floors(self) -> list[str]:
+        """The references that the editor is held against after the edit."""
+        own = {self.name, BEFORE_EDIT, *self.told}
+        return [reader for reader in self.values if reader not in own]
+
+    @property
+    def told(self) -> list[str]:
+        """The readers that were told something else than the request."""
+        return [told_instead(self.name, control) for control in self.edited.controls]
+
+    def compared(self) -> list[str]:
+        """The metrics of first tables and of comparisons, those that this editor has."""
+        names = shown_in(self.evaluation.metrics, "compared")
+        return [name for name in names if name in self.values[self.name]]
+
 
 class Differences(NamedTuple):
     """Every editor against one reference; p-values are Holm's, over the editors of one metric.
 
     Attributes:
-        reference: an editor, or one of FLOORS.
+        reference: an editor, or one of its floors.
         found: editor -> metric -> editor minus reference, for editors of the reference's standard.
     """
 
@@ -58,27 +68,30 @@ class Differences(NamedTuple):
 
     def detectable(self, metric: str) -> float:
         """A difference that every one of these comparisons would detect, at its number of cases."""
-        known = [row[metric].detectable for row in self.found.values()]
+        known = [row[metric].detectable for row in self.found.values() if metric in row]
         return max((d for d in known if not math.isnan(d)), default=math.nan)
 
 
 def score(editors: Sequence[Edited]) -> list[Scored]:
     """Measure every editor's cases and estimate all that is reported of them.
 
-    The readers that editors are held against are measured once for editors of the same cases.
+    The references that editors are held against are measured once for editors of the same cases.
     """
     known: dict[str, Scored] = {}
     found = []
     for edited in editors:
-        outcomes = edited.outcomes
-        same = known.get(_exam(edited))
-        if same is None:
-            values = measured(outcomes, edited.name)
-            scored = Scored(edited, values, estimated(outcomes, values, edited.seed))
-            known[_exam(edited)] = scored
+        results, evaluation = edited.results, edited.evaluation
+        key = _exam(edited)
+        same = known.get(key)
+        if same is None or edited.controls:
+            values = measured(evaluation, results, edited.name, edited.controls)
+            scored = Scored(edited, values, estimated(evaluation, results, values))
+            if not edited.controls:
+                known[key] = scored
         else:
-            own = {edited.name: measure(outcomes, readers(outcomes, edited.name)[edited.name])}
-            summary = estimated(outcomes, own, edited.seed)
+            reader = evaluation.readers(results, edited.name)[edited.name]
+            own = {edited.name: evaluation.measure(results, reader)}
+            summary = estimated(evaluation, results, own)
             scored = Scored(
                 edited,
                 _in_place(same.values, same.name, own),
@@ -100,11 +113,12 @@ def reference_named(editors: Sequence[Scored], against: str) -> str:
     names = [e.name for e in editors]
     if not against:
         return names[0] if len(names) > 1 else NO_EDIT
-    called = [e.name for e in editors if against in (e.name, e.edited.settings["editor"])]
-    if called or against in FLOORS:
+    called = [e.name for e in editors if against in (e.name, e.edited.editor)]
+    floors = editors[0].floors
+    if called or against in floors:
         return (called or [against])[0]
     raise InputError(
-        f"nothing to compare with is called {against!r}; there are {', '.join([*names, *FLOORS])}"
+        f"nothing to compare with is called {against!r}; there are {', '.join([*names, *floors])}"
     )
 
 
@@ -116,18 +130,19 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
     for editor in editors:
         pair = _against_floor(editor, reference) if other is None else _against_editor(editor, other)
         if pair is not None:
-            among = masks(editor.edited.outcomes)[subset][pair.cases]
+            among = editor.evaluation.subsets(editor.edited.results)[subset][pair.cases]
             found[editor.name] = {
-                name: compare(*both, pair.cluster, among, rng) for name, both in pair.metrics.items()
+                name: compare(*both, pair.clusters, among, rng) for name, both in pair.metrics.items()
             }
     return Differences(reference, _adjusted(found))
 
 
 def _exam(edited: Edited) -> str:
     """The same for editors of the same cases, agent and unedited model, whose reference rows are equal."""
-    o, seen = edited.outcomes, hashlib.sha256()
-    parts = [o.scalars[name] for name in ("run", "cluster", "position")]
-    for array in (*parts, o.objects, o.agent, o.lm[:, :, 0]):
+    cases, choices, claims = edited.results.cases, edited.results.choices, edited.results.claims
+    seen = hashlib.sha256(repr(edited.evaluation).encode())
+    parts = [cases[name] for name in ("run", "cluster", "position")]
+    for array in (*parts, choices.case, choices.options, choices.agent, choices.lm[:, 0], claims.lm[:, 0]):
         seen.update(np.ascontiguousarray(array).tobytes())
     return seen.hexdigest()
 
@@ -143,30 +158,31 @@ class _Pair(NamedTuple):
     """What is compared: an editor's cases, their clusters, and each metric of editor and reference there."""
 
     cases: np.ndarray
-    cluster: np.ndarray
+    clusters: Clusters
     metrics: dict[str, tuple[Metric, Metric]]
 
 
 def _against_floor(editor: Scored, floor: str) -> _Pair:
-    every = np.arange(len(editor.edited.outcomes.objects))
+    results = editor.edited.results
     own, other = editor.values[editor.name], editor.values[floor]
-    cluster = editor.edited.outcomes.scalars["cluster"]
-    return _Pair(every, cluster, {name: (own[name], other[name]) for name in COMPARED})
+    both = [name for name in editor.compared() if name in other]
+    return _Pair(np.arange(len(results)), clusters(results), {n: (own[n], other[n]) for n in both})
 
 
 def _against_editor(editor: Scored, other: Scored) -> _Pair | None:
     """None for an editor itself, and where two have other standards or no case in common."""
     if other.name == editor.name or other.edited.standard != editor.edited.standard:
         return None
-    mine, theirs = matched(editor.edited.outcomes, other.edited.outcomes)
+    mine, theirs = matched(editor.edited.results, other.edited.results)
     if not len(mine):
         return None
     # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
     where = ((editor, mine), (other, theirs))
-    clusters = [scored.edited.outcomes.scalars["cluster"][cases] for scored, cases in where]
-    coarser = min(clusters, key=lambda cluster: len(np.unique(cluster)))
+    levels = [{k: x[cases] for k, x in clusters(e.edited.results).items()} for e, cases in where]
+    coarser = min(levels, key=lambda level: len(np.unique(next(iter(level.values())))))
     own, reference = editor.values[editor.name], other.values[other.name]
-    pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in COMPARED}
+    both = [name for name in editor.compared() if name in reference]
+    pairs = {name: (_at(own[name], mine), _at(reference[name], theirs)) for name in both}
     return _Pair(mine, coarser, pairs)
 
 
@@ -176,8 +192,8 @@ def _at(metric: Metric, cases: np.ndarray) -> Metric:
 
 def _adjusted(found: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:
     adjusted: dict[str, dict[str, Comparison]] = {name: {} for name in found}
-    for metric in COMPARED:
-        p = {name: row[metric].p for name, row in found.items()}
+    for metric in dict.fromkeys(metric for row in found.values() for metric in row):
+        p = {name: row[metric].p for name, row in found.items() if metric in row}
         for name, value in holm(p).items():
             adjusted[name][metric] = found[name][metric]._replace(p=value)
     return adjusted

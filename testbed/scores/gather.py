@@ -10,14 +10,16 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
-from testbed.engine.records import Outcomes, read_outcomes
-from testbed.evaluations.hase.cases import ABSENT
+from testbed.engine.records import Columns
+from testbed.engine.results import Choices, Claims, Results, read_results
+from testbed.engine.sweep import control_stem
+from testbed.engine.trace import finished, plain_name, read_config, stale
+from testbed.protocol import ABSENT
+from testbed.run.agents import standard
 from testbed.run.runs import Run
+from testbed.scores.measures import Measures
 
-REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
 TOLD = 3
-BOUND = re.compile(r"exact up to [\d.e+-]+")
-OWN = re.compile(r"(\w+)=([^,()=]+)(?=[,)])")
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
 
@@ -27,21 +29,27 @@ class Edited(NamedTuple):
 
     Attributes:
         name: the editor, followed by its settings where those are needed to tell it from another.
-        settings: all of them but the seed.
+        editor: its name alone.
+        settings: all of them but the seed, the editor's own under "method".
+        evaluation: which examination it is, with its settings.
         standard: who the edits are judged by, in words; of several bounds on its exactness, the widest.
         sweeps: how many folders there are, for each of which the editor was prepared.
-        outcomes: the cases of all runs, numbered by the scalar `run`; scores immediately after each edit.
+        results: the cases of all runs, numbered by the column `run`; scores immediately after each edit.
         retained: after k edits in sequence, the first k of every sequence asked again, by k.
+        controls: the same cases where the editor was told something else, by what.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
-        seed: the least of the seeds, for the bootstrap.
+        seed: the least of the seeds, for the permutation tests.
     """
 
     name: str
+    editor: str
     settings: dict[str, Any]
+    evaluation: Measures
     standard: str
     sweeps: int
-    outcomes: Outcomes
-    retained: dict[int, Outcomes]
+    results: Results
+    retained: dict[int, Results]
+    controls: dict[str, Results]
     cost: dict[str, float]
     seed: int
 
@@ -52,75 +60,112 @@ class Edited(NamedTuple):
         return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
 
 
-def gather(runs: Sequence[Run], where: Callable[[dict], bool] = lambda _: True) -> list[Edited]:
-    """Everything that was edited in some runs, grouped by editor and settings apart from the seed.
+class Examination(NamedTuple):
+    """An evaluation by name, as results are read for it.
 
-    Edits made again, because a model or an editor's code had changed, count in place of the older ones.
+    Attributes:
+        name: as edits are filed under.
+        cases_from: the module that its cases come from.
+        rebuilt: the evaluation with the settings that some edits were made with.
+    """
+
+    name: str
+    cases_from: str
+    rebuilt: Callable[[dict], Measures]
+
+
+class _Made(NamedTuple):
+    """One folder of edits: the number of its run, where it is, and its config.json."""
+
+    number: int
+    folder: Path
+    config: dict[str, Any]
+
+    @property
+    def seed(self) -> int:
+        return int(self.config["settings"]["seed"])
+
+
+def gather(
+    runs: Sequence[Run],
+    examination: Examination,
+    where: Callable[[dict], bool] = lambda _: True,
+    left_out: Callable[[str], None] = lambda _: None,
+) -> list[Edited]:
+    """Everything that was edited for one evaluation, grouped by editor and settings apart from the seed.
+
+    Edits made again for another model count in place of the older ones. Edits by other code than today's are
+    left out.
 
     Args:
         where: which edits are meant, by what the config.json of each says.
+        left_out: told, in words, of each folder that other code made.
 
     Raises:
-        InputError: a run has no edits, or a file of it is damaged.
+        InputError: a run has no such edits, or a file of it is damaged.
     """
-    groups: dict[str, dict[tuple[int, int], tuple[int, Path, dict]]] = {}
+    groups: dict[str, dict[tuple[int, int], _Made]] = {}
     for number, run in enumerate(runs):
-        made = sorted(run.edits.glob("*/summary.json"), key=lambda path: path.stat().st_mtime_ns)
-        folders = [path.parent for path in made]
-        if not folders:
-            raise InputError(
-                f"{run.folder} has no edits yet; run python -m testbed.edit --run {run.name} first"
-            )
+        folders = finished(run, examination.name)
+        fresh = 0
         for folder in folders:
-            config = _config(folder)
-            if not where(config):
+            config = read_config(folder)
+            changed = stale(config, examination.cases_from)
+            if changed:
+                left_out(f"{folder} is stale and left out: {', '.join(changed)} changed since; edit again")
                 continue
-            kind_of_standard = re.sub(BOUND, "", config["standard"])
-            key = digest_of([_lasting(config["settings"]), config["editor"], kind_of_standard])
-            groups.setdefault(key, {})[number, config["settings"]["seed"]] = number, folder, config
+            fresh += 1
+            if where(config):
+                made = _Made(number, folder, config)
+                groups.setdefault(_key(config), {})[number, made.seed] = made
+        if not fresh:
+            raise InputError(
+                f"{run.folder} has no {'current ' if folders else ''}edits yet for the evaluation "
+                f"{examination.name}; run python -m testbed.edit --run {run.name} first"
+            )
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     found = sorted(latest, key=lambda item: item[1][0][:2])
-    names = _names([group[0][2] for _, group in found], [key for key, _ in found])
-    return [_edited(name, group) for name, (_, group) in zip(names, found, strict=True)]
+    names = _names([group[0].config for _, group in found], [key for key, _ in found])
+    return [_edited(name, group, examination) for name, (_, group) in zip(names, found, strict=True)]
 
 
-def pooled(parts: Sequence[Outcomes], runs: Sequence[int]) -> Outcomes:
-    """The cases of several outcomes after one another, with a further scalar `run`.
+def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
+    """The cases of several results after one another, with a further column `run`.
 
     Args:
         runs: the run that each part is from; cases of different runs are in different clusters.
     """
-    scalars = {name: np.concatenate([p.scalars[name] for p in parts]) for name in parts[0].scalars}
-    scalars["run"] = np.repeat(runs, [len(p.objects) for p in parts])
-    pairs = np.stack([scalars["run"], scalars["cluster"]], axis=1)
-    scalars["cluster"] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-    most = max(p.objects.shape[-1] for p in parts)
+    cases = {name: np.concatenate([p.cases[name] for p in parts]) for name in parts[0].cases}
+    cases["run"] = np.repeat(runs, [len(p) for p in parts])
+    pairs = np.stack([cases["run"], cases["cluster"]], axis=1)
+    cases["cluster"] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    first = np.cumsum([0, *(len(p) for p in parts[:-1])])
+    width = max(p.choices.options.shape[-1] for p in parts)
 
-    def together(name: str, padding: float | None = None) -> np.ndarray:
-        arrays = [getattr(p, name) for p in parts]
-        if padding is not None:
-            rest = [most - a.shape[-1] for a in arrays]
-            arrays = [
-                np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, n)], constant_values=padding)
-                for a, n in zip(arrays, rest, strict=True)
-            ]
+    def together(which: str, name: str) -> np.ndarray:
+        arrays = [getattr(getattr(p, which), name) for p in parts]
+        if name == "case":
+            arrays = [a + start for a, start in zip(arrays, first, strict=True)]
+        if name in ("options", "agent", "frequency", "lm", "lm_open") and which == "choices":
+            padding = ABSENT if name == "options" else 0
+            arrays = [_padded(a, width, padding) for a in arrays]
         return np.concatenate(arrays)
 
-    return Outcomes(
-        scalars,
-        together("objects", ABSENT),
-        *(together(name, 0) for name in ("agent", "frequency", "lm", "lm_open")),
-        *(together(name) for name in ("agent_answer", "lm_answer", "logic")),
+    return Results(
+        cases,
+        Choices(*(together("choices", name) for name in Choices._fields)),
+        Claims(*(together("claims", name) for name in Claims._fields)),
+        parts[0].times,
     )
 
 
-def case_keys(outcomes: Outcomes) -> list[tuple[int, ...]]:
+def case_keys(results: Results) -> list[tuple[int, ...]]:
     """What makes a case the same for two editors: run, subject, relation and requested object."""
-    columns = [outcomes.scalars[name].tolist() for name in ("run", "subject", "relation", "object")]
+    columns = [results.cases[name].tolist() for name in ("run", "subject", "relation", "object")]
     return list(zip(*columns, strict=True))
 
 
-def matched(first: Outcomes, second: Outcomes) -> tuple[np.ndarray, np.ndarray]:
+def matched(first: Results, second: Results) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the cases that both have, in one order; of equal requests the n-th meets the n-th."""
     left, right = ({key: i for i, key in _numbered(case_keys(o))} for o in (first, second))
     both = [key for key in left if key in right]
@@ -134,43 +179,65 @@ def _numbered(keys: list[tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...
         yield i, (*key, seen[key])
 
 
-def _config(folder: Path) -> dict:
-    config = read_json(folder / "config.json")
-    if not {"settings", "editor", "standard"} <= config.keys() or "editor" not in config["settings"]:
-        raise InputError(f"{folder} was written by another version; delete it and edit again")
-    return config
+def _padded(values: np.ndarray, width: int, padding: float) -> np.ndarray:
+    """Values with their last axis filled up to a width."""
+    rest = [(0, 0)] * (values.ndim - 1) + [(0, width - values.shape[-1])]
+    return np.pad(values, rest, constant_values=padding)
 
 
-def _edited(name: str, group: Sequence[tuple[int, Path, dict]]) -> Edited:
-    group = sorted(group, key=lambda item: (item[0], item[2]["settings"]["seed"]))
-    numbers = [number for number, _, _ in group]
-    settings = [config["settings"] for _, _, config in group]
-    whole = pooled([read_outcomes(folder / "cases.parquet") for _, folder, _ in group], numbers)
-    asked: dict[int, list[tuple[int, Path]]] = {}
-    for number, folder, _ in group:
-        for path in folder.glob("retained-*.parquet"):
-            asked.setdefault(_edits_before(path), []).append((number, path))
+def _key(config: dict[str, Any]) -> str:
+    """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
+    exactness = config["standard"]["exactness"] | {"bound": None}
+    method = {part: value for part, value in config["method"].items() if part != "code"}
+    return digest_of([_lasting(config["settings"]), config["editor"], method, exactness])
+
+
+def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edited:
+    numbers = [made.number for made in group]
+    first = group[0].config
+    evaluation = examination.rebuilt(first["settings"]["evaluation"])
+    columns = Columns(evaluation.readings, evaluation.facets)
+
+    def whole(stem: str = "") -> Results:
+        return pooled([read_results(made.folder, columns, stem) for made in group], numbers)
+
+    asked: dict[int, list[_Made]] = {}
+    for made in group:
+        for path in made.folder.glob("retained-*-cases.parquet"):
+            asked.setdefault(_edits_before(path), []).append(made)
     retained = {
-        k: pooled([read_outcomes(path) for _, path in asked[k]], [number for number, _ in asked[k]])
+        k: pooled(
+            [read_results(made.folder, columns, f"retained-{k}-") for made in asked[k]],
+            [made.number for made in asked[k]],
+        )
         for k in sorted(asked)
     }
-    kind = settings[0].get("cases", {}).get("request", "evidence")
+    results = whole()
     # Of several worlds the one whose posteriors are least exact speaks for all.
-    least = max((config for _, _, config in group), key=_bound)
-    standard = f"{least['standard']}; to it every request is {REQUESTS.get(kind, kind)}"
-    seed = min(s["seed"] for s in settings)
-    cost = _per_case(whole) | _mean([_cost(folder) for _, folder, _ in group])
-    return Edited(name, _lasting(settings[0]), standard, len(group), whole, retained, cost, seed)
+    least = max((made.config["standard"] for made in group), key=_bound)
+    return Edited(
+        name=name,
+        editor=first["editor"],
+        settings=_lasting(first["settings"]) | {"method": first["method"]},
+        evaluation=evaluation,
+        standard=standard(least["agent"], least["exactness"], evaluation.readings),
+        sweeps=len(group),
+        results=results,
+        retained=retained,
+        controls={told: whole(control_stem(told)) for told in first["controls"]},
+        cost=_per_case(results) | _mean([_cost(made.folder) for made in group]),
+        seed=min(made.seed for made in group),
+    )
 
 
-def _bound(config: dict) -> float:
-    return (config.get("exactness") or {}).get("bound") or 0.0
+def _bound(found: dict[str, Any]) -> float:
+    return found["exactness"]["bound"] or 0.0
 
 
 def _edits_before(path: Path) -> int:
-    digits = path.stem.removeprefix("retained-")
+    digits = path.name.removeprefix("retained-").partition("-")[0]
     if not digits.isdecimal():
-        raise InputError(f"{path} should be named after a number of edits; delete it and edit again")
+        raise InputError(f"{path} should be named after a number of edits; move it away and edit again")
     return int(digits)
 
 
@@ -181,13 +248,13 @@ def _cost(folder: Path) -> dict[str, float]:
         return {}
     found = {name: value for name, value in read_json(path).items() if name in COSTS and value is not None}
     if not all(isinstance(value, int | float) for value in found.values()):
-        raise InputError(f"{path} should hold numbers; delete {folder} and edit again")
+        raise InputError(f"{path} should hold numbers; move {folder} away and edit again")
     return {name: float(value) for name, value in found.items() if not math.isnan(value)}
 
 
-def _per_case(outcomes: Outcomes) -> dict[str, float]:
+def _per_case(results: Results) -> dict[str, float]:
     """Means of what was recorded with every case."""
-    known = {name: outcomes.scalars[name].astype(float) for name in PER_CASE if name in outcomes.scalars}
+    known = {name: results.cases[name].astype(float) for name in PER_CASE}
     return {name: float(values.mean()) for name, values in known.items() if not np.isnan(values).any()}
 
 
@@ -201,13 +268,9 @@ def _lasting(settings: dict) -> dict:
 
 
 def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash.
-
-    An editor's own settings stand in the text of its dataclass, such as LoraDown(config=Config(rank=1)).
-    """
-    editors = [str(c["settings"]["editor"]).replace(":", ".") for c in configs]
-    own_settings = [dict(OWN.findall(c["editor"])) for c in configs]
-    leaves = [_leaves(_lasting(c["settings"])) | own for c, own in zip(configs, own_settings, strict=True)]
+    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
+    editors = [plain_name(c["editor"]) for c in configs]
+    leaves = [_leaves(_lasting(c["settings"]) | {"own": c["method"]["settings"]}) for c in configs]
     names = []
     for editor, own, short in zip(editors, leaves, hashes, strict=True):
         family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]

@@ -5,14 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.seeds import generator
-from testbed.evaluations.hase.metrics import Metric
+from testbed.engine.results import clusters
 from testbed.scores.comparison import Scored
+from testbed.scores.measures import Measures
+from testbed.scores.metric import Metric
 from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.summary import measured
 from testbed.scores.tables import Cell, Table
-
-FOLLOWED = ("edit success", "propagation ratio", "answer s1r2, must change", "answer s2")
 
 
 class Kept(NamedTuple):
@@ -25,33 +23,39 @@ class Kept(NamedTuple):
 
 def kept(editor: Scored) -> list[Kept]:
     """Immediate and retained scores by number of edits; empty for independent edits."""
-    outcomes, found = editor.edited.outcomes, []
-    rng = generator(editor.edited.seed, "bootstrap")
+    results, evaluation, found = editor.edited.results, editor.evaluation, []
+    everything = followed(evaluation)
+
+    def some(metrics: dict[str, Metric]) -> dict[str, Metric]:
+        return {name: metrics[name] for name in everything if name in metrics}
+
     for edits, after in editor.edited.retained.items():
-        later = measured(after, editor.name)[editor.name]
-        among = outcomes.scalars["position"] < edits
-        now = _followed(editor.values[editor.name])
+        later = evaluation.measure(after, evaluation.readers(after, editor.name)[editor.name])
+        among = results.cases["position"] < edits
+        now = some(editor.values[editor.name])
         found.append(
             Kept(
                 edits,
-                estimates(now, outcomes.scalars["cluster"], among, rng),
-                estimates(_followed(later), after.scalars["cluster"], np.ones(len(after.objects), bool), rng),
+                estimates(now, clusters(results), among),
+                estimates(some(later), clusters(after), np.ones(len(after), bool)),
             )
         )
     return found
 
 
+def followed(evaluation: Measures) -> list[str]:
+    """The metrics that are followed along sequences."""
+    return [meaning.name for meaning in evaluation.metrics if meaning.kept]
+
+
 def retention_table(editors: Sequence[Scored], curves: dict[str, list[Kept]]) -> Table | None:
     """Immediate and retained metrics of every editor, a row a number of edits."""
+    names = followed(editors[0].evaluation) if editors else []
     rows: list[list[Cell]] = [
-        [e.name, at.edits, *(part.get(name) for name in FOLLOWED for part in (at.immediate, at.retained))]
+        [e.name, at.edits, *(part.get(name) for name in names for part in (at.immediate, at.retained))]
         for e in editors
         for at in curves.get(e.name, [])
     ]
-    header = ["editor", "edits", *(f"{name}, {when}" for name in FOLLOWED for when in ("at once", "kept"))]
+    header = ["editor", "edits", *(f"{name}, {when}" for name in names for when in ("at once", "kept"))]
     note = "The first edits of every sequence: each scored at once, and all of them after the last."
     return Table("retention", "Scores at once, and kept", header, rows, note) if rows else None
-
-
-def _followed(metrics: dict[str, Metric]) -> dict[str, Metric]:
-    return {name: metrics[name] for name in FOLLOWED if name in metrics}

@@ -1,55 +1,96 @@
-"""How sure a number is: bootstrap intervals over clusters, paired comparisons, Holm's correction (DESIGN 6).
+"""How sure a number is: intervals over clusters, paired comparisons, Holm's correction (DESIGN 6).
 
-Cases of one cluster (a subject, or a sequence of edits) depend on each other, so clusters are what is
-drawn. A metric is a ratio of sums, and a resample gives the ratio of the drawn clusters' sums.
+The standard error of a metric is that of `testbed.scores.jackknife`, over subjects (or sequences of edits),
+requested objects and worlds at once; quantiles are Student's t. Then:
 
-Intervals are bias-corrected and accelerated, BCa (Efron 1987; Efron & Tibshirani 1993, chapter 14), with
-the acceleration from leaving out one cluster at a time; where that is undefined, percentiles. Where no
-resample differs from the value, as for a share of exactly 0 or 1, the bootstrap would call it certain. What
-can be said then is that clusters unlike all `n` seen are at most a part `u` of all there are,
-`(1 - u)^n = 2.5%` (Clopper & Pearson 1934; `u` is about 3.7/n), and the interval is what they could make of
-the share, if they weigh as much as those seen. Any other constant, as a distance of 0 in every case, is
-taken to be one: both ends are its value, and nan if only one cluster was seen.
+- Shares have Wilson's interval (1927) at the sample size that has this standard error, as clustered
+  proportions have in surveys (Korn & Graubard 1998; Dean & Pagano 2015).
+- Anything else has the symmetric one, and Johnson's correction for skewness (1978) where it moves an end
+  outward.
+- Where leaving out no cluster changes the value, as for a share of exactly 0 or 1, it would seem certain.
+  What can be said of a share then is that clusters unlike all `n` seen are at most a part `u` of all there
+  are, `(1 - u)^n = 2.5%` (Clopper & Pearson 1934; `u` is about 3.7/n), and the interval is what they could
+  make of it, if they weigh as much as those seen. Any other constant, as a distance of 0 in every case, is
+  taken to be one.
+- A level with fewer than LEAST clusters has no interval, but the range of their values. Few worlds leave the
+  interval over the other levels, which then is about these worlds alone.
 
-With 50 clusters and skewed values BCa's 95% intervals miss about 7% of truths; its error falls as 1/n.
+How often the intervals cover the truth is measured by `python -m experiments.coverage`.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from math import isnan, nan, sqrt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtrit
 
-from testbed.evaluations.hase.metrics import Metric
+from testbed.scores.jackknife import (
+    ROUNDING,
+    Clusters,
+    contrast,
+    numbered,
+    outermost,
+    pairs,
+    ratio,
+    spread,
+    sums,
+)
+from testbed.scores.metric import Metric
 
-RESAMPLES = 2000
+INTERVALS = (
+    "95% intervals are over subjects (or sequences), requested objects and worlds at once: a multiway "
+    "cluster jackknife (MacKinnon, Nielsen & Webb 2024); shares have Wilson's."
+)
+"""What a table says under itself."""
+LEAST = 5
+WORLD = "world"
 FLIPS = 10_000
 LEVEL = 0.95
 POWER = 0.8
 _TAIL = (1 - LEVEL) / 2
-_ROUNDING = 1e-12
 _CELLS = 1 << 20
 
 Name = TypeVar("Name", bound=Hashable)
 
 
+class Few(NamedTuple):
+    """A level of fewer than LEAST clusters, and the range of the metric's values in each of them."""
+
+    level: str
+    clusters: int
+    low: float
+    high: float
+
+
 class Estimate(NamedTuple):
-    """A metric's value, the ends of its 95% bootstrap interval, and the number of cases behind it."""
+    """A metric's value.
+
+    Attributes:
+        low, high: ends of its 95% interval, nan where there is none.
+        cases: how many have the metric.
+        clusters: how many clusters the level has that has fewest, of those the interval is over.
+        few: levels that it is not over, as they have too few clusters.
+    """
 
     value: float
     low: float
     high: float
     cases: int
+    clusters: int = 0
+    few: tuple[Few, ...] = ()
 
 
 class Comparison(NamedTuple):
     """The difference of two metrics on the same cases.
 
     Attributes:
-        difference: first minus second; low, high: its 95% interval.
+        difference: first minus second; low, high: its 95% interval, nan where there is none.
         p: two-sided p-value of no difference.
-        detectable: the smallest true difference that this many cases would show, see `detectable`.
+        detectable: the smallest true difference that this many cases would show, see `detectable`; nan
+            where so few clusters differ that the test could show none.
         cases: cases that have either metric.
+        clusters, few: as in Estimate.
     """
 
     difference: float
@@ -58,90 +99,81 @@ class Comparison(NamedTuple):
     p: float
     detectable: float
     cases: int
+    clusters: int = 0
+    few: tuple[Few, ...] = ()
 
 
-_NAN = float("nan")
-_NOTHING = Estimate(_NAN, _NAN, _NAN, 0)
-_INCOMPARABLE = Comparison(_NAN, _NAN, _NAN, _NAN, _NAN, 0)
+_NOTHING = Estimate(nan, nan, nan, 0)
+_INCOMPARABLE = Comparison(nan, nan, nan, nan, nan, 0)
 
 
-def estimate(metric: Metric, cluster: np.ndarray, among: np.ndarray, rng: np.random.Generator) -> Estimate:
+def estimate(metric: Metric, clusters: Clusters, among: np.ndarray) -> Estimate:
     """The value of a metric with its interval.
 
     Args:
-        cluster: int[E], cases of one cluster are drawn together.
+        clusters: by level, which cases depend on each other; int[E] each.
         among: bool[E], the cases to use.
 
     Returns:
         nan throughout where no case has the metric.
     """
-    return estimates({"": metric}, cluster, among, rng)[""]
+    return estimates({"": metric}, clusters, among)[""]
 
 
-def estimates(
-    metrics: Mapping[Name, Metric], cluster: np.ndarray, among: np.ndarray, rng: np.random.Generator
-) -> dict[Name, Estimate]:
-    """As `estimate`, for many metrics of the same cases: all from the same resamples, drawn once."""
+def estimates(metrics: Mapping[Name, Metric], clusters: Clusters, among: np.ndarray) -> dict[Name, Estimate]:
+    """As `estimate`, for many metrics of the same cases."""
     if not metrics or not among.any():
         return dict.fromkeys(metrics, _NOTHING)
-    group = _groups(cluster, among)
-    parts = [_sums(metric, group, among) for metric in metrics.values()]
-    resampled = np.stack([p.sums for p in parts], axis=-1)
-    found = {}
-    for name, part, draws in zip(metrics, parts, _resamples(resampled, rng), strict=True):
-        if not part.cases:
-            found[name] = _NOTHING
-            continue
-        total = part.sums.sum(0)
-        value, without = float(_ratio(total)), _ratio(total - part.sums)
-        ends = _interval(
-            value, _ratio(draws), without, part.clusters, (0, 1) if metrics[name].share else None
-        )
-        found[name] = Estimate(value, *ends, part.cases)
-    return found
+    of = pairs([*metrics.values()], among)
+    cases = (of[..., 1] > 0).sum(0).tolist()
+    limits = [(0, 1) if metric.share else None for metric in metrics.values()]
+    found = _found(of[:, :, None], numbered(clusters, among), limits)
+    return {
+        name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
+        for name, n, f in zip(metrics, cases, found, strict=True)
+    }
 
 
 def compare(
-    first: Metric, second: Metric, cluster: np.ndarray, among: np.ndarray, rng: np.random.Generator
+    first: Metric, second: Metric, clusters: Clusters, among: np.ndarray, rng: np.random.Generator
 ) -> Comparison:
-    """Two metrics of the same cases, such as those of two editors, with one draw of clusters for both.
+    """Two metrics of the same cases, such as those of two editors.
 
-    The p-value is that of a paired permutation test: were there no difference, then each cluster's two
-    results could have come the other way round. It is the share of FLIPS random exchanges that differ at
-    least as much, the observed one counted in (Phipson & Smyth 2010), so it is at least 1/(FLIPS + 1),
-    and under that null hypothesis it is below any level at most that often, however few clusters differ.
+    The p-value is that of a paired permutation test. Its null hypothesis: the two are exchangeable, so that
+    each cluster's two results could have come the other way round, whichever way those of other clusters
+    came. It is the share of FLIPS random exchanges that differ at least as much, the observed one counted in
+    (Phipson & Smyth 2010), so it is at least 1/(FLIPS + 1), and under that hypothesis it is below any level
+    at most that often, however few clusters differ. Clusters of each level are exchanged in turn, of fewer
+    than LEAST worlds none, and the largest p-value counts; n clusters that differ have at least 2^(1 - n).
+    Where subjects and objects cross and both matter, neither exchange alone is exact: 8% for 5% was measured.
 
     Returns:
         nan throughout where no case has one of the metrics.
     """
-    if not among.any():
+    of = pairs([first, second], among)
+    if not (of[..., 1] > 0).any(0).all():
         return _INCOMPARABLE
-    group = _groups(cluster, among)
-    parts = [_sums(metric, group, among) for metric in (first, second)]
-    if not all(part.cases for part in parts):
-        return _INCOMPARABLE
-    sums = np.stack([part.sums for part in parts], axis=-1)
-    draws = np.subtract(*map(_ratio, _resamples(sums, rng)))
-    total = sums.sum(0)
-    difference = float(np.subtract(*_ratio(np.moveaxis(total, -1, 0))))
-    without = np.subtract(*_ratio(np.moveaxis(total - sums, -1, 0)))
-    clusters = int((sums[:, 1] > 0).any(-1).sum())
+    groups = numbered(clusters, among)
     limits = (-1, 1) if first.share and second.share else None
-    low, high = _interval(difference, draws, without, clusters, limits)
-    spread = float(np.nanstd(draws))
+    (found,) = _found(of[:, None], groups, [limits])
+    unasked = {few.level for few in found.few} & {WORLD} if len(groups) > 1 else set()
+    exchanged = outermost({level: group for level, group in groups.items() if level not in unasked})
+    testable = found.error > 0 and 2.0 ** (1 - found.clusters) <= 1 - LEVEL
     return Comparison(
-        difference,
-        low,
-        high,
-        _exchanged(sums, rng),
-        detectable(spread) if spread > _ROUNDING else _NAN,
-        int((among & (np.maximum(first.denominator, second.denominator) > _ROUNDING)).sum()),
+        found.value,
+        found.low,
+        found.high,
+        max(_exchanged(sums(of, group), rng) for group in exchanged),
+        detectable(found.error, found.freedom) if testable else nan,
+        int((of[..., 1] > 0).any(1).sum()),
+        found.clusters,
+        found.few,
     )
 
 
-def detectable(standard_error: float) -> float:
+def detectable(standard_error: float, freedom: float = np.inf) -> float:
     """The true difference that a two-sided test at 5% finds in 80% of experiments: 2.80 standard errors."""
-    return float(ndtri(1 - _TAIL) + ndtri(POWER)) * standard_error
+    return float(_quantile(1 - _TAIL, freedom) + _quantile(POWER, freedom)) * standard_error
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
@@ -158,45 +190,97 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return adjusted
 
 
-class _Sums(NamedTuple):
-    """One metric by cluster.
+class _Found(NamedTuple):
+    """One value with its interval and what it was made from; see Estimate and `jackknife.Spread`."""
 
-    Attributes:
-        sums: float64[G, 2], numerators and denominators.
-        cases, clusters: how many have the metric.
-    """
-
-    sums: np.ndarray
-    cases: int
+    value: float
+    low: float
+    high: float
+    error: float
+    freedom: float
     clusters: int
+    few: tuple[Few, ...]
 
 
-def _groups(cluster: np.ndarray, among: np.ndarray) -> np.ndarray:
-    return np.unique(cluster[among], return_inverse=True)[1]
+def _found(
+    of: np.ndarray, groups: Mapping[str, np.ndarray], limits: Sequence[tuple[int, int] | None]
+) -> list[_Found]:
+    """The contrasts of float64[E', V, K, 2], each over the levels that have clusters enough.
+
+    Args:
+        limits: by value, the least and the most that a cluster's can be, None where unknown.
+    """
+    by_cluster = {level: sums(of, group) for level, group in groups.items()}
+    counts = {level: (s[..., 1] > 0).any(-1).sum(0) for level, s in by_cluster.items()}
+    values = contrast(of.sum(0)).tolist()
+    lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
+    found = [_Found(value, nan, nan, nan, nan, 0, ()) for value in values]
+    for missing in set(lacking):
+        which = [v for v, levels in enumerate(lacking) if levels == missing]
+        rest = {level: group for level, group in groups.items() if level not in missing}
+        if rest and set(missing) <= {WORLD}:
+            errors = zip(*(x.tolist() for x in spread(of[:, which], outermost(rest))), strict=True)
+            for v, (error, skew, freedom, clusters) in zip(which, errors, strict=True):
+                ends = _ends(values[v], error, skew, freedom, clusters, limits[v])
+                found[v] = _Found(values[v], *ends, error, freedom, clusters, ())
+        for v in which if missing else ():
+            few = (_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
+            found[v] = found[v]._replace(few=tuple(few))
+    return found
 
 
-def _sums(metric: Metric, group: np.ndarray, among: np.ndarray) -> _Sums:
-    """Sums over the clusters of `among`; a case with denominator 0, but for rounding, has no such metric."""
-    has = metric.denominator[among] > _ROUNDING
-    top, bottom = (np.where(has, x[among], 0.0) for x in (metric.numerator, metric.denominator))
-    sums = np.stack([np.bincount(group, x, group.max() + 1) for x in (top, bottom)], axis=-1)
-    return _Sums(sums, int(has.sum()), int((sums[:, 1] > 0).sum()))
+def _few(level: str, clusters: int, of: np.ndarray) -> Few:
+    values = contrast(of)
+    known = values[np.isfinite(values)]
+    return Few(level, clusters, *((float(known.min()), float(known.max())) if len(known) else (nan, nan)))
 
 
-def _ratio(sums: np.ndarray) -> np.ndarray:
-    """Numerators over denominators on the last axis; nan where nothing was drawn that has the metric."""
-    top, bottom = sums[..., 0], sums[..., 1]
-    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > _ROUNDING)
+def _ends(
+    value: float,
+    error: float,
+    skew: float,
+    freedom: float,
+    clusters: int,
+    limits: tuple[int, int] | None,
+) -> tuple[float, float]:
+    """The ends of the interval; the module's docstring has the cases."""
+    if isnan(error):
+        return nan, nan
+    if error == 0 and limits is None:
+        return value, value
+    if error == 0:
+        unlike = 1 - _TAIL ** (1 / clusters)
+        low, high = ((1 - unlike) * value + unlike * limit for limit in limits or ())
+        return low, high
+    quantile = _quantile(1 - _TAIL, freedom)
+    if limits == (0, 1):
+        scale = (quantile * error) ** 2 / max(value * (1 - value), ROUNDING)
+        middle, half = value + scale / 2, sqrt((quantile * error) ** 2 + scale**2 / 4)
+        return (middle - half) / (1 + scale), (middle + half) / (1 + scale)
+    shift = error * skew * (1 + 2 * _quantile(1 - _TAIL) ** 2) / 6
+    low, high = value + min(shift, 0) - quantile * error, value + max(shift, 0) + quantile * error
+    return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
 
 
-def _resamples(sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """float64[M, RESAMPLES, 2]: sums over clusters drawn with replacement, from float64[G, 2, M]."""
-    clusters, found = len(sums), []
-    for rows in _blocks(RESAMPLES, clusters):
-        drawn = rng.integers(0, clusters, (rows, clusters)) + clusters * np.arange(rows)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
-        found.append(times.astype(float) @ sums.reshape(clusters, -1))
-    return np.moveaxis(np.concatenate(found).reshape(RESAMPLES, *sums.shape[1:]), -1, 0)
+def _quantile(level: float, freedom: float = np.inf) -> float:
+    """Of Student's t."""
+    return float(stdtrit(freedom, level))
+
+
+def _exchanged(of: np.ndarray, rng: np.random.Generator) -> float:
+    """The p-value of a paired permutation test on sums by cluster, float64[G, pair, 2]; see `compare`."""
+    differ = of[(of[:, 0] != of[:, 1]).any(1)]
+    # Exchanging a cluster moves its gap from one sum to the other.
+    gap, total = differ[:, 1] - differ[:, 0], of.sum(0)
+    observed = abs(float(contrast(total)))
+    if not len(gap):
+        return 1.0
+    as_far = 0
+    for rows in _blocks(FLIPS, len(gap)):
+        moved = rng.integers(0, 2, (rows, len(gap)), np.int8).astype(float) @ gap
+        flipped = np.abs(ratio(total[0] + moved) - ratio(total[1] - moved))
+        as_far += int((~(flipped < observed - ROUNDING)).sum())
+    return (as_far + 1) / (FLIPS + 1)
 
 
 def _blocks(rows: int, width: int) -> Iterator[int]:
@@ -205,53 +289,3 @@ def _blocks(rows: int, width: int) -> Iterator[int]:
     while rows > 0:
         yield min(step, rows)
         rows -= step
-
-
-def _interval(
-    value: float,
-    draws: np.ndarray,
-    without: np.ndarray,
-    clusters: int,
-    limits: tuple[int, int] | None,
-) -> tuple[float, float]:
-    """BCa ends from resampled and leave-one-out values; the module's docstring has the exceptions.
-
-    Args:
-        clusters: how many have the metric.
-        limits: the least and the most that a cluster's value can be, None where unknown.
-    """
-    draws = draws[np.isfinite(draws)]
-    without = without[np.isfinite(without)]
-    rounding = _ROUNDING * max(1.0, abs(value))
-    if np.ptp(draws) <= rounding:
-        if limits is not None:
-            unlike: float = 1 - _TAIL ** (1 / clusters)
-            low, high = ((1 - unlike) * value + unlike * limit for limit in limits)
-            return low, high
-        return (value, value) if clusters > 1 else (_NAN, _NAN)
-    left = without.mean() - without
-    acceleration = (left**3).sum() / (6 * (left**2).sum() ** 1.5) if (left != 0).any() else 0.0
-    # Draws that equal the value count half, as for any discrete statistic.
-    bias = ndtri(((draws < value - rounding).mean() + (draws <= value + rounding).mean()) / 2)
-    shifted = bias + ndtri([_TAIL, 1 - _TAIL])
-    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
-    if not (np.isfinite(bias) and (acceleration * shifted < 1).all()):
-        levels = np.array([_TAIL, 1 - _TAIL])
-    low, high = np.quantile(draws, levels)
-    return float(low), float(high)
-
-
-def _exchanged(sums: np.ndarray, rng: np.random.Generator) -> float:
-    """The p-value of a paired permutation test on float64[G, 2, pair]; see `compare`."""
-    differ = sums[(sums[..., 0] != sums[..., 1]).any(1)]
-    # Exchanging a cluster moves its gap from one sum to the other.
-    gap, total = differ[..., 1] - differ[..., 0], np.moveaxis(sums.sum(0), -1, 0)
-    observed = abs(np.subtract(*_ratio(total)))
-    if not len(gap):
-        return 1.0
-    as_far = 0
-    for rows in _blocks(FLIPS, len(gap)):
-        moved = rng.integers(0, 2, (rows, len(gap)), np.int8).astype(float) @ gap
-        flipped = np.abs(_ratio(total[0] + moved) - _ratio(total[1] - moved))
-        as_far += int((~(flipped < observed - _ROUNDING)).sum())
-    return (as_far + 1) / (FLIPS + 1)

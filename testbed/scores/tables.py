@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from testbed.scores.statistics import Comparison, Estimate, detectable
+from testbed.scores.metric import ARROWS, Better, Meaning
+from testbed.scores.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -17,7 +18,8 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "±": r"$\pm$", "\u2212": "$-$", "\u00d7": r"$\times$", "\u201c": "``",
+    "±": r"$\pm$", "\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u2192": r"$\to$",
+    "\u2212": "$-$", "\u00d7": r"$\times$", "\u201c": "``",
     "\u201d": "''", "\u2019": "'", "\u2026": r"\ldots{}",
 }  # fmt: skip
 
@@ -30,6 +32,8 @@ class Table(NamedTuple):
         note: how to read it; empty where the title says it all.
         words: how many of the first columns are words, not numbers.
         foot: rows below all others that are never sorted, such as the smallest detectable difference.
+        better: what is better in the columns of metrics, by header; their heads get an arrow.
+        contest: so many of the first rows compete in these columns, and the best of them stands out.
     """
 
     key: str
@@ -39,6 +43,34 @@ class Table(NamedTuple):
     note: str = ""
     words: int = 1
     foot: Sequence[Sequence[Cell]] = ()
+    better: Mapping[str, Better] = {}
+    contest: int = 0
+
+    @property
+    def heads(self) -> list[str]:
+        """The header, with an arrow where high or low is better."""
+        return [
+            f"{name} {ARROWS[self.better[name]]}" if name in self.better else name for name in self.header
+        ]
+
+    @property
+    def best(self) -> set[tuple[int, int]]:
+        """Row and column of the best cells, where several rows compete and differ."""
+        found: set[tuple[int, int]] = set()
+        for column, name in enumerate(self.header):
+            if name not in self.better:
+                continue
+            far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: abs(x - 1)}[self.better[name]]
+            numbers = [number(row[column]) for row in self.rows[: self.contest]]
+            away = {i: far(x) for i, x in enumerate(numbers) if x is not None}
+            if len(set(away.values())) > 1:
+                found |= {(i, column) for i, x in away.items() if x == min(away.values())}
+        return found
+
+
+def better_of(meanings: Sequence[Meaning]) -> dict[str, Better]:
+    """What is better of each metric, by name."""
+    return {m.name: m.better for m in meanings}
 
 
 def with_detectable(table: Table) -> Table:
@@ -62,8 +94,22 @@ def with_detectable(table: Table) -> Table:
     return table._replace(foot=([*words, *least],))
 
 
+def explained(table: Table) -> Table:
+    """The table with a note of how its intervals were made, and over what there are none."""
+    cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
+    if not cells:
+        return table
+    levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
+    ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
+    parts = [table.note, INTERVALS, *([ranges] if levels else [])]
+    return table._replace(note=" ".join(part for part in parts if part))
+
+
 def shown(cell: Cell) -> str:
-    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too."""
+    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too.
+
+    Over clusters too few for an interval, the range of their values in brackets.
+    """
     if isinstance(cell, Estimate | Comparison):
         return _interval(cell)
     if isinstance(cell, str):
@@ -93,14 +139,26 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
 
 def markdown_section(table: Table) -> str:
     """Title, note and table in Markdown."""
-    rows = [[shown(cell) for cell in row] for row in (*table.rows, *table.foot)]
-    parts = [f"### {table.title}", table.note, markdown(table.header, rows, table.words)]
+    best = table.best
+    rows = [
+        [f"**{shown(cell)}**" if (i, j) in best else shown(cell) for j, cell in enumerate(row)]
+        for i, row in enumerate((*table.rows, *table.foot))
+    ]
+    parts = [f"### {table.title}", table.note, markdown(table.heads, rows, table.words)]
     return "\n\n".join(part for part in parts if part)
 
 
 def latex(table: Table) -> str:
     """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
-    parts = [table.rows[i : i + PAGE] for i in range(0, len(table.rows), PAGE)] or [[]]
+    best = table.best
+    lines = [
+        [
+            rf"\textbf{{{escaped(shown(cell))}}}" if (i, j) in best else escaped(shown(cell))
+            for j, cell in enumerate(row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
+    parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
     label = f"tab:{table.key}"
     made = [_floating(table, parts[0], caption, label)]
@@ -109,12 +167,14 @@ def latex(table: Table) -> str:
     return "\n".join(made)
 
 
-def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label: str) -> str:
-    def line(cells: Sequence[Cell]) -> str:
-        return " & ".join(escaped(shown(cell)) for cell in cells) + r" \\"
+def _floating(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return " & ".join(cells) + r" \\"
 
     columns = "l" * table.words + "r" * (len(table.header) - table.words)
-    foot = [r"\midrule", *map(line, table.foot)] if table.foot else []
+    foot = (
+        [r"\midrule", *(line([escaped(shown(c)) for c in row]) for row in table.foot)] if table.foot else []
+    )
     lines = [
         r"\begin{table}",
         rf"\caption{{{escaped(caption)}}}",
@@ -123,7 +183,7 @@ def _floating(table: Table, rows: Sequence[Sequence[Cell]], caption: str, label:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        " & ".join(map(_stacked, table.header)) + r" \\",
+        " & ".join(map(_stacked, table.heads)) + r" \\",
         r"\midrule",
         *map(line, rows),
         *foot,
@@ -159,6 +219,10 @@ def _interval(cell: Estimate | Comparison) -> str:
         value = "0.00"
     half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
     text = value if math.isnan(cell.low) else f"{value} ±{half}"
+    if cell.few and not math.isnan(cell.few[0].low):
+        # Adding 0 makes -0 a 0.
+        low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
+        text += f" ({low:.2f} to {high:.2f})"
     return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 

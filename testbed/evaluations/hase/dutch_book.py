@@ -6,7 +6,7 @@ is so. Where no joint distribution of A and B has those prices, stakes exist tha
 
 import numpy as np
 
-from testbed.engine.probes import LOGIC
+from testbed.evaluations.hase.roles import LOGIC
 
 
 def sure_loss(prices: np.ndarray) -> np.ndarray:

@@ -1,99 +1,131 @@
-"""How close an edited model comes to the agent, and to the axioms of probability (DESIGN 6).
-
-Every metric is a pair of per-case arrays, (numerator, denominator), and its value is the ratio of
-their sums: for a mean the denominator is 1 where a case has the metric and 0 where it has not. That
-makes means, shares and ratios such as the propagation ratio one thing to average and to bootstrap.
-"""
+"""How close an edited model comes to the agent, and to the axioms of probability (DESIGN 6)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.probes import LOGIC
-from testbed.engine.records import Outcomes
-from testbed.evaluations.hase.cases import ABSENT, CELLS, CHILD, REQUEST
 from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.hase.exam import Exam, Seen
+from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, OTHERS, REQUEST
+from testbed.protocol import ABSENT
+from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation, with_remainder
+from testbed.scores.metric import Better, Meaning, Metric, Shown
 
-OTHERS = [i for i, name in enumerate(CELLS) if not name.startswith("s1")]
 PLACES: dict[str, list[int]] = {name: [i] for i, name in enumerate(CELLS)} | {"s2": OTHERS}
-"""Where metrics look: each probe, and all of other subjects together."""
+"""Where metrics look: each choice, and all of other subjects together."""
 MOVED = 0.02
 TIED = 1e-9
 COHERENT = 0.1
-_SMALLEST = 1e-12
+
+SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
+FOLLOWS, STAYS = "answer s1r2, must change", "answer s1r2, must stay"
+_IN_TABLES = ("s1r1", "s1r2", "s1rx", "s2")
+_ANSWER = "Share of generated answers {} that are the agent's most probable object, or one as probable."
+_TV = "Total variation between the distributions of model and agent {}; 0 is equal, 1 is disjoint."
+_AT = {
+    "s1r1": "about the edited fact",
+    "s1r2": "about what depends on it",
+    "s1rx": "about an independent fact of the same subject",
+    "s2": "about other subjects",
+}
 
 
-class Metric(NamedTuple):
-    """A metric per case.
-
-    Attributes:
-        numerator, denominator: float64[E].
-        share: whether it counts how many of some things are so. Then a value of 0 or 1 is what was seen, and
-            what was not seen may exist; a distance of 0 is a distance of 0.
-    """
-
-    numerator: np.ndarray
-    denominator: np.ndarray
-    share: bool = False
-
-    def value(self) -> float:
-        """The ratio of sums; nan where no case has the metric."""
-        total = float(self.denominator.sum())
-        return float(self.numerator.sum()) / total if total else float("nan")
+def _at_places(kind: str, says: str, better: Better) -> list[Meaning]:
+    """One metric at each of PLACES."""
+    found = []
+    for place in PLACES:
+        shown: Shown = "file"
+        if place in _IN_TABLES and kind in ("answer", "TV"):
+            shown = "compared" if kind == "answer" and place in ("s1rx", "s2") else "table"
+        where = _AT.get(place, f"of {place}")
+        kept = (kind, place) == ("answer", "s2")
+        found.append(Meaning(f"{kind} {place}", says.format(where), better, shown, kept))
+    return found
 
 
-class Reader(NamedTuple):
-    """Something that answers the probes: a model, or a reference that bounds what is possible.
+METRICS: tuple[Meaning, ...] = (
+    Meaning(SUCCESS, "Share of requests that the edited model states when asked.", "high", "headline", True),
+    Meaning(
+        FOLLOWS,
+        "Where the agent's answer to what depends on the edit is none of its best any more: share of answers "
+        "that follow the agent. This is propagation.",
+        "high",
+        "headline",
+        True,
+    ),
+    Meaning(
+        STAYS,
+        "Where that answer is still among the best: share that is kept. This is restraint.",
+        "high",
+        "compared",
+    ),
+    Meaning(
+        "selective propagation",
+        "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
+        "changed\u201d: changing what should stay costs as much as keeping what should change.",
+        "high",
+        "compared",
+    ),
+    Meaning(
+        RATIO,
+        "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
+        "0 is none.",
+        "one",
+        "headline",
+        True,
+    ),
+    Meaning("orthogonal damage", "What moved besides, where the agent moved.", "low", "compared"),
+    Meaning("spill", "What moved where the agent did not.", "low"),
+    Meaning(
+        SKILL,
+        "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
+        "high",
+        "headline",
+    ),
+    *(
+        Meaning(
+            f"false change {place}",
+            f"Share of answers {_AT[place]} that changed though the agent's did not.",
+            "low",
+        )
+        for place in ("s1r2", "s1rx", "s2")
+    ),
+    *_at_places("answer", _ANSWER, "high"),
+    *_at_places("TV", _TV, "low"),
+    *(
+        Meaning(f"logic {law}", f"Mean absolute violation by the model's own truth values: {says}.", "low")
+        for law, says in {
+            "TF": "p(\u201cA\u201d is true) against p(A)",
+            "not": "p(not A) against 1 - p(A)",
+            "and": "p(A and B) against p(A) p(B), A and B being independent",
+            "or": "p(A or B) against p(A) + p(B) - p(A) p(B)",
+            "commute": "p(A and B) against p(B and A)",
+            "sum": "p(true) + p(false) against 1",
+        }.items()
+    ),
+    Meaning(
+        "Dutch book loss",
+        "What the model surely loses, for a unit stake, to who bets against its own prices.",
+        "low",
+        "compared",
+    ),
+    *(
+        Meaning(f"error of {of}", f"|p - q| of {says}, q being the agent's.", "low", "file")
+        for of, says in {
+            "request": "the requested object",
+            "old truth": "the truth that the request may contradict",
+            "new s1r2": "the agent's new answer to what depends on the edit",
+            "old s1r2": "the agent's old answer to it",
+            "s2": "the agent's old answers about other subjects",
+        }.items()
+    ),
+    *_at_places("JS", "Jensen-Shannon divergence of model and agent {}, in nats.", "low"),
+    *_at_places("KL", "Divergence of the agent from the model {}, in nats.", "low"),
+)
+"""Every metric, in the order of tables. A is the request, B a statement about somebody else."""
 
-    Attributes:
-        objects: float64[E, Q, C], its distribution over each cell's candidates.
-        answer: int64[E, Q], its most probable or generated object.
-        logic: float64[E, S, 2] of true and false, or None where it gives no truth values.
-        start, start_answer: its distribution and answer before the edit.
-        when: 0 to compare with the agent before the edit, 1 with the agent after it.
-    """
 
-    objects: np.ndarray
-    answer: np.ndarray
-    logic: np.ndarray | None
-    start: np.ndarray
-    start_answer: np.ndarray
-    when: int
-
-
-def readers(outcomes: Outcomes, editor: str) -> dict[str, Reader]:
-    """The edited model and what to hold it against (DESIGN 6, floors).
-
-    before edit: the model before, against the agent before. no edit: the same model against the agent
-    after. frequency reader: an ideal model that answers with corpus frequencies, the request copied in
-    with its weight. Bayesian reader: the agent itself. perfect revision: this model, had it become the agent;
-    where it starts from other beliefs than the agent, its way there is another one.
-    """
-    o = outcomes
-    lm, frequency, agent = (np.moveaxis(x, 2, 0) for x in (o.lm, o.frequency, o.agent))
-    tops = [np.take_along_axis(o.objects, f.argmax(-1)[..., None], -1)[..., 0] for f in frequency]
-    answers = np.moveaxis(o.lm_answer, -1, 0)
-    return {
-        "before edit": Reader(lm[0], answers[0], o.logic[:, :, 0], lm[0], answers[0], 0),
-        editor: Reader(lm[1], answers[1], o.logic[:, :, 1], lm[0], answers[0], 1),
-        "no edit": Reader(lm[0], answers[0], o.logic[:, :, 0], lm[0], answers[0], 1),
-        "frequency reader": Reader(frequency[1], tops[1], None, frequency[0], tops[0], 1),
-        "Bayesian reader": Reader(
-            agent[1],
-            o.agent_answer[..., 1],
-            _rational_logic(agent[1], o),
-            agent[0],
-            o.agent_answer[..., 0],
-            1,
-        ),
-        "perfect revision": Reader(
-            agent[1], o.agent_answer[..., 1], _rational_logic(agent[1], o), lm[0], answers[0], 1
-        ),
-    }
-
-
-def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
+def measure(exam: Exam, reader: Seen) -> dict[str, Metric]:
     """Every metric of one reader, by name.
 
     At each of PLACES: "answer", whether the answer is as good as the agent's (`as_good`); "TV", "JS" and
@@ -102,7 +134,7 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     agent's new and old answer to s1r2, its old answers about other subjects. Movement is in `_changes` and
     `_movement`, logic in `_logic`.
     """
-    o, when = outcomes, reader.when
+    o, when = exam, reader.when
     present = o.agent_answer[..., 0] != ABSENT
     gold = o.agent[:, :, when]
     asked = present.copy()
@@ -126,10 +158,10 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     if when == 1:
         hit = reader.answer[:, REQUEST] == o.scalars["object"]
-        found["edit success"] = Metric(hit.astype(float), np.ones(len(hit)), share=True)
+        found[SUCCESS] = Metric(hit.astype(float), np.ones(len(hit)), share=True)
     found |= {
-        "answer s1r2, must change": over(right, [CHILD], changes),
-        "answer s1r2, must stay": over(right, [CHILD], ~changes),
+        FOLLOWS: over(right, [CHILD], changes),
+        STAYS: over(right, [CHILD], ~changes),
         "error of request": error(o.scalars["object"][:, None], [REQUEST]),
         "error of old truth": error(o.scalars["truth"][:, None], [REQUEST]),
         "error of new s1r2": error(o.agent_answer[:, [CHILD], 1], [CHILD]),
@@ -150,64 +182,26 @@ def measure(outcomes: Outcomes, reader: Reader) -> dict[str, Metric]:
     return found | _logic(o, reader)
 
 
-def as_good(outcomes: Outcomes, answer: np.ndarray, when: int) -> np.ndarray:
+def as_good(exam: Exam, answer: np.ndarray, when: int) -> np.ndarray:
     """bool[E, Q]: whether an answer, int[E, Q], is as probable to the agent as its own.
 
     Where several objects are most probable, the agent's answer is the first of them, and any other is right.
     """
 
     def believed(obj: np.ndarray) -> np.ndarray:
-        return outcomes.agent[:, :, when].sum(-1, where=outcomes.objects == obj[..., None])
+        return exam.agent[:, :, when].sum(-1, where=exam.objects == obj[..., None])
 
-    own = outcomes.agent_answer[..., when]
+    own = exam.agent_answer[..., when]
     return (answer == own) | (believed(answer) >= believed(own) * (1 - TIED))
 
 
-def must_change(outcomes: Outcomes) -> np.ndarray:
+def must_change(exam: Exam) -> np.ndarray:
     """bool[E, Q]: whether the agent's answer before the edit is none of its best after it."""
-    before = outcomes.agent_answer[..., 0]
-    return (before != ABSENT) & ~as_good(outcomes, before, 1)
+    before = exam.agent_answer[..., 0]
+    return (before != ABSENT) & ~as_good(exam, before, 1)
 
 
-def subsets(outcomes: Outcomes) -> dict[str, np.ndarray]:
-    """bool[E] masks of the subsets that results are reported on (DESIGN 6)."""
-    o = outcomes
-    right = o.lm_answer[:, REQUEST, 0] == o.scalars["truth"]
-    close = total_variation(o.lm[:, REQUEST, 0], o.agent[:, REQUEST, 0]) < COHERENT
-    return {
-        "all": np.ones(len(right), bool),
-        "answer changes": must_change(o)[:, CHILD],
-        "fixes an error": ~right & o.scalars["reinforces"],
-        "initially coherent": right & close,
-    }
-
-
-def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Total variation over the last axis, what is not named counting as one further outcome."""
-    return 0.5 * np.abs(with_remainder(p) - with_remainder(q)).sum(-1)
-
-
-def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen-Shannon divergence in nats over the last axis, the rest as one further outcome."""
-    mean = (with_remainder(p) + with_remainder(q)) / 2
-    return (_relative_entropy(with_remainder(p), mean) + _relative_entropy(with_remainder(q), mean)) / 2
-
-
-def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """KL(q || p) in nats over the last axis, the rest as one further outcome; no p is taken below 1e-12."""
-    return _relative_entropy(with_remainder(q), with_remainder(p))
-
-
-def with_remainder(p: np.ndarray) -> np.ndarray:
-    """`p` with one further entry on the last axis: the mass that its entries leave."""
-    return np.concatenate([p, np.clip(1 - p.sum(-1, keepdims=True), 0, 1)], axis=-1)
-
-
-def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return (q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST)))).sum(-1)
-
-
-def _changes(o: Outcomes, reader: Reader, asked: np.ndarray) -> dict[str, Metric]:
+def _changes(o: Exam, reader: Seen, asked: np.ndarray) -> dict[str, Metric]:
     """Which answers changed, beside which of the agent's did.
 
     Selective propagation is the F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2. TP: both
@@ -230,7 +224,7 @@ def _changes(o: Outcomes, reader: Reader, asked: np.ndarray) -> dict[str, Metric
     return found
 
 
-def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Metric]:
+def _movement(o: Exam, reader: Seen, present: np.ndarray) -> dict[str, Metric]:
     """How the reader's distributions moved beside the agent's, over all probes but the request's own.
 
     With dp and dq the changes of reader and agent, and sums over the probes where ||dq||_1 > MOVED:
@@ -255,14 +249,14 @@ def _movement(o: Outcomes, reader: Reader, present: np.ndarray) -> dict[str, Met
     damage = np.linalg.norm(aside, axis=-1) * np.sqrt(size)
     whole = size.sum(1, where=where)
     return {
-        "propagation ratio": Metric(along.sum(1, where=where), whole),
+        RATIO: Metric(along.sum(1, where=where), whole),
         "orthogonal damage": Metric(damage.sum(1, where=where), whole),
         "spill": Metric(spill.sum(1, where=still), still.sum(1).astype(float)),
-        "coherence skill": Metric((before - after).sum(1, where=asked), before.sum(1, where=asked)),
+        SKILL: Metric((before - after).sum(1, where=asked), before.sum(1, where=asked)),
     }
 
 
-def _logic(o: Outcomes, reader: Reader) -> dict[str, Metric]:
+def _logic(o: Exam, reader: Seen) -> dict[str, Metric]:
     """Residuals of the axioms of probability in the reader's own truth values (Hase A.5), and their price.
 
     "logic and" and "logic or" take A and B to be independent, as the corpus makes them; the Dutch-book loss
@@ -287,15 +281,3 @@ def _logic(o: Outcomes, reader: Reader) -> dict[str, Metric]:
     found = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
     found["Dutch book loss"] = sure_loss(reader.logic)
     return {name: Metric(values, np.ones(cases)) for name, values in found.items()}
-
-
-def _rational_logic(agent: np.ndarray, o: Outcomes) -> np.ndarray:
-    """Truth values of LOGIC for an agent that holds A with its own belief and B independently of it.
-
-    The residuals do not depend on the belief in B, so an even one stands for it.
-    """
-    at = o.objects[:, REQUEST] == o.scalars["object"][:, None]
-    a = agent[:, REQUEST].sum(1, where=at)
-    b = np.full_like(a, 0.5)
-    true = np.stack([a, 1 - a, a * b, a * b, a + b - a * b, b], axis=1)
-    return np.stack([true, 1 - true], axis=-1)

@@ -4,7 +4,7 @@ Never to be mixed with `testbed.evaluations.hase.metrics`, from which they diffe
 
 - Before an edit everything is scored on the agent's answer before; after it, s1r1 on the requested object
   and the other cells on the agent's answer after. So the two rows of a table ask about different objects.
-- p(o | s, r) does not ask whether the object ends there (`Outcomes.lm_open`).
+- p(o | s, r) does not ask whether the object ends there (`Exam.lm_open`).
 - p(A is true) is the probability of the word "true", whatever "false" has.
 - "not", "and" and "or" are held against the model's own p(A is true) and p(B is true), with A and B
   independent; "TF" holds p(A is true) against p(o | s, r) of A.
@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.probes import LOGIC
-from testbed.engine.records import Outcomes
-from testbed.evaluations.hase.cases import ABSENT, CELLS, CHILD, REQUEST
-from testbed.evaluations.hase.metrics import Metric
+from testbed.evaluations.hase.exam import Exam
+from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
+from testbed.protocol import ABSENT
+from testbed.scores.metric import Metric, mean
 
 COLUMNS = {
     "s1r1": REQUEST,
@@ -48,24 +48,24 @@ class Table(NamedTuple):
     after: dict[str, Metric]
 
 
-def published(outcomes: Outcomes) -> Table:
+def published(exam: Exam) -> Table:
     """Every published column, as (numerator, denominator) of each case.
 
     "accuracy" of a cell is the share of generated answers that are the scored object; "probability" of
     the request is its mean; "coherence" is the mean absolute error of the scored object's probability
     against the agent's, so lower is better; "logic" is the mean absolute residual.
     """
-    return Table(_columns(outcomes, 0), _columns(outcomes, 1))
+    return Table(_columns(exam, 0), _columns(exam, 1))
 
 
-def groups(outcomes: Outcomes) -> dict[str, np.ndarray]:
+def groups(exam: Exam) -> dict[str, np.ndarray]:
     """bool[E] masks of the cases that the published tables are about.
 
     "new request": the model did not already answer the request. "downstream": the agent's answer to s1r2
     changes. "fixing": it was wrong, and the request is the truth. "breaking": it was right, and the request
     contradicts the truth.
     """
-    o = outcomes
+    o = exam
     before = o.lm_answer[:, REQUEST, 0]
     right, new = before == o.scalars["truth"], before != o.scalars["object"]
     return {
@@ -76,7 +76,7 @@ def groups(outcomes: Outcomes) -> dict[str, np.ndarray]:
     }
 
 
-def _columns(o: Outcomes, when: int) -> dict[str, Metric]:
+def _columns(o: Exam, when: int) -> dict[str, Metric]:
     scored = o.agent_answer[..., when].copy()
     if when == 1:
         scored[:, REQUEST] = o.scalars["object"]
@@ -85,21 +85,16 @@ def _columns(o: Outcomes, when: int) -> dict[str, Metric]:
     model, agent = (who[:, :, when].sum(-1, where=at) for who in (o.lm_open, o.agent))
     requested = o.objects[:, REQUEST] == o.scalars["object"][:, None]
     stated = o.lm_open[:, REQUEST, when].sum(-1, where=requested)
-    found = {"probability of request": _mean(stated)}
+    found = {"probability of request": mean(stated)}
     for name, values in (
         ("accuracy", o.lm_answer[..., when] == scored),
         ("coherence", np.abs(model - agent)),
     ):
-        found |= {f"{name} {c}": _mean(values[:, q], present[:, q]) for c, q in COLUMNS.items()}
+        found |= {f"{name} {c}": mean(values[:, q], present[:, q]) for c, q in COLUMNS.items()}
     a, not_a, a_and_b, _, a_or_b, b = (o.logic[:, LOGIC.index(x), when, 0] for x in LOGIC)
     return found | {
-        "logic TF": _mean(np.abs(stated - a)),
-        "logic not": _mean(np.abs(a - (1 - not_a))),
-        "logic and": _mean(np.abs(a_and_b - a * b)),
-        "logic or": _mean(np.abs(a_or_b - (a + b - a * b))),
+        "logic TF": mean(np.abs(stated - a)),
+        "logic not": mean(np.abs(a - (1 - not_a))),
+        "logic and": mean(np.abs(a_and_b - a * b)),
+        "logic or": mean(np.abs(a_or_b - (a + b - a * b))),
     }
-
-
-def _mean(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
-    there = np.broadcast_to(among, values.shape)
-    return Metric(np.where(there, values, 0.0), there.astype(float), share=values.dtype == bool)

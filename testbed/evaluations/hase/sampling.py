@@ -5,82 +5,65 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bayes import kernels
 from bayes.interface import Agent, EditRequest
-from corpus.compiled import chosen
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph
-from corpus.language import Atom, Kind
+from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from corpus.sentences import Sentences
-from testbed.evaluations.hase.cases import (
-    ABSENT,
-    CHILD,
-    REQUEST,
-    SUPPORT_BINS,
-    Case,
-    Cell,
-    stratum,
-    support_bin,
-)
-from testbed.presets import CaseConfig
+from testbed.evaluations.gold import Gold
+from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
+from testbed.evaluations.hase.settings import HaseConfig
+from testbed.protocol import ABSENT, Case, Claim
+from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
 CHANGING_SHARE = 0.8
 TRIES = 50
 
 
-class Stated:
-    """The atomic sentences of a corpus by fact, and the objects named with each relation."""
-
-    def __init__(self, graph: KnowledgeGraph, sentences: Sentences) -> None:
-        atomic = sentences.a[sentences.kind == Kind.ATOMIC]
-        fact = graph.find(atomic[:, 0], atomic[:, 1])
-        order = np.argsort(fact, kind="stable")
-        self._objects = atomic[order, 2].astype(np.int64)
-        self._offsets = np.searchsorted(fact[order], np.arange(len(graph) + 1))
-        self.named = [np.unique(atomic[atomic[:, 1] == r, 2]) for r in range(len(graph.relations))]
-
-    def objects(self, fact: int) -> np.ndarray:
-        """The object of every statement of a fact."""
-        return self._objects[self._offsets[fact] : self._offsets[fact + 1]]
-
-
 class Sampler:
-    """Draws cases for one world and agent. Deterministic in (world, agent, config, seed)."""
+    """Draws cases for one world and agent. Deterministic in (world, agent, count, credence, config, seed).
 
-    def __init__(self, world: World, agent: Agent, config: CaseConfig, seed: int) -> None:
+    Args:
+        count: how many.
+        credence: the agent's belief in a request after evidence of it, which sets the evidence weight n'.
+    """
+
+    def __init__(
+        self, world: World, agent: Agent, count: int, credence: float, config: HaseConfig, seed: int
+    ) -> None:
         self.world, self.agent, self.config = world, agent, config
+        self.count, self.credence = count, credence
         self.graph, self.truth = world.graph, world.generative.truth
-        self.rng = generator(seed, "cases")
-        self.stated = Stated(self.graph, world.sentences)
-        width = len(self.graph.entities)
-        key = self.graph.relation.astype(np.int64) * width + self.truth
-        self._support = np.bincount(key, minlength=len(self.graph.relations) * width).reshape(-1, width)
+        self.rng = generator(seed, "requests")
+        # A stream for each kind of question: what is asked besides changes no request and no other question.
+        self._asking = {name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")}
+        self.gold = Gold(world, agent, config.candidates, count)
+        self.stated = self.gold.stated
+        self._support = support_of(world)
         self._bins = [support_bin(self._support[r, named]) for r, named in enumerate(self.stated.named)]
         self._per_bin = np.zeros(len(SUPPORT_BINS), int)
         self._holders: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def __iter__(self) -> Iterator[Case]:
-        """`config.count` cases; subjects in random order, again from the start when all were used.
+        """The cases; subjects in random order, again from the start when all were used.
 
         Raises:
             InputError: no fact of any subject takes such requests.
         """
         drawn = 0
-        while drawn < self.config.count:
+        while drawn < self.count:
             before = drawn
             for s in self.rng.permutation(self.graph.subjects).tolist():
                 case = self._case(s)
                 if case:
                     drawn += 1
                     yield case
-                if drawn == self.config.count:
+                if drawn == self.count:
                     return
             if drawn == before:
                 raise InputError(
                     f"no fact takes a request of kind {self.config.request!r} by this agent "
-                    f"(--cases.edits {self.config.edits}); choose another --cases.request, --cases.edits "
+                    f"(--hase.edits {self.config.edits}); choose another --hase.request, --hase.edits "
                     "or --agent"
                 )
 
@@ -98,7 +81,7 @@ class Sampler:
         truth = int(self.truth[first + relations.index(r1)])
         children = [r for r in self.graph.downstream(r1) if r in relations]
         up = int(self.graph.upstream[r1])
-        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)])
+        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
         if target == ABSENT:
@@ -107,36 +90,39 @@ class Sampler:
         r0 = up if up in relations else ABSENT
         family = self.graph.root_of(r1)
         independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent))]
+        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent, "s1rx"))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
         for holder in (truth, target, ABSENT):
             s2 = self._other_subject(s, wanted, holder)
             asked += [(s2, r1), (s2, r2)]
-        cells = self._cells(asked, request)
-        child = cells[CHILD]
+        there = [(role, *pair) for role, pair in zip(CELLS, asked, strict=True) if ABSENT not in pair]
+        about, other = Atom(s, r1, target), self._other_statement(s)
+        choices, believed = self.gold.choices([request], there, [about, other])
+        child = next((c for c in choices if c.role == CELLS[CHILD]), None)
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
         seen = self.world.chosen
         return Case(
-            subject=s,
-            relation=r1,
-            object=target,
+            request=request,
+            credence=float(believed[1, 0]),
             truth=truth,
-            kind=request.kind,
-            reinforces=reinforces,
-            weight=request.weight,
-            child=bool(children),
-            changes=child is not None and bool(child.answer[0] != child.answer[1]),
-            support_new=self.support(r1, target),
-            support_old=self.support(r1, truth),
-            stratum=stratum(stated),
-            seen_subject=seen is not None and s in seen.subjects,
-            seen_object=seen is not None and target in seen.objects,
-            cells=cells,
-            other=self._other_statement(s),
+            facets={
+                "reinforces": reinforces,
+                "child": bool(children),
+                "changes": child is not None and bool(child.answer[0] != child.answer[1]),
+                "support_new": self.support(r1, target),
+                "support_old": self.support(r1, truth),
+                "stratum": stratum(stated),
+                "seen_subject": seen is not None and s in seen.subjects,
+                "seen_object": seen is not None and target in seen.objects,
+            },
+            choices=choices,
+            claims=logical_claims(about, other, *believed.T),
         )
 
-    def _pick(self, options: Sequence[int] | np.ndarray) -> int:
-        return int(options[int(self.rng.integers(len(options)))]) if len(options) else ABSENT
+    def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
+        """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
+        rng = self._asking[asking] if asking else self.rng
+        return int(options[int(rng.integers(len(options)))]) if len(options) else ABSENT
 
     def _pick_relation(self, s: int, relations: list[int]) -> int:
         """A relation that takes the request; under `stratified` one with a dependent, if any will do."""
@@ -148,7 +134,7 @@ class Sampler:
 
     def _request(self, s: int, r: int, target: int) -> EditRequest:
         certain = self.config.request != "evidence"
-        weight = math.inf if certain else self.agent.weight_for(s, r, target, self.config.credence)
+        weight = math.inf if certain else self.agent.weight_for(s, r, target, self.credence)
         return EditRequest(s, r, target, weight, self.config.request)
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
@@ -192,70 +178,28 @@ class Sampler:
         objects, subjects = self._holders[wanted]
         if holder != ABSENT:
             subjects = subjects[slice(*np.searchsorted(objects, [holder, holder + 1]))]
-        return self._pick(subjects[subjects != s])
+        return self._pick(subjects[subjects != s], "s2")
 
     def _other_statement(self, s: int) -> Atom:
         """A true or false (fair coin) statement about a random other subject."""
         first, last = np.searchsorted(self.graph.subject, [s, s + 1])
-        fact = int(self.rng.integers(len(self.graph) - (last - first)))
+        rng = self._asking["other"]
+        fact = int(rng.integers(len(self.graph) - (last - first)))
         fact += int(last - first) if fact >= first else 0
         obj = int(self.truth[fact])
-        if self.rng.random() < 0.5:
-            obj = self._pick(self.graph.objects[self.graph.objects != obj])
+        if rng.random() < 0.5:
+            obj = self._pick(self.graph.objects[self.graph.objects != obj], "other")
         return Atom(int(self.graph.subject[fact]), int(self.graph.relation[fact]), obj)
 
-    def _cells(self, asked: list[tuple[int, int]], request: EditRequest) -> tuple[Cell | None, ...]:
-        """The probes of one case, whatever is ABSENT left out."""
-        there = [i for i, (s, r) in enumerate(asked) if s != ABSENT and r != ABSENT]
-        subjects, relations = np.array([asked[i] for i in there]).T
-        agents = (self.agent, self.agent.with_edit(request))
-        beliefs = np.stack([agent.distributions(subjects, relations) for agent in agents])
-        at = there.index(REQUEST)
-        for belief, agent in zip(beliefs, agents, strict=True):
-            belief[at] = agent.distributions(subjects[[at]], relations[[at]], "direct")[0]
 
-        objects = self.graph.objects
-        answers = objects[beliefs.argmax(axis=-1)]
-        highest = beliefs.max(axis=0)
-        count = min(self.config.candidates, len(objects))
-        likely = np.empty((len(there), count), np.int64)
-        chosen(kernels.most_probable, self.config.count * len(objects))(0, len(there), highest, count, likely)
-        # What shares the smallest value is named nowhere.
-        named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
-
-        cells: list[Cell | None] = [None] * len(asked)
-        for row, i in enumerate(there):
-            s, r = asked[i]
-            stated = self.stated.objects(int(self.graph.find(s, r)))
-            asked_for = [request.object] if r == request.relation else []
-            first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
-            ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
-            candidates = np.array(sorted(list(ordered)[: self.config.candidates]))
-            places = np.searchsorted(objects, candidates)
-            cells[i] = Cell(
-                subject=s,
-                relation=r,
-                candidates=candidates,
-                agent=beliefs[:, row, places],
-                answer=answers[:, row],
-                frequency=self._frequency(stated, candidates, request, (s, r)),
-            )
-        return tuple(cells)
-
-    def _frequency(
-        self, stated: np.ndarray, candidates: np.ndarray, request: EditRequest, asked: tuple[int, int]
-    ) -> np.ndarray:
-        """float64[2, c]: share of statements that name each candidate, without and with the request."""
-        requested = candidates == request.object
-        count = (stated[None, :] == candidates[:, None]).sum(axis=1).astype(float)
-        if not len(stated):
-            # Who has read nothing about it can only guess; what the request adds is still counted.
-            count = count + 1.0 / len(self.graph.objects)
-        before = count / max(len(stated), 1)
-        if asked != (request.subject, request.relation):
-            return np.stack([before, before])
-        # n' copies mean the same to both readers when each counts a sentence as often as the other.
-        copies = request.weight / self.agent.evidence_multiplicity
-        if math.isinf(copies):
-            return np.stack([before, requested.astype(float)])
-        return np.stack([before, (count + copies * requested) / (max(len(stated), 1) + copies)])
+def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Claim, ...]:
+    """The claims of LOGIC about two statements, believed with p and q, float64[T], independently."""
+    said = (
+        (Sentence(Kind.TRUTH, True, a), p),
+        (Sentence(Kind.NOT, True, a), 1 - p),
+        (Sentence(Kind.AND, True, a, b), p * q),
+        (Sentence(Kind.AND, True, b, a), p * q),
+        (Sentence(Kind.OR, True, a, b), p + q - p * q),
+        (Sentence(Kind.TRUTH, True, b), q),
+    )
+    return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))

@@ -1,0 +1,132 @@
+"""The tables of belief_revision: which parts of the cases, which metrics, which rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+
+from testbed.engine.results import clusters
+from testbed.evaluations.hase.exam import Exam, exam_of
+from testbed.evaluations.hase.metrics import FOLLOWS, RATIO, SKILL, SUCCESS, must_change
+from testbed.evaluations.hase.roles import PARENT
+from testbed.evaluations.hase.subsets import subsets
+from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
+from testbed.scores.comparison import Scored
+from testbed.scores.gather import Edited
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, PERFECT
+from testbed.scores.retention import kept, retention_table
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.summary import measured
+from testbed.scores.tables import Cell, Table
+
+Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
+Estimates = dict[str, dict[str, dict[str, Estimate]]]
+"""Reader -> subset -> metric -> estimate."""
+DRAWN = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
+
+REFERENCES = (BEFORE_EDIT, NO_EDIT, PERFECT, BAYESIAN)
+CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
+CAUSES = (SUCCESS, "answer s1r0", "TV s1r0", RATIO)
+OVERALL = (
+    SUCCESS, RATIO, "spill", SKILL, "Dutch book loss", "logic TF", "logic not",
+    "logic and", "logic or", "answer s1rx", "answer s2",
+)  # fmt: skip
+COSTS = {"seconds": "seconds an edit", "flops": "FLOPs an edit"}
+
+
+def strata(o: Exam) -> dict[str, np.ndarray]:
+    """bool[E] of all cases, of those whose consequence was stated so often, and of these by support."""
+    bins = support_bin(o.scalars["support_new"])
+    found = {"all": np.ones(len(bins), bool)}
+    for name in STRATA:
+        found[name] = o.scalars["child"] & (o.scalars["stratum"] == name)
+        found |= {f"{name}, {b}": found[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
+    return found
+
+
+def causes(o: Exam) -> dict[str, np.ndarray]:
+    """bool[E] of all cases, of those whose cause the agent revises, and by support of the new effect."""
+    bins = support_bin(o.scalars["support_new"])
+    found = {"all": np.ones(len(bins), bool), "cause must change": must_change(o)[:, PARENT]}
+    return found | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
+
+
+def held_out(o: Exam) -> dict[str, np.ndarray]:
+    """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
+    found = {"all": np.ones(len(o.objects), bool)}
+    found |= {name: mask for name, mask in subsets(o).items() if name.startswith(("held", "seen"))}
+    unstated = strata(o)["S0"]
+    return found | {f"S0, {name}": mask & unstated for name, mask in found.items()}
+
+
+SUBSETS: dict[Stage, tuple[Callable[[Exam], dict[str, np.ndarray]], tuple[str, ...]]] = {
+    "edits": (strata, CONSEQUENCES),
+    "diagnosis": (causes, CAUSES),
+    "sequences": (strata, ()),
+    "ablations": (strata, CONSEQUENCES),
+    "imagine": (held_out, CONSEQUENCES),
+}
+"""The subsets that each stage is reported on, and the metrics on each of them."""
+
+
+def estimated(stage: Stage, editors: Sequence[Edited]) -> Estimates:
+    """Estimates for every editor, and for the REFERENCES on the cases of the first."""
+    found: Estimates = {}
+    parts, metrics = SUBSETS[stage]
+    for one in editors:
+        values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
+        readers = [one.name, *(name for name in REFERENCES if name not in found)]
+        found |= {reader: {} for reader in readers}
+        for subset, among in parts(exam_of(one.results)).items():
+            wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
+            flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
+            for (reader, metric), e in estimates(flat, levels, among).items():
+                found[reader].setdefault(subset, {})[metric] = e
+    return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
+
+
+def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Estimates) -> Iterator[Table]:
+    """Everything about all cases, and each of the stage's metrics by subset."""
+    by = {e.name: e for e in editors}
+    overall: list[list[Cell]] = []
+    for r, row in found.items():
+        one = by.get(r)
+        size = [one.sweeps, len(one.results)] if one else [None, None]
+        cost = one.cost if one else {}
+        overall.append([r, *size, *(row["all"].get(m) for m in OVERALL), *(cost.get(c) for c in COSTS)])
+    columns = ["editor", "worlds", "edits", *OVERALL, *COSTS.values()]
+    yield Table(f"{stage}-all", f"{stage}, {world}", columns, overall)
+    for metric in SUBSETS[stage][1]:
+        own = found[editors[0].name]
+        there = [s for s in own if own[s][metric].cases]
+        rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in there)] for r, row in found.items()]
+        yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *there], rows)
+    scored = [Scored(e, measured(e.evaluation, e.results, e.name), {}) for e in editors if e.retained]
+    curve = retention_table(scored, {e.name: kept(e) for e in scored})
+    if curve:
+        yield curve._replace(title=f"{stage}, {world}: {curve.title}")
+
+
+def unstated(found: Estimates) -> dict[str, list[Estimate]]:
+    """By support, the share of consequences never stated before that follow, for the editors drawn."""
+    return {
+        name: [found[name][f"{STRATA[0]}, {b}"][FOLLOWS] for b in SUPPORT_BINS]
+        for name in DRAWN
+        if name in found
+    }
+
+
+def shortened(found: Estimates) -> dict[str, dict[str, dict[str, str]]]:
+    """What record.json keeps, an estimate a line; of stated consequences belief.md has support too."""
+    return {
+        reader: {
+            subset: {
+                metric: f"{e.value:.4f} ({e.low:.4f} to {e.high:.4f}), {e.cases} cases"
+                for metric, e in row.items()
+                if e.cases
+            }
+            for subset, row in rows.items()
+            if not subset.startswith(("S1, ", "S2, "))
+        }
+        for reader, rows in found.items()
+    }

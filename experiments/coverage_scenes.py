@@ -1,0 +1,149 @@
+"""What coverage is simulated on: who depends on whom, and values whose true mean, ratio or share is known."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from testbed.scores.jackknife import Clusters, numbered
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import LEAST, WORLD
+
+MOVES = 0.36
+"""Share of cases where the agent moves, of those that the demo's propagation ratio counts."""
+
+
+class Scene(NamedTuple):
+    """Who shares what.
+
+    Attributes:
+        draw: the levels of some cases.
+        dependence: by level, the share of a value's variance that is its clusters'; several to try.
+    """
+
+    draw: Callable[[np.random.Generator], Clusters]
+    dependence: Sequence[Mapping[str, float]]
+
+
+def one_world(cases: int, objects: int, power: float = 0.85) -> Callable[[np.random.Generator], Clusters]:
+    """Every case has a subject of its own; objects are drawn by Zipf's law."""
+    return worlds(1, cases, objects, power)
+
+
+def worlds(
+    count: int, cases: int = 86, objects: int = 120, power: float = 0.85
+) -> Callable[[np.random.Generator], Clusters]:
+    """Cases of several worlds, each with its own subjects and objects."""
+
+    def draw(rng: np.random.Generator) -> Clusters:
+        world = np.repeat(np.arange(count), cases)
+        named = world * objects + zipf(rng, count * cases, objects, power)
+        levels = {"subject": np.arange(count * cases), "object": named}
+        return levels | ({WORLD: world} if count > 1 else {})
+
+    return draw
+
+
+def seeds(rng: np.random.Generator) -> Clusters:
+    """Three seeds of one world: 40 subjects return with other objects."""
+    return {"subject": rng.integers(0, 40, 120), "object": zipf(rng, 120, 60, 0.85)}
+
+
+def sequences(count: int) -> Callable[[np.random.Generator], Clusters]:
+    """Sequences of 25 edits, whose objects appear in several."""
+    return lambda rng: {
+        "sequence": np.repeat(np.arange(count), 25),
+        "object": zipf(rng, 25 * count, 80, 0.85),
+    }
+
+
+def few_objects(counts: Sequence[int]) -> Callable[[np.random.Generator], Clusters]:
+    """So many cases on each of some objects, each of a subject of its own."""
+    shared = np.repeat(np.arange(len(counts)), counts)
+    return lambda _: {"subject": np.arange(len(shared)), "object": shared}
+
+
+def zipf(rng: np.random.Generator, cases: int, objects: int, power: float) -> np.ndarray:
+    """int[cases]: objects, the n-th most popular with a probability in proportion to n^-power."""
+    weights = np.arange(1, objects + 1) ** -power
+    return rng.choice(objects, cases, p=weights / weights.sum())
+
+
+BY_OBJECT: tuple[dict[str, float], ...] = ({}, {"object": 0.4}, {"object": 0.8})
+SCENES = {
+    "86 cases, ~52 objects": Scene(one_world(86, 120), BY_OBJECT),
+    "240 cases, ~90 objects": Scene(one_world(240, 150), BY_OBJECT),
+    "22 cases, 7 objects": Scene(few_objects((8, 5, 3, 2, 2, 1, 1)), BY_OBJECT),
+    "19 cases, 3 objects": Scene(few_objects((10, 5, 4)), BY_OBJECT[1:2]),
+    "3 seeds": Scene(seeds, ({}, {"subject": 0.15, "object": 0.15}, {"subject": 0.3, "object": 0.3})),
+    "2 sequences": Scene(sequences(2), ({"sequence": 0.2, "object": 0.2},)),
+    "8 sequences": Scene(sequences(8), ({}, {"sequence": 0.2, "object": 0.2})),
+    "2 worlds": Scene(worlds(2), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "3 worlds": Scene(worlds(3), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "5 worlds": Scene(worlds(5), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "10 worlds": Scene(worlds(10), ({"object": 0.2, WORLD: 0.1},)),
+}
+
+COMPARED = {
+    "86 cases, ~52 objects": BY_OBJECT[1],
+    "3 seeds": {"subject": 0.3, "object": 0.3},
+    "8 sequences": {"sequence": 0.2, "object": 0.2},
+    "3 worlds": {"object": 0.2},
+    "5 worlds": {"object": 0.2, WORLD: 0.1},
+    "10 worlds": {"object": 0.2, WORLD: 0.1},
+}
+"""Whose paired differences are tested, with what dependence; of three worlds, none that is theirs."""
+RATES = {
+    "share of .5": (0.5,),
+    "share of .9": (0.88, 0.9, 0.92),
+    "share near 1": (0.96, 0.97, 0.98),
+    "share near 0": (0.01, 0.02, 0.03),
+}
+KINDS = ("mean", "skewed mean", "ratio", *RATES)
+
+
+class Drawn(NamedTuple):
+    """Simulated values: float64[E, R] numerators and denominators, and float64[R] what is true."""
+
+    top: np.ndarray
+    bottom: np.ndarray
+    truth: np.ndarray
+    share: bool = False
+
+    def metrics(self) -> list[Metric]:
+        """One a replicate."""
+        return [Metric(a, b, share=self.share) for a, b in zip(self.top.T, self.bottom.T, strict=True)]
+
+
+def draw_values(
+    rng: np.random.Generator, kind: str, clusters: Clusters, dependence: Mapping[str, float], replicates: int
+) -> Drawn:
+    """Values of one of KINDS for every case."""
+    normal = kind not in ("skewed mean", "ratio")
+
+    def effects(number: int) -> np.ndarray:
+        shape = (number, replicates)
+        return rng.normal(size=shape) if normal else rng.exponential(size=shape) - 1
+
+    groups = numbered(clusters, np.ones(len(clusters["object"]), bool))
+    value = np.sqrt(1 - sum(dependence.values())) * effects(len(groups["object"]))
+    world = np.zeros_like(value)
+    for level, part in dependence.items():
+        shared = np.sqrt(part) * effects(groups[level].max() + 1)[groups[level]]
+        value += shared
+        world += shared * (level == WORLD and groups[level].max() + 1 < LEAST)
+    # What is true is so of all worlds, or of these few alone.
+    given = dependence.get(WORLD, 0.0) if world.any() else 0.0
+    ones = np.ones_like(value)
+    if kind in RATES:
+        rate = ndtri(rng.choice(RATES[kind], replicates))
+        return Drawn((value < rate) * ones, ones, ndtr((rate - world) / np.sqrt(1 - given)).mean(0), True)
+    if kind != "ratio":
+        return Drawn(value, ones, world.mean(0))
+    moved = np.where(
+        rng.random(value.shape) < MOVES,
+        rng.uniform(0.4, 1.1, value.shape),
+        0.04 * rng.exponential(size=value.shape),
+    )
+    return Drawn(moved * (0.3 + 0.35 * value), moved, 0.3 + 0.35 * world.mean(0))

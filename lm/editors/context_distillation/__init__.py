@@ -1,0 +1,33 @@
+"""context-distillation: the model learns to say unasked what it says when told to imagine the request."""
+
+import math
+from dataclasses import dataclass, field
+
+from lm.editors.entry import Entry, positive
+from lm.editors.self_bayes import FitConfig
+
+
+@dataclass(frozen=True)
+class DistillationConfig:
+    """What the model says when told to imagine the request becomes what it says."""
+
+    fit: FitConfig = field(default_factory=FitConfig)
+    anchor: float = 16.0
+    """Weight of other facts, which are to stay, where the request has 1; 0 for none."""
+    at_once: int = 16
+    """Of what is to stay, so many are drawn for every step."""
+
+    def __post_init__(self) -> None:
+        positive({}, {"at_once": self.at_once})
+        if not 0 <= self.anchor < math.inf:
+            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+
+
+EDITORS = (
+    Entry(
+        name="context-distillation",
+        about="low-rank adapters, fitted to what the model says when told to imagine the edit",
+        build="lm.editors.context_distillation.method:ContextDistillation",
+        config=DistillationConfig(),
+    ),
+)

@@ -1,0 +1,34 @@
+"""embeddings: the embeddings of the request's own tokens (Hase et al. 2024)."""
+
+from dataclasses import dataclass
+
+from lm.editors.entry import Entry, positive
+
+
+@dataclass(frozen=True)
+class EmbeddingsConfig:
+    """The embeddings of the tokens that the request is spelt with, trained on it."""
+
+    learning_rate: float = 1e-3
+    """Of AdamW, constant."""
+    weight_decay: float = 0.0
+    """Decoupled weight decay of what is added."""
+    clip: float = 1.0
+    """Largest global norm of an edit's gradient."""
+    steps: int = 40
+    """Gradient steps."""
+
+    def __post_init__(self) -> None:
+        positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
+
+
+EDITORS = (
+    Entry(
+        name="embeddings",
+        about="the embeddings of the request's own tokens",
+        build="lm.editors.embeddings.method:Embeddings",
+        config=EmbeddingsConfig(),
+        small=EmbeddingsConfig(learning_rate=1e-2),
+        search={"learning_rate": (1.0, 3.0, 10.0, 30.0, 100.0)},
+    ),
+)

@@ -1,0 +1,50 @@
+"""embeddings: what the request's tokens mean, and nothing else, is trained (Hase A.2).
+
+e_t becomes e_t + d_t for every token t read of (s, r, o*), d fitted by AdamW to -log p(o* | s, r) from 0.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from corpus.tokenizer import PAD
+from lm.delta import Delta, Rows
+from lm.editors.embeddings import EmbeddingsConfig
+from lm.editors.fitting import fit, inputs, request_loss, spent
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.language_model import LanguageModel
+
+NO_TOKEN = -1
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Fine-tunes the embeddings of the tokens that the model reads of the request, with AdamW."""
+
+    config: EmbeddingsConfig
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing to prepare."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """Rows after `steps` steps on the request's negative log-likelihood."""
+        read = inputs(request).ravel()
+        # Every token has one row, where it stands first.
+        first = jnp.argmax(read[:, None] == read[None, :], axis=1) == jnp.arange(len(read))
+        tokens = jnp.where(first & (read != PAD), read, NO_TOKEN)
+
+        def loss_of(values: jax.Array) -> jax.Array:
+            return request_loss(model.edited({"embedding": Rows(tokens, values)}), request)
+
+        optimizer = optax.chain(
+            optax.clip_by_global_norm(self.config.clip),
+            optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
+        )
+        start = jnp.zeros((len(read), model.config.hidden))
+        values, losses = fit(loss_of, start, optimizer, self.config.steps)
+        return {"embedding": Rows(tokens, values)}, spent(losses, request)

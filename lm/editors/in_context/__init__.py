@@ -1,0 +1,29 @@
+"""in-context: the model reads the edit before every question, and no weight changes."""
+
+from dataclasses import dataclass
+
+from lm.editors.entry import Entry, positive
+
+
+@dataclass(frozen=True)
+class InContextConfig:
+    """No weights change: the model reads the edit before every question."""
+
+    copies: int = 4
+    """How often the sentence is read."""
+    imagine: bool = False
+    """Open with the word that begins a passage about another world, which then stands once."""
+
+    def __post_init__(self) -> None:
+        positive({}, {"copies": self.copies})
+
+
+EDITORS = (
+    Entry(
+        name="in-context",
+        about="nothing: the edit is read before every question",
+        build="lm.editors.in_context.method:InContext",
+        config=InContextConfig(),
+        search={"copies": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    ),
+)

@@ -1,0 +1,49 @@
+"""lora-down and lora-all: low-rank adapters (Hase et al. 2024)."""
+
+from dataclasses import dataclass
+
+from lm.editors.entry import TENFOLD, Entry, positive
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters trained on the request; the defaults are the paper's (Hase A.2)."""
+
+    rank: int = 1
+    """Rank of each adapter."""
+    alpha: float = 8.0
+    """The adapter's output is scaled by alpha / rank."""
+    learning_rate: float = 1e-4
+    """Of AdamW, constant."""
+    weight_decay: float = 1e-4
+    """Decoupled weight decay of the adapter."""
+    clip: float = 1.0
+    """Largest global norm of an edit's gradient."""
+    steps: int = 40
+    """Gradient steps."""
+
+    def __post_init__(self) -> None:
+        positive(
+            {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha},
+            {"rank": self.rank, "steps": self.steps},
+        )
+
+
+EDITORS = (
+    Entry(
+        name="lora-down",
+        about="low-rank adapters on every MLP down-projection (Hase et al. 2024)",
+        build="lm.editors.lora.method:lora_down",
+        config=LoraConfig(),
+        small=LoraConfig(learning_rate=1e-3),
+        search={"learning_rate": TENFOLD},
+    ),
+    Entry(
+        name="lora-all",
+        about="low-rank adapters on every matrix of every layer",
+        build="lm.editors.lora.method:lora_all",
+        config=LoraConfig(),
+        small=LoraConfig(learning_rate=1e-3),
+        search={"learning_rate": TENFOLD},
+    ),
+)

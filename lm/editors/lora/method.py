@@ -1,0 +1,75 @@
+"""lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.2).
+
+x W becomes x W + (alpha / rank) x A B, where A and B are fitted by AdamW to -log p(o* | s, r) from B = 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from lm.config import ModelConfig
+from lm.delta import MATRICES, Delta, LowRank
+from lm.editors.fitting import fit, request_loss, spent
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.lora import LoraConfig
+from lm.language_model import LanguageModel
+from lm.model import matrix_shape
+
+
+@dataclass(frozen=True)
+class Lora:
+    """Fine-tunes x @ W + (alpha / rank) (x @ a) @ b on the request, with AdamW."""
+
+    config: LoraConfig
+    matrices: tuple[str, ...]
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing to prepare."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """Adapters after `steps` steps on the request's negative log-likelihood."""
+        scale = self.config.alpha / self.config.rank
+
+        def delta_of(adapters: Delta) -> Delta:
+            return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
+
+        def loss_of(adapters: Delta) -> jax.Array:
+            return request_loss(model.edited(delta_of(adapters)), request)
+
+        optimizer = optax.chain(
+            optax.clip_by_global_norm(self.config.clip),
+            optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
+        )
+        adapters, losses = fit(loss_of, self.start(model.config, key), optimizer, self.config.steps)
+        return delta_of(adapters), spent(losses, request)
+
+    def start(self, model: ModelConfig, key: jax.Array) -> Delta:
+        """Adapters that do nothing yet."""
+        return start_low_rank(model, self.matrices, self.config.rank, key)
+
+
+def start_low_rank(model: ModelConfig, matrices: Sequence[str], rank: int, key: jax.Array) -> Delta:
+    """A uniform in +-1/sqrt(in), b zero, so that the edit starts from the unedited model."""
+    start = {}
+    for name, key_of in zip(matrices, jax.random.split(key, len(matrices)), strict=True):
+        width, out = matrix_shape(model, name)
+        bound = width**-0.5
+        a = jax.random.uniform(key_of, (model.layers, width, rank), minval=-bound, maxval=bound)
+        start[name] = LowRank(a, jnp.zeros((model.layers, rank, out)))
+    return start
+
+
+def lora_down(config: LoraConfig) -> Lora:
+    """Adapters on every MLP down-projection."""
+    return Lora(config, ("down",))
+
+
+def lora_all(config: LoraConfig) -> Lora:
+    """Adapters on every matrix of every layer."""
+    return Lora(config, MATRICES)

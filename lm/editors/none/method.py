@@ -1,0 +1,25 @@
+"""none: no edit at all, the floor of every table: W stays W."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from lm.delta import Delta
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.language_model import LanguageModel
+
+
+@dataclass(frozen=True)
+class NoEdit:
+    """Changes nothing and costs nothing."""
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing to prepare."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """An empty delta."""
+        return {}, Info(jnp.zeros(0), *[jnp.int32(0)] * 3)

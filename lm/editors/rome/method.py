@@ -1,0 +1,57 @@
+"""rome: a rank-one change of one down-projection (Meng et al. 2022), with one key throughout.
+
+x W becomes x W + x u (v* - k* W) with u = C^-1 k* / (k* C^-1 k*): C is the second moment of keys in a corpus,
+k* the subject's key averaged over contexts, v* the value that makes the request probable, found by gradient.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from corpus.tokenizer import PAD
+from lm.delta import Delta, LowRank
+from lm.editors.associations import (
+    Memory,
+    at_key,
+    in_contexts,
+    remember,
+    stored,
+    wanted_shift,
+)
+from lm.editors.fitting import inputs, layer_at, request_activations, spent
+from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.rome import RomeConfig
+from lm.language_model import LanguageModel
+
+
+@dataclass(frozen=True)
+class Rome:
+    """Stores the value that makes the request probable under the subject's key, and nothing else.
+
+    The paper's code divides by the key of the bare prompt what it multiplied by the averaged key; here
+    one averaged key stands in both places, so that the key gets exactly its value (Gupta et al. 2024).
+    Several facts at once are stored under one constraint each.
+    """
+
+    config: RomeConfig
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Memory:
+        """The second moment of the layer's keys."""
+        layer = layer_at(self.config.depth, model.config.layers)
+        return remember(
+            model, corpus_sample, range(layer, layer + 1), self.config.contexts, self.config.shrink
+        )
+
+    def edit(
+        self, model: LanguageModel, state: Memory, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """The low-rank change of one layer's down-projection."""
+        layer = layer_at(self.config.depth, model.config.layers)
+        asked = in_contexts(self.config, request, state.contexts)
+        keys = at_key(request_activations(model, asked).inner[layer], asked, len(state.contexts))
+        shift, losses = wanted_shift(self.config, model, state, request, asked, layer)
+        only = jnp.zeros(model.config.layers).at[layer].set(1.0)[:, None, None]
+        factor = stored(state.inverse[0], keys, 0.0)
+        read_once = (inputs(asked) != PAD).sum()
+        return {"down": LowRank(only * factor, only * shift)}, spent(losses, asked, 2 * read_once)

@@ -1,0 +1,193 @@
+"""self-bayes: Bayes' rule on the model's own beliefs, and an adapter fitted to what it says.
+
+`prepare` reads what the model believes about everybody it speaks of, and finds in that which relation depends
+on which (`reasoning`). `edit` works out what the request implies, says it as prompts q with targets,
+consequences, causes and logical sentences, beside beliefs that are to stay, and fits an adapter to them
+(`revision`): min over A, B of sum_q w_q KL(p(. | q, request) || p_{W + AB}(. | q)), p(. | q, request) being
+Bayes' rule on the beliefs of W. It sees weights, vocabulary and request, never a corpus, a graph or a truth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from corpus.tokenizer import BOS, PAD, Word
+from lm.delta import Delta
+from lm.editors.asking import side_by_side, unbegun, unended, widened
+from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
+from lm.editors.self_bayes.revision import Cells, anchors, goal, revise, tokens_of
+from lm.language_model import LanguageModel
+from lm.scoring import next_token_probabilities
+
+
+@dataclass(frozen=True)
+class SelfBayes:
+    """Fits an adapter to the posterior of the model's own beliefs given the request."""
+
+    config: SelfBayesConfig
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return self.config.fit.steps
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
+        """What the model believes, and what depends on what; of the sample only the vocabulary is read."""
+        return make_up(model, corpus_sample.vocabulary, self.config)
+
+    def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
+        """An adapter after which the model holds what follows from the request."""
+        start, *keys = jax.random.split(key, 1 + len(request.prompt))
+        facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
+        told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
+        cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
+        drawn = (0, self.config.at_once, 0, self.config.at_once)
+        goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
+        # Each goal was read once, and before that the subject with every relation.
+        read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
+        return revise(model, goals, self.config.fit, start, read)
+
+    def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
+        """What the model should say after one fact of a request, in groups of one shape."""
+        config = self.config
+        asked = about(model, mind, request)
+        found = consequences(mind, asked)
+        few = found.row.shape[1]
+        held = jnp.asarray(request.credence if config.soft else 1.0, jnp.float32)
+        moves = found.moves if config.soft else jnp.round(found.moves)
+        row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), few)
+        # The request's own name first, since the model may never have said it.
+        width = mind.objects.shape[1]
+        answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
+        names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
+        own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
+        told = Cells(
+            jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[found.relation]]),
+            jnp.append(held, held * moves),
+            jnp.concatenate([own[None], names]),
+            jnp.concatenate([jnp.eye(1, few), row]),
+            jnp.append(1.0, found.there),
+        )
+        groups = [told]
+        stays, talks = jax.random.split(key)
+        groups.append(self._stays(mind, asked, found, stays))
+        if config.logic:
+            groups += self._talk(model, mind, asked, found, held, answer, talks)
+        return groups
+
+    def _stays(self, mind: Mind, asked: Asked, found: Consequences, key: jax.Array) -> Cells:
+        """The subject's other facts, those of peers of the old and of the new object, and random ones."""
+        config, (relations, subjects) = self.config, mind.known.shape
+        new, old, any_ = jax.random.split(key, 3)
+        moved = (jnp.arange(relations) == asked.relation) | jnp.any(
+            (jnp.arange(relations)[:, None] == found.relation) & found.there, axis=1
+        )
+        own = anchors(asked.prompts, jnp.where(moved, 0.0, asked.known))
+        others = ~asked.is_subject
+        parts, weights = [], []
+        for pick, holders in ((new, asked.holders_new), (old, asked.holders_old)):
+            which, there = _sample(pick, holders * others, min(config.peers, subjects))
+            for relation in (asked.relation, found.relation[0]):
+                parts.append(_prompts(mind, relation, which))
+                weights.append(there)
+        which, there = _sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
+        parts.append(_prompts(mind, which // subjects, which % subjects))
+        weights.append(there)
+        peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
+        width = max(own.prompts.shape[1], peers.prompts.shape[1])
+        both = [part._replace(prompts=widened(part.prompts, width)) for part in (own, peers)]
+        cells = Cells(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
+        share = cells.weight / jnp.maximum(cells.weight.sum(), 1.0)
+        return cells._replace(weight=config.anchor * share)
+
+    def _talk(
+        self,
+        model: LanguageModel,
+        mind: Mind,
+        asked: Asked,
+        found: Consequences,
+        held: jax.Array,
+        answer: jax.Array,
+        key: jax.Array,
+    ) -> list[Cells]:
+        """Sentences about the request, alone, with other statements and with its first consequence."""
+        config, subjects = self.config, mind.known.shape[1]
+        pick, false, which_object = jax.random.split(key, 3)
+        which, there = _sample(
+            pick, (mind.known * ~asked.is_subject).ravel(), min(config.partners, mind.known.size)
+        )
+        relation, subject = which // subjects, which % subjects
+        wrong = jax.random.randint(which_object, which.shape, 0, len(mind.objects))
+        coin = jax.random.bernoulli(false, 0.5, (len(which),))
+        said = unended(mind.objects[jnp.where(coin, wrong, mind.top[relation, subject, 0])])
+        partner = side_by_side(unbegun(mind.subjects[subject]), mind.relations[relation], said)
+        mine = side_by_side(unbegun(asked.prompts[asked.relation][None]), unended(answer[None]))
+        child = side_by_side(
+            unbegun(asked.prompts[found.relation[:1]]), unended(mind.objects[found.objects[:1, 0]])
+        )
+        word = {w: mind.words[w][None, None] for w in Word}
+        bos = jnp.full((1, 1), BOS, jnp.int32)
+
+        def quoted(*parts: jax.Array) -> jax.Array:
+            return side_by_side(bos, word[Word.QUOTE], *parts, word[Word.QUOTE], word[Word.IS])
+
+        truths = jnp.stack([mind.words[Word.TRUE], mind.words[Word.FALSE]])
+
+        def believed(prompts: jax.Array) -> jax.Array:
+            p = next_token_probabilities(model, model.read(prompts), truths)
+            return p[:, 0] / p.sum(axis=1)
+
+        b = believed(quoted(partner))
+        if not config.soft:
+            b = jnp.round(b)
+        was = believed(quoted(child))
+        then = found.moves[:1] * found.row[:1, 0] + (1 - found.moves[:1]) * was
+        c = held * then + (1 - held) * was
+        if not config.soft:
+            then, c = jnp.round(then), jnp.round(c)
+        a, one, consequence = held[None], jnp.ones(1), found.there[:1].astype(jnp.float32)
+        alone = (
+            (quoted(mine), a, one),
+            (quoted(word[Word.NOT], mine), 1 - a, one),
+            (quoted(child), c, consequence),
+            (quoted(word[Word.NOT], child), 1 - c, consequence),
+            (quoted(mine, word[Word.AND], child), a * then, consequence),
+        )
+        share = config.joined * there / len(which)
+        joined = (
+            (quoted(mine, word[Word.AND], partner), a * b, share),
+            (quoted(partner, word[Word.AND], mine), a * b, share),
+            (quoted(mine, word[Word.OR], partner), a + b - a * b, share),
+            (quoted(partner), b, share),
+        )
+        return [_truths(alone, truths), _truths(joined, truths)]
+
+
+def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Cells:
+    """Cells of sentences up to "is": (prompts, p(true), weight) each."""
+    width = max(prompts.shape[1] for prompts, _, _ in said)
+    prompts = jnp.concatenate([widened(prompts, width) for prompts, _, _ in said])
+    true = jnp.concatenate([p for _, p, _ in said])
+    return Cells(
+        prompts,
+        jnp.ones(len(true)),
+        jnp.broadcast_to(truths[None, :, None], (len(true), 2, 1)),
+        jnp.stack([true, 1 - true], axis=1),
+        jnp.concatenate([weight for _, _, weight in said]),
+    )
+
+
+def _sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
+    """`count` different places drawn by weight, and whether each has one: fewer may have any."""
+    drawn, places = jax.lax.top_k(jnp.log(weight) + jax.random.gumbel(key, weight.shape), count)
+    return places, (drawn > -jnp.inf).astype(jnp.float32)
+
+
+def _prompts(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
+    """Prompts of some subjects; one relation for all of them, or one each."""
+    names = mind.relations[relation]
+    return side_by_side(mind.subjects[subject], names if names.ndim == 2 else names[None])

@@ -1,0 +1,207 @@
+"""Bayes' rule on a model's own beliefs: what a request implies about its subject (DESIGN 5.3).
+
+The exact agent of worlds whose facts are drawn from rows, with beliefs as data. Everybody but the subject
+is resolved, so that a row is a count of peers; the subject's own facts follow the row that the request puts
+it in, unless the model has read of them. All of it is pure, for one request, so that edits can be vmapped.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.tokenizer import PAD
+from lm.attention import Array, left_padded
+from lm.editors.asking import relations_of, side_by_side, stem_of
+from lm.editors.interface import Request, Vocabulary
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.dependence import find_dependence, read_often
+from lm.language_model import LanguageModel
+
+MOST_PEERS = 256
+"""Of those who have the requested object, as many make its row."""
+FEW = 24
+"""Objects of a row that are named."""
+_LEAST = 1e-9
+
+
+class Mind(NamedTuple):
+    """What `prepare` found; R relations, S subjects, K objects, of which each belief keeps C.
+
+    Attributes:
+        relations: int32[R, W], names, padded on the left.
+        words: int32[len(Word)].
+        subjects: int32[S, N], "<s> s", padded on the left.
+        objects: int32[K, A], names with their ending, padded on the right.
+        possible: bool[R, K], whether the model names an object with a relation.
+        top: int32[R, S, C], objects of each belief, the most probable one first.
+        p: float32[R, S, C], their probability; for facts that persist all of it is the first one's.
+        known: float32[R, S], p(the model has read about this fact).
+        counts: float32[R, S], how much a peer's fact weighs in its row.
+        parent: int32[R], the relation that each depends on, or -1.
+        kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
+        seldom: float32[], see `lm.editors.self_bayes.dependence.read_often`.
+        children: int32[R, D], the relations that depend on each, -1 as padding.
+    """
+
+    relations: jax.Array
+    words: jax.Array
+    subjects: jax.Array
+    objects: jax.Array
+    possible: jax.Array
+    top: jax.Array
+    p: jax.Array
+    known: jax.Array
+    counts: jax.Array
+    parent: jax.Array
+    kappa: jax.Array
+    persists: jax.Array
+    seldom: jax.Array
+    children: jax.Array
+
+
+class Asked(NamedTuple):
+    """A request as the mind sees it.
+
+    Attributes:
+        relation: int32[], which relation it is about.
+        prompts: int32[R, P], its subject with every relation.
+        is_subject: bool[S].
+        holders_new, holders_old: float32[S], those who have the requested object, or what the model says now.
+        share, known: float32[R], how often the model has read each fact of the subject, and whether at all.
+    """
+
+    relation: jax.Array
+    prompts: jax.Array
+    is_subject: jax.Array
+    holders_new: jax.Array
+    holders_old: jax.Array
+    share: Array
+    known: Array
+
+
+class Consequences(NamedTuple):
+    """What Bayes' rule says of one request; Q relations that it bears on, some of them only padding.
+
+    Attributes:
+        relation: int32[Q], those that there are come first.
+        there: bool[Q], whether there is such a relation.
+        moves: float32[Q], p(the object is drawn from the new row | the request is true).
+        objects: int32[Q, n], the FEW likeliest objects of the row.
+        row: float32[Q, n], their probability in it, made to sum to 1.
+    """
+
+    relation: jax.Array
+    there: jax.Array
+    moves: jax.Array
+    objects: jax.Array
+    row: jax.Array
+
+
+def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfig) -> Mind:
+    """What a model believes, and what depends on what, from nothing but the model and its language."""
+    beliefs = read_beliefs(model, vocabulary, config.beliefs)
+    found = find_dependence(beliefs, config.dependence)
+    share, known = read_often(beliefs.said, config.dependence.seldom)
+    persists = found.persists[:, None]
+    # Everybody else is resolved: what persists is what it most probably is.
+    first = np.arange(beliefs.p.shape[2]) == 0
+    p = beliefs.p / np.maximum(beliefs.p.sum(axis=2, keepdims=True), 1e-9)
+    possible = np.zeros((len(beliefs.top), len(beliefs.objects)), bool)
+    for row, top, weight in zip(possible, beliefs.top, beliefs.p, strict=True):
+        row[top[weight > 0]] = True
+    children = [np.flatnonzero(found.parent == r) for r in range(len(found.parent))]
+    table = np.full((len(children), max(1, *map(len, children))), -1, np.int32)
+    for row, below in zip(table, children, strict=True):
+        row[: len(below)] = below
+    return Mind(
+        relations=jnp.asarray(relations_of(vocabulary)),
+        words=jnp.asarray(vocabulary.words),
+        subjects=jnp.asarray(beliefs.subjects),
+        objects=jnp.asarray(beliefs.objects),
+        possible=jnp.asarray(possible),
+        top=jnp.asarray(beliefs.top),
+        p=jnp.asarray(persists[..., None] * first + (1 - persists[..., None]) * p, jnp.float32),
+        known=jnp.asarray(known, jnp.float32),
+        counts=jnp.asarray(persists * known + (1 - persists) * share, jnp.float32),
+        parent=jnp.asarray(found.parent),
+        kappa=jnp.asarray(found.kappa),
+        persists=jnp.asarray(found.persists),
+        seldom=jnp.float32(config.dependence.seldom),
+        children=jnp.asarray(table),
+    )
+
+
+def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
+    """Whom and what one fact of a request is about, and what the model says of its subject now.
+
+    Args:
+        request: without leading axis.
+    """
+    length = request.prompt.shape[0]
+    stem = stem_of(request)
+    name = jnp.where(jnp.arange(length) <= request.subject_end, PAD, request.prompt)
+    relation = jnp.argmax(_same(name, mind.relations))
+    is_subject = _same(stem[0], mind.subjects)
+    prompts = side_by_side(stem, mind.relations)
+
+    # Names of relations padded on the right here, so that each token stands behind the one before.
+    names = jnp.take_along_axis(
+        mind.relations, jnp.argsort(mind.relations == PAD, axis=1, stable=True), axis=1
+    )
+    tokens = side_by_side(stem, names)
+    hidden, _ = model.hidden_states(tokens, left_padded(tokens))
+    says = jax.nn.log_softmax(model.unembed(hidden[:, length - 1 :]))
+    real = names != PAD
+    spelt = jnp.take_along_axis(says[:, :-1], names[..., None], axis=2)[..., 0]
+    after = jnp.take_along_axis(says, real.sum(axis=1)[:, None, None], axis=1)[:, 0]
+    said = jnp.exp(jnp.sum(spelt, axis=1, where=real) + after.max(axis=1))
+    share, known = read_often(said, mind.seldom)
+    held = mind.top[relation, :, 0]
+    known_of = mind.known[relation] * ~is_subject
+    new = _same_name(mind.objects, request.answer)
+    old = mind.objects[:, 0] == after[relation].argmax()
+    return Asked(relation, prompts, is_subject, known_of * new[held], known_of * old[held], share, known)
+
+
+def consequences(mind: Mind, asked: Asked) -> Consequences:
+    """What follows from the request for whatever depends on it, and for what it depends on."""
+    relation = jnp.append(mind.children[asked.relation], mind.parent[asked.relation])
+    relation = relation[jnp.argsort(relation < 0, stable=True)]
+    there, relation = relation >= 0, jnp.maximum(relation, 0)
+
+    def one(relation: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        weight, peers = jax.lax.top_k(
+            asked.holders_new * mind.counts[relation], min(MOST_PEERS, mind.counts.shape[1])
+        )
+        possible = mind.possible[relation]
+        size = jnp.maximum(possible.sum(), 1)
+        prior = mind.kappa[asked.relation, relation]
+        row = jnp.where(possible, prior / size, 0.0)
+        row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
+        total = prior + weight.sum()
+        # What persists stays as it was read; otherwise own statements are draws of the new row too.
+        drawn = asked.share[relation] / (total + asked.share[relation])
+        persists = mind.persists[relation]
+        stays = persists * asked.known[relation] + (1 - persists) * drawn
+        p, objects = jax.lax.top_k(row / total, min(FEW, len(row)))
+        return 1 - stays, objects, p / p.sum()
+
+    return Consequences(relation, there, *jax.vmap(one)(relation))
+
+
+def _same(row: jax.Array, rows: jax.Array) -> jax.Array:
+    """bool[n]: whether tokens padded on the left are those of each of n rows, padded on the left too."""
+    width = max(len(row), rows.shape[1])
+    row = jnp.pad(row, (width - len(row), 0), constant_values=PAD)
+    return (jnp.pad(rows, ((0, 0), (width - rows.shape[1], 0)), constant_values=PAD) == row).all(axis=1)
+
+
+def _same_name(objects: jax.Array, answer: Array) -> jax.Array:
+    """bool[K]: whether names padded on the right are the answer."""
+    width = max(len(answer), objects.shape[1])
+    answer = jnp.pad(answer, (0, width - len(answer)), constant_values=PAD)
+    objects = jnp.pad(objects, ((0, 0), (0, width - objects.shape[1])), constant_values=PAD)
+    return (objects == answer).all(axis=1)

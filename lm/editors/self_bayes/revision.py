@@ -1,0 +1,186 @@
+"""What editors that revise beliefs share: answers a model should give, and an adapter fitted to them.
+
+A *cell* is a prompt and a target for what follows: with probability `share` one of C named objects,
+distributed as `target`; else whatever the model would have said. A share of 0 is an anchor, of 1 an order.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from corpus.tokenizer import PAD
+from lm.attention import Array, left_padded
+from lm.delta import Delta, LowRank
+from lm.editors.interface import Info
+from lm.editors.lora.method import start_low_rank
+from lm.editors.self_bayes import FitConfig
+from lm.language_model import LanguageModel
+
+_TINY = 1e-9
+
+
+class Cells(NamedTuple):
+    """Q prompts and what should follow them.
+
+    Attributes:
+        prompts: int32[Q, P], padded on the left; padding inside a prompt is skipped too.
+        share: float32[Q], probability that it is one of the named objects.
+        objects: int32[Q, C, A], names with their endings, padded on the right.
+        target: float32[Q, C], a distribution over them.
+        weight: float32[Q], of this cell in the loss.
+    """
+
+    prompts: jax.Array
+    share: jax.Array
+    objects: jax.Array
+    target: jax.Array
+    weight: jax.Array
+
+
+def anchors(prompts: jax.Array, weight: jax.Array | float) -> Cells:
+    """Cells that are to stay as they are."""
+    n = len(prompts)
+    nothing = jnp.full((n, 1, 1), PAD, jnp.int32)
+    return Cells(
+        prompts, jnp.zeros(n), nothing, jnp.zeros((n, 1)), jnp.broadcast_to(jnp.float32(weight), (n,))
+    )
+
+
+class Goal(NamedTuple):
+    """What the model should say to Q prompts.
+
+    Attributes:
+        cells: the prompts, and what is asked for with a share of the probability.
+        otherwise: float32[Q, V], log-probabilities of the next token with the rest of it.
+        changes: bool[Q], whether this is an answer that should change; what should not may drift a little.
+    """
+
+    cells: Cells
+    otherwise: jax.Array
+    changes: jax.Array
+
+    def some(self, key: jax.Array, count: int) -> "Goal":
+        """`count` of them, drawn at random, that weigh as much as all."""
+        size = len(self.changes)
+        which = jax.random.randint(key, (count,), 0, size)
+        drawn = jax.tree.map(lambda x: x[which], self)
+        return drawn._replace(cells=drawn.cells._replace(weight=drawn.cells.weight * (size / count)))
+
+
+def tokens_of(*prompts: Array) -> jax.Array:
+    """int32[]: how many tokens some prompts have."""
+    return jnp.stack([(jnp.asarray(x) != PAD).sum(dtype=jnp.int32) for x in prompts]).sum(dtype=jnp.int32)
+
+
+def goal(model: LanguageModel, cells: Cells) -> Goal:
+    """Cells whose rest is what the model says now."""
+    return Goal(cells, next_log_probabilities(model, cells.prompts), cells.share * cells.weight > 0)
+
+
+def revise(
+    model: LanguageModel,
+    goals: list[tuple[Goal, int]],
+    config: FitConfig,
+    key: jax.Array,
+    read: int | jax.Array = 0,
+) -> tuple[Delta, Info]:
+    """A low-rank adapter with which the model says what it should.
+
+    Fitted by Adam until no answer that should change is further from its target than `tolerance`, in nats, or
+    for `steps` steps. Goals may have different shapes.
+
+    Args:
+        goals: each with how many of its cells every step draws; 0 takes all.
+        read: tokens that were read to find them.
+
+    Returns:
+        The delta; the report, whose losses are 0 for steps that were not needed.
+    """
+    start_key, step_key = jax.random.split(key)
+    scale = config.alpha / config.rank
+
+    def delta_of(adapters: Delta) -> Delta:
+        return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
+
+    def loss_of(adapters: Delta, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        edited, total, farthest = model.edited(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
+        keys = jax.random.split(key, len(goals))
+        for (whole, few), own in zip(goals, keys, strict=True):
+            now = whole.some(own, few) if 0 < few < len(whole.changes) else whole
+            far = _divergence(edited, now)
+            total += jnp.vdot(far, now.cells.weight)
+            farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
+        return total, farthest
+
+    rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
+
+    def unfinished(carry: tuple) -> jax.Array:
+        step, farthest = carry[0], carry[1]
+        return (step < config.steps) & (farthest > config.tolerance)
+
+    def step_of(carry: tuple) -> tuple:
+        step, _, adapters, moments, losses = carry
+        (loss, farthest), gradient = jax.value_and_grad(loss_of, has_aux=True)(
+            adapters, jax.random.fold_in(step_key, step)
+        )
+        update, moments = rule.update(gradient, moments, adapters)
+        moved = optax.apply_updates(adapters, update)
+        # What is near enough already is not moved.
+        kept = jax.tree.map(
+            lambda new, old: jnp.where(farthest > config.tolerance, new, old), moved, adapters
+        )
+        return step + 1, farthest, kept, moments, losses.at[step].set(loss)
+
+    start = start_low_rank(model.config, config.matrices, config.rank, start_key)
+    first = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
+    steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
+    # Of goals that are drawn from, the average counts.
+    a_step = sum(_tokens(whole.cells).mean() * (few or len(whole.changes)) for whole, few in goals)
+    seen = (steps * jnp.round(a_step)).astype(jnp.int32)
+    return delta_of(adapters), Info(losses, steps, seen + jnp.asarray(read, jnp.int32), seen)
+
+
+def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
+    """Log-probabilities float32[B, V] of the next token after prompts padded on the left."""
+    hidden, _ = model.hidden_states(prompts, left_padded(prompts))
+    return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
+
+
+def _tokens(cells: Cells) -> jax.Array:
+    """float[Q]: tokens that go through the model for each cell."""
+    return (cells.prompts != PAD).sum(axis=1) + (_best(cells)[:, :-1] != PAD).sum(axis=1)
+
+
+def _best(cells: Cells) -> jax.Array:
+    """int32[Q, A]: the most probable object of each cell."""
+    return jnp.take_along_axis(cells.objects, cells.target.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+
+
+def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
+    """float32[Q]: nats from the target to what the model says; see `Cells`.
+
+    The first token of what follows is compared with the mixture; the rest of the most probable object's name,
+    ending included, is asked for by the object's own part.
+    """
+    cells = asked.cells
+    named = cells.target * (cells.objects[..., 0] != PAD)
+    wanted = (1 - cells.share[:, None]) * jnp.exp(asked.otherwise)
+    rows = jnp.arange(len(wanted))[:, None]
+    wanted = wanted.at[rows, cells.objects[..., 0]].add(cells.share[:, None] * named)
+    wanted /= jnp.maximum(wanted.sum(axis=1, keepdims=True), _TINY)
+    if cells.objects.shape[2] == 1:
+        return _relative_entropy(wanted, next_log_probabilities(model, cells.prompts))
+    width = cells.prompts.shape[1]
+    best = _best(cells)
+    tokens = jnp.concatenate([cells.prompts, best[:, :-1]], axis=1)
+    hidden, _ = model.hidden_states(tokens, left_padded(tokens))
+    said = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))
+    rest = jnp.take_along_axis(said[:, 1:], best[:, 1:, None], axis=2)[..., 0]
+    missing = -jnp.sum(rest, axis=1, where=best[:, 1:] != PAD)
+    return _relative_entropy(wanted, said[:, 0]) + cells.share * cells.target.max(axis=1) * missing
+
+
+def _relative_entropy(wanted: jax.Array, said: jax.Array) -> jax.Array:
+    return jnp.sum(wanted * (jnp.log(jnp.maximum(wanted, _TINY)) - said), axis=1)

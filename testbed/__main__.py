@@ -1,0 +1,69 @@
+"""python -m testbed: the commands, one line each, and how far the runs are that exist."""
+
+import ast
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.errors import InputError
+from corpus.files import read_json
+from testbed.console import command, table
+from testbed.run.runs import Run
+
+COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export")
+"""In the order in which they are used."""
+
+
+@dataclass(frozen=True)
+class OverviewSettings:
+    """What to look at."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+def overview(options: OverviewSettings) -> None:
+    """Print what each command does, and the state of every run."""
+    table("commands", ("", "what it does"), [(f"testbed.{name}", _about(name)) for name in COMMANDS], False)
+    folders = sorted(path.parent for path in options.runs.glob("*/config.json"))
+    rows = [state(Run(options.runs, folder.name)) for folder in folders]
+    table(f"runs in {options.runs}", ("run", "corpus", "model", "edits", "report"), rows, False)
+
+
+def state(run: Run) -> tuple[str, str, str, str, str]:
+    """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
+    corpus = "written" if run.corpus.exists() else "unfinished"
+    try:
+        model = _model(run)
+    except InputError:
+        model = "unreadable"
+    made: dict[str, int] = {}
+    for path in run.edits.glob("*/*/cases.parquet"):
+        made[path.parents[1].name] = made.get(path.parents[1].name, 0) + 1
+    edits = ", ".join(f"{name}: {count}" for name, count in sorted(made.items()))
+    page = run.report / "index.html"
+    return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
+
+
+def _model(run: Run) -> str:
+    if run.finished.exists():
+        found = read_json(run.finished)
+        return f"step {found['step']:,}, accuracy {found['accuracy']:.3f}"
+    return "unfinished" if run.checkpoints.exists() else "none"
+
+
+def _about(name: str) -> str:
+    """What a command's module says of it after its usage, read without running any of it."""
+    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+    said = ast.get_docstring(ast.parse(source)) or ""
+    return said.partition("\n")[0].partition(": ")[2]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return command("", __doc__ or "", OverviewSettings, overview, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

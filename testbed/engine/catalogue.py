@@ -1,0 +1,142 @@
+"""Every editor by name: the built-in ones, found where they stand, and a user's own as my_module:MyEditor.
+
+Importing this loads no JAX, since all command lines are made from it. Only names given on a command line
+are ever imported, never one found in data.
+"""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import InputError
+from lm.editors.entry import Entry
+from testbed.engine.methods import Control, Method, SweepSettings, the_request
+from testbed.own import OWN, imported, prefix
+
+if TYPE_CHECKING:
+    from testbed.run.world import World
+
+FAMILIES = ("lm.editors", "testbed.engine")
+"""Packages whose folders may hold editors."""
+TAKES_EDITORS = ("--editor", "--editors")
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Every editor of this project by name, the controls last."""
+    found: dict[str, Entry] = {}
+    for package in FAMILIES:
+        for folder in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            if not folder.ispkg:
+                continue
+            for entry in getattr(importlib.import_module(f"{package}.{folder.name}"), "EDITORS", ()):
+                if entry.name in found:
+                    raise ValueError(f"two editors are called {entry.name}")
+                found[entry.name] = entry
+    return found
+
+
+def configurations(small: bool = False) -> dict[str, Any]:
+    """Hyper-parameters of every editor that has some, by the prefix of their options.
+
+    Args:
+        small: what they are for models of two layers.
+    """
+    own = [e for e in entries().values() if e.config is not None and e.options == e.name]
+    return {e.name: e.small if small and e.small is not None else e.config for e in own}
+
+
+def entry_named(name: str) -> Entry:
+    """The editor of that name.
+
+    Raises:
+        InputError: no such editor, module or class.
+    """
+    known = entries()
+    if name not in known and ":" not in name:
+        raise InputError(f"unknown editor {name!r}; use {', '.join(known)}, or my_module:MyEditor")
+    return known.get(name) or _own(name)
+
+
+def whose_options(name: str) -> Entry:
+    """The editor whose hyper-parameters an editor takes: its own, or those of another."""
+    entry = entry_named(name)
+    return entries().get(entry.options, entry)
+
+
+def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
+    """The method of that name, with its hyper-parameters of `settings.configs`.
+
+    Raises:
+        InputError: no such editor, module or class; or an editor that cannot do what is asked.
+    """
+    entry = entry_named(name)
+    config = settings.configs.get(entry.options, entry.config)
+    if isinstance(entry, Control):
+        return _called(entry.build)(config, settings, world)
+    if not entry.build:
+        return Method(config, the_request)
+    build = _called(entry.build)
+    return Method(build() if config is None else build(config), the_request)
+
+
+def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
+    """Hyper-parameters of the user's own editors that a command line names, by the prefix of their options.
+
+    Raises:
+        InputError: an editor is named where only one can be, and is not there; or two have one prefix.
+    """
+    found: dict[str, Entry] = {}
+    words = _words(arguments)
+    for before, word in zip(["", *words], words, strict=False):
+        if not OWN.fullmatch(word):
+            continue
+        try:
+            entry = entry_named(word)
+        except InputError:
+            if before in TAKES_EDITORS or not before.startswith("--"):
+                raise
+            continue
+        other = found.setdefault(entry.options, entry)
+        if other.name != entry.name:
+            raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
+    return {options: entry.config for options, entry in found.items() if is_dataclass(entry.config)}
+
+
+def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
+    """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
+    words = _words(arguments)
+    named = [word for before, word in pairwise(words) if before == "--editor"]
+    try:
+        options = whose_options([editor, *named][-1]).options
+    except InputError:
+        # Whoever makes the editor says so.
+        return configs
+    return {key: config for key, config in configs.items() if key == options}
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    return [part for word in arguments for part in word.split("=", 1)]
+
+
+def _called(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _own(name: str) -> Entry:
+    """A user's own editor: its fields are its hyper-parameters."""
+    kind, editor = imported(name, "editor", ("prepare", "edit"))
+    options = prefix(name)
+    if options in entries():
+        options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
+    about = (kind.__doc__ or "").strip().partition("\n")[0]
+    try:
+        return Entry(name, about, "", editor, search=getattr(kind, "SEARCH", {}), options=options)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None

@@ -1,0 +1,29 @@
+"""random-target: an edit like any other, to an object that nobody asked for.
+
+lora-down fitted to (s, r, o') in place of (s, r, o*), with o' uniform over all objects but o* and the truth.
+"""
+
+from typing import TYPE_CHECKING
+
+from corpus.seeds import generator
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_down
+from testbed.engine.methods import Fact, Method, SweepSettings
+
+if TYPE_CHECKING:
+    from testbed.protocol import Case
+    from testbed.run.world import World
+
+
+def random_target(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
+    """What an edit does to a model whatever it is about."""
+
+    def another_object(case: "Case") -> list[Fact]:
+        s, r, o = case.fact
+        objects = world.graph.objects
+        others = objects[(objects != o) & (objects != case.truth)]
+        rng = generator(settings.seed, f"random target {s} {r} {o}")
+        # A world of one or two objects has no other.
+        return [(s, r, int(rng.choice(others)) if len(others) else o)]
+
+    return Method(lora_down(config), another_object)

@@ -1,0 +1,163 @@
+"""What a result depends on: settings as data, and the code that made it as a hash.
+
+The code of a module is what it says and what every module that it imports says, inside the project: the
+packages corpus, bayes, lm, testbed, and whatever else is neither Python's own nor installed. Read from the
+files, without importing or running any of it. Comments, docstrings, layout and types-only imports change
+nothing; nor do EDITORS and SEARCH, which say how an editor is offered and tried, not what it does.
+"""
+
+import ast
+import hashlib
+import json
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.run.settings import plain
+
+if TYPE_CHECKING:
+    from testbed.engine.methods import Method
+
+PROJECT = ("corpus", "bayes", "lm", "testbed")
+HOME = Path(__file__).parents[2]
+OFFERS = {"EDITORS", "SEARCH"}
+
+
+def identity(method: "Method") -> dict[str, Any]:
+    """What a method's results depend on, as JSON holds it.
+
+    Returns:
+        editor: the path of its class; settings: its fields, nested, without those that are marked
+        `field(metadata={"result": False})`; facts: the function that says what it is told;
+        code: of both of their modules.
+    """
+    kind, facts = type(method.editor), method.facts
+    found = {
+        "editor": f"{kind.__module__}:{kind.__qualname__}",
+        "settings": plain(method.editor),
+        "facts": f"{facts.__module__}:{facts.__name__}",
+    }
+    return found | {"code": code_of_method(found)}
+
+
+def code_of_method(found: Mapping[str, Any]) -> str:
+    """The hash of the code of an editor and of what it is told, as `identity` names them.
+
+    Raises:
+        ValueError: there is no such code here.
+    """
+    modules = dict.fromkeys(found[part].partition(":")[0] for part in ("editor", "facts"))
+    return hashlib.sha256(" ".join(map(code_of, modules)).encode()).hexdigest()[:12]
+
+
+@cache
+def code_of(module: str) -> str:
+    """A short hash of the code of a module and of all that it imports inside the project, late or not.
+
+    Raises:
+        ValueError: no such module in the project or on Python's path.
+    """
+    texts = [f"{name} {_read(name)[0]}" for name in sorted(modules_of(module))]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def modules_of(module: str) -> set[str]:
+    """A module, and all modules inside the project that it may come to import.
+
+    Raises:
+        ValueError: no such module in the project or on Python's path.
+    """
+    if _file(module) is None:
+        raise ValueError(f"there is no source of the module {module}")
+    reached, waiting = {module}, [module]
+    while waiting:
+        _, imports = _read(waiting.pop())
+        new = {name for name in imports if name not in reached and _file(name)}
+        reached |= new
+        waiting += new
+    return reached
+
+
+@cache
+def _read(module: str) -> tuple[str, tuple[str, ...]]:
+    """A hash of what a module says, and the names of what it may import."""
+    path = _file(module)
+    assert path is not None
+    tree = ast.parse(path.read_bytes())
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    # Importing a.b.c imports a and a.b first.
+    named = {part for name in (module, *_imported(tree, package)) for part in (*_parents(name), name)}
+    said = json.dumps(_plain(tree))
+    return hashlib.sha256(said.encode()).hexdigest(), tuple(sorted(named))
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The source of a module inside the project; None for any other."""
+    first, *rest = module.split(".")
+    if first in PROJECT:
+        roots = [HOME]
+    elif first in sys.stdlib_module_names:
+        return None
+    else:
+        roots = [Path(entry or ".").resolve() for entry in sys.path]
+    for root in roots:
+        base = root.joinpath(first, *rest)
+        for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+            if path.is_file():
+                return path if first in PROJECT or not _installed(path) else None
+    return None
+
+
+def _installed(path: Path) -> bool:
+    own = path.is_relative_to(sysconfig.get_path("stdlib"))
+    return own or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+
+
+def _parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    yield from (".".join(parts[:i]) for i in range(1, len(parts)))
+
+
+def _imported(node: ast.AST, package: str) -> Iterator[str]:
+    """Names imported anywhere below a node, but for types; both a module and what is taken from it."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+        origin = ".".join([*above, *([node.module] if node.module else [])])
+        yield origin
+        yield from (f"{origin}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        for other in node.orelse:
+            yield from _imported(other, package)
+    else:
+        for below in ast.iter_child_nodes(node):
+            yield from _imported(below, package)
+
+
+def _plain(node: Any) -> Any:
+    """A syntax tree as lists, without what versions of Python differ in: docstrings, places, empty fields."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node if not (_docstring(one) or _offers(one))]
+    if not isinstance(node, ast.AST):
+        return node if isinstance(node, str | int | float | None) else [type(node).__name__, repr(node)]
+    told = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name not in ("ctx", "kind")]
+    return [type(node).__name__, *([name, value] for name, value in told if value not in (None, []))]
+
+
+def _docstring(node: Any) -> bool:
+    """Whether it is text that stands as a statement of its own."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _offers(node: Any) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id in OFFERS for target in targets)

@@ -1,0 +1,176 @@
+"""Results as arrays: what one editor's edits came to, read from the tables that a sweep wrote."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.errors import InputError
+from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
+from testbed.protocol import ABSENT
+
+
+class Choices(NamedTuple):
+    """Choices as arrays: N of them, C options (padded), T times of the agent.
+
+    Attributes:
+        case: int64[N], the row of its case.
+        role, group: str[N].
+        subject, relation: int64[N].
+        options: int64[N, C], ABSENT as padding.
+        agent, frequency: float64[N, T, C]; 0 as padding.
+        lm: float64[N, 2, C], before and after the edit.
+        lm_open: as lm, without the probability that the object ends there (Hase's definition).
+        agent_answer: int64[N, T], the agent's most probable object.
+        lm_answer: int64[N, 2], what the model generates; ABSENT if that is no object.
+    """
+
+    case: np.ndarray
+    role: np.ndarray
+    group: np.ndarray
+    subject: np.ndarray
+    relation: np.ndarray
+    options: np.ndarray
+    agent: np.ndarray
+    frequency: np.ndarray
+    lm: np.ndarray
+    lm_open: np.ndarray
+    agent_answer: np.ndarray
+    lm_answer: np.ndarray
+
+
+class Claims(NamedTuple):
+    """Claims as arrays: M of them.
+
+    Attributes:
+        case, role, group: as for choices.
+        agent: float64[M, T], the agent's belief that the sentence is true.
+        lm: float64[M, 2, 2], before and after the edit, p(true) and p(false).
+    """
+
+    case: np.ndarray
+    role: np.ndarray
+    group: np.ndarray
+    agent: np.ndarray
+    lm: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What one editor's edits came to: E cases with their questions.
+
+    Attributes:
+        cases: the columns of cases.parquet but for losses, each [E]; cases of one `cluster` depend on each
+            other (one subject, or one sequence of edits), and `position` counts the edits before this one
+            in its sequence.
+        times: what the agent's T beliefs are: before, then one for each reading of the request.
+    """
+
+    cases: dict[str, np.ndarray]
+    choices: Choices
+    claims: Claims
+    times: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.cases["case"])
+
+
+def clusters(results: Results) -> dict[str, np.ndarray]:
+    """By level, int[E] that is equal for cases which depend on each other (see `testbed.scores.statistics`).
+
+    They share a subject, or a sequence of edits; the requested object; the world, where several were pooled
+    (one run is one world). Subjects and objects of different worlds are different ones.
+    """
+    cases = results.cases
+    world = cases.get("run", np.zeros_like(cases["object"]))
+    objects = np.unique(np.stack([world, cases["object"]]), axis=1, return_inverse=True)[1].reshape(-1)
+    unit = "sequence" if cases["position"].any() else "subject"
+    levels = {unit: cases["cluster"], "object": objects}
+    return levels | ({"world": world} if len(np.unique(world)) > 1 else {})
+
+
+def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
+    """Read the tables of one stem into arrays.
+
+    Raises:
+        InputError: a file is missing, damaged or empty, or a question is of no case.
+    """
+    paths = {name: table_file(folder, name, stem) for name in TABLES}
+    table = {name: read_table(path, columns.schemas[name]).combine_chunks() for name, path in paths.items()}
+    path = paths["cases"]
+    if not len(table["cases"]):
+        raise InputError(f"{path} holds no case; move its folder away and edit again")
+    cases = {
+        name: table["cases"][name].to_numpy() for name in columns.schemas["cases"].names if name != "loss"
+    }
+    return Results(
+        cases,
+        _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns.times),
+        _claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
+        columns.times,
+    )
+
+
+def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarray:
+    """int64: for each question, the row of its case."""
+    order = np.argsort(numbers, kind="stable")
+    asked = table["case"].to_numpy()
+    at = np.minimum(np.searchsorted(numbers[order], asked), len(numbers) - 1)
+    if len(asked) and (numbers[order][at] != asked).any():
+        raise InputError(f"{path} lacks cases that questions are of; move its folder away and edit again")
+    return order[at]
+
+
+def _choices(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Choices:
+    which, at = _flat(table["options"])
+    place = np.arange(len(which)) - np.searchsorted(which, which)
+    width = int(place.max(initial=0)) + 1
+
+    def vectors(names: Sequence[str]) -> np.ndarray:
+        found = np.zeros((len(table), len(names), width))
+        for t, name in enumerate(names):
+            found[which, t, place] = _flat(table[name])[1].to_numpy()
+        return found
+
+    def answers(names: Sequence[str]) -> np.ndarray:
+        return np.stack([table[name].to_numpy() for name in names], axis=1).astype(np.int64)
+
+    options = np.full((len(table), width), ABSENT)
+    options[which, place] = at.to_numpy()
+    return Choices(
+        case=case,
+        role=_text(table["role"]),
+        group=_text(table["group"]),
+        subject=table["subject"].to_numpy().astype(np.int64),
+        relation=table["relation"].to_numpy().astype(np.int64),
+        options=options,
+        agent=vectors([f"agent_{t}" for t in times]),
+        frequency=vectors([f"frequency_{t}" for t in times]),
+        lm=vectors([f"lm_{w}" for w in WHEN]),
+        lm_open=vectors([f"lm_open_{w}" for w in WHEN]),
+        agent_answer=answers([f"agent_answer_{t}" for t in times]),
+        lm_answer=answers([f"lm_answer_{w}" for w in WHEN]),
+    )
+
+
+def _claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Claims:
+    pairs = [[table[f"{word}_{when}"].to_numpy() for word in WORDS] for when in WHEN]
+    agent = np.stack([table[f"agent_{t}"].to_numpy() for t in times], axis=1)
+    return Claims(
+        case, _text(table["role"]), _text(table["group"]), agent, np.moveaxis(np.array(pairs), 2, 0)
+    )
+
+
+def _text(column: pa.ChunkedArray) -> np.ndarray:
+    return np.array(column.to_pylist(), dtype=np.str_)
+
+
+def _flat(lists: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+    """The items of all lists, end to end, and the number of the list that each is from."""
+    whole = lists.combine_chunks()
+    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+    return np.repeat(np.arange(len(whole)), pc.list_value_length(whole).to_numpy()), whole.flatten()

@@ -1,0 +1,70 @@
+"""What an edits folder was made from and by, as data in its config.json, and whether that still stands."""
+
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
+from corpus.files import digest_of, read_json
+from testbed.engine.identity import code_of, code_of_method
+from testbed.engine.records import done
+from testbed.run.runs import Run
+
+CONFIG = "config.json"
+AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
+"""Who believes, and what puts questions to a model and writes down its answers."""
+_KNOWN = {"inputs", "settings", "editor", "method", "code", "standard", "controls"}
+
+
+def code_of_cases(cases_from: str) -> dict[str, str]:
+    """Hashes of the code that requests, questions and gold come from, and of what asks them.
+
+    Args:
+        cases_from: the module that an evaluation's cases come from.
+    """
+    return {"cases": code_of(cases_from), "agents": code_of(AGENTS), "asking": code_of(SWEEP)}
+
+
+def folder_of(run: Run, evaluation: str, editor: str, traced: dict[str, Any]) -> Path:
+    """Where the edits of such a trace lie: under the evaluation, named after editor and trace."""
+    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{digest_of(traced)}"
+
+
+def plain_name(name: str) -> str:
+    """A name as part of a path; my_module:MyEditor has a colon."""
+    return name.replace(":", ".")
+
+
+def finished(run: Run, evaluation: str) -> list[Path]:
+    """The folders of an evaluation's finished edits, the oldest first."""
+    made = [path for path in (run.edits / plain_name(evaluation)).glob("*") if done(path)]
+    return sorted(made, key=lambda path: (path / CONFIG).stat().st_mtime_ns)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What config.json says.
+
+    Raises:
+        InputError: it is damaged, or was written by another version.
+    """
+    config = read_json(folder / CONFIG)
+    if not config.keys() >= _KNOWN:
+        raise InputError(
+            f"{folder / CONFIG} lacks {', '.join(sorted(_KNOWN - config.keys()))}; it is damaged, or another "
+            "version wrote it: move its folder away, or edit again under another --run"
+        )
+    return config
+
+
+def stale(config: dict[str, Any], cases_from: str) -> list[str]:
+    """What of the code that made some edits has changed since; empty where nothing has.
+
+    An editor whose module cannot be found from here is taken as it was.
+    """
+    now = code_of_cases(cases_from)
+    then = config["code"] | {"editor": config["method"]["code"]}
+    try:
+        now["editor"] = code_of_method(config["method"])
+    except ValueError:
+        now["editor"] = then["editor"]
+    said = {"editor": "the editor", "cases": "the cases", "agents": "the agents", "asking": "how it is asked"}
+    return [said[part] for part, code in now.items() if then.get(part) != code]

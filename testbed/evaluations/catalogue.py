@@ -1,0 +1,78 @@
+"""Every evaluation by name: the built-in ones, found where they stand, and a user's own as my_module:MyOne.
+
+A folder here whose module `evaluation` has EVALUATION, a frozen dataclass, is a built-in one under the name
+of the folder. Importing this loads no NumPy and no JAX, since command lines are made from it.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from corpus.errors import InputError
+from testbed.own import imported, named_after, prefix
+
+PACKAGE = "testbed.evaluations"
+NEEDED = ("cases", "readers", "measure", "subsets", "story")
+
+
+@cache
+def evaluations() -> dict[str, type]:
+    """The class of every built-in evaluation by name."""
+    found = {}
+    for folder in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
+        if folder.ispkg:
+            found[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation").EVALUATION
+    return found
+
+
+def examinations() -> dict[str, Any]:
+    """The built-in evaluations with their default settings, by the prefix of their options."""
+    return {prefix_of(name): kind() for name, kind in evaluations().items()}
+
+
+def own_examinations(arguments: Sequence[str]) -> dict[str, Any]:
+    """The user's own evaluations that a command line names, by the prefix of their options.
+
+    Raises:
+        InputError: no such module or class.
+    """
+    return {prefix_of(name): evaluation_named(name)() for name in named_after("--evaluation", arguments)}
+
+
+def evaluation_named(name: str) -> type:
+    """The class of that name.
+
+    Raises:
+        InputError: no such evaluation, module or class.
+    """
+    known = evaluations()
+    if name in known:
+        return known[name]
+    if ":" not in name:
+        raise InputError(f"unknown evaluation {name!r}; use {', '.join(known)}, or my_module:MyEvaluation")
+    return imported(name, "evaluation", NEEDED)[0]
+
+
+def rebuilt(name: str, settings: dict[str, Any]) -> Any:
+    """The evaluation of that name with settings that were recorded.
+
+    Raises:
+        InputError: they do not fit.
+    """
+    own = {key: tuple(v) if isinstance(v, list) else v for key, v in settings.items() if key != "name"}
+    try:
+        return evaluation_named(name)(**own)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"recorded settings of the evaluation {name} do not fit it ({error})") from None
+
+
+def cases_from(kind: type) -> str:
+    """The module that an evaluation's cases come from: what its class says, else its own."""
+    return str(getattr(kind, "cases_from", kind.__module__))
+
+
+def prefix_of(name: str) -> str:
+    """What an evaluation's options begin with."""
+    return prefix(name) if ":" in name else name.replace("_", "-")

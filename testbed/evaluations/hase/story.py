@@ -1,0 +1,142 @@
+"""The chapter of Hase's examination."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from testbed.evaluations.hase import paper
+from testbed.evaluations.hase.exam import exam_of
+from testbed.evaluations.hase.metrics import FOLLOWS, RATIO, SUCCESS
+from testbed.evaluations.hase.panel import draw_edit, panel_case
+from testbed.evaluations.hase.subsets import CHANGES, FIXES, WAS_COHERENT
+from testbed.evaluations.hase.support import by_support, draw_support
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison, details, difference_section
+from testbed.scores.comparison import Scored
+from testbed.scores.gather import matched
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
+from testbed.scores.tables import Cell, Table, better_of
+
+LAWS = (
+    "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
+)  # fmt: skip
+WORDS = {
+    "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
+    "independent fact of the same subject",
+    "s2": "the same two relations of other subjects",
+    "A, B": "the request, and a statement about somebody else",
+    "consequence": "a dependent answer that the agent changes",
+}
+
+
+def story(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors = material.editors
+    sections = [
+        difference_section(material),
+        _support(material),
+        cost_section(editors, RATIO, material.folder),
+        lasting_section(editors, material.curves, (SUCCESS, RATIO), material.folder),
+        _coherence(editors),
+        _paper(editors),
+    ]
+    return Chapter(
+        "Coherence with a rational agent (Hase et al. 2024)",
+        "A rational agent and a language model read the same corpus; then both were told the same new facts. "
+        "The agent's posteriors say what the edited model should believe. A consequence is a dependent "
+        "answer that the agent changes; in brackets, its 95% interval.",
+        {e.name: finding(e) for e in editors},
+        comparison(editors, material.differences),
+        [section for section in sections if section],
+        {e.name: _panel(e, case, material) for e, case in _panel_cases(editors)},
+        {e.name: details(e, (CHANGES, WAS_COHERENT, FIXES)) for e in editors},
+        WORDS,
+        editors[0].evaluation.metrics,
+    )
+
+
+def finding(editor: Scored) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after = editor.summary["all"][editor.name]
+    success, follows = after[SUCCESS], after[FOLLOWS]
+    stated = f"states {success.value:.0%} of {success.cases:,} new facts"
+    if not follows.cases:
+        return stated
+    interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
+    return f"{stated}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
+
+
+def coherence(editors: Sequence[Scored]) -> Table:
+    """Residuals of the axioms of probability, and what they would cost in bets."""
+    first = editors[0]
+    readers = [(e, e.name) for e in editors] + [(first, BEFORE_EDIT), (first, BAYESIAN)]
+    rows: list[list[Cell]] = [[name, *(e.summary["all"][name].get(m) for m in LAWS)] for e, name in readers]
+    note = "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent."
+    return Table(
+        "logic",
+        "Logical coherence",
+        ["editor", *LAWS],
+        rows,
+        note,
+        better=better_of(first.evaluation.metrics),
+        contest=len(editors),
+    )
+
+
+def _support(material: Material) -> Section:
+    editors = material.editors
+    draw_support(editors, FOLLOWS, material.folder / "support.png")
+    draw_support(editors, RATIO, material.folder / "propagation.png")
+    by = "by support of the new object, for every editor"
+    pictures = [
+        Picture("support.png", f"Share of consequences followed {by}"),
+        Picture("propagation.png", f"Propagation ratio {by}"),
+    ]
+    folded = [
+        by_support(editors, FOLLOWS, "support-followed"),
+        by_support(editors, RATIO, "support-ratio"),
+    ]
+    text = "A consequence can be learned only from other subjects with the same upstream object."
+    return Section("support", "Do consequences follow?", text, pictures, folded=folded)
+
+
+def _coherence(editors: Sequence[Scored]) -> Section:
+    text = (
+        "What the edited model says of the request, of its negation, and of its compounds. Dutch book loss "
+        "is what it surely loses, for a unit stake, to who bets at its prices."
+    )
+    return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence(editors)])
+
+
+def _paper(editors: Sequence[Scored]) -> Section:
+    text = "The paper's questions in its order, in our definitions; the last table is in its own."
+    return Section("paper", "Beside Hase et al. 2024", text, folded=paper.tables(editors))
+
+
+def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
+    """One case of the first run for every editor: the same one where all have some case in common."""
+    first = editors[0].edited.results
+    shared = {i for i, run in enumerate(first.cases["run"]) if run == 0}
+    for other in editors[1:]:
+        mine, _ = matched(first, other.edited.results)
+        shared &= set(mine.tolist())
+    cases = []
+    for editor in editors:
+        results = editor.edited.results
+        own = np.flatnonzero(results.cases["run"] == 0)
+        if shared:
+            case = panel_case(exam_of(first), np.array(sorted(shared)))
+            mine, theirs = matched(first, results)
+            cases.append((editor, int(theirs[mine == case][0])))
+        elif len(own):
+            cases.append((editor, panel_case(exam_of(results), own)))
+    return cases
+
+
+def _panel(editor: Scored, case: int, material: Material) -> Picture:
+    name = f"edit-{editor.edited.slug}.png"
+    draw_edit(exam_of(editor.edited.results), material.world, case, material.folder / name)
+    return Picture(name, "Probabilities of model and agent before and after one edit")

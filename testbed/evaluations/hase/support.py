@@ -1,0 +1,72 @@
+"""The support law: consequences by how many subjects share the new object, as picture and table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.pages.charts import finish, halves, panels, wrapped
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
+from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.comparison import Scored
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.tables import Cell, Table, better_of
+
+SAID = {FOLLOWS: "consequences followed"}
+
+
+def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
+    """A panel an editor: one metric by support, with intervals; the agent, and all others in grey."""
+    with plt.rc_context(STYLE):
+        figure, axes = panels(len(editors))
+        at = np.arange(len(SUPPORT_BINS))
+        curves = [_curve(e, e.name, metric) for e in editors]
+        for axis, editor, own in zip(axes, editors, curves, strict=True):
+            for other in curves:
+                if other is not own:
+                    axis.plot(at, other[0], color=QUIET, lw=0.7, alpha=0.5, zorder=1)
+            agent = _curve(editor, BAYESIAN, metric)
+            axis.plot(
+                at, agent[0], "_", color=AGENT, markersize=13, markeredgewidth=2.4, label="rational agent"
+            )
+            axis.errorbar(
+                at, own[0], own[1:], fmt="o-", color=MODEL, ms=4, lw=1.2, capsize=2, label="this editor"
+            )
+            axis.set_title(wrapped(editor.name), fontsize=9)
+            axis.set_xticks(at, SUPPORT_BINS)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        if len(editors) > 1:
+            axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
+        finish(figure, axes, "subjects that share the new object (support)", SAID.get(metric, metric))
+        save(figure, path)
+
+
+def _curve(editor: Scored, reader: str, metric: str) -> np.ndarray:
+    """float64[3, bins]: value, and how far its interval reaches below and above."""
+    found = [editor.summary[f"support {name}"][reader][metric] for name in SUPPORT_BINS]
+    value, low, high = (np.array([e[i] for e in found]) for i in range(3))
+    return np.stack([value, *halves(value, low, high)])
+
+
+def by_support(editors: Sequence[Scored], metric: str, key: str) -> Table:
+    """One metric of contradicting edits, a column a bin of the new object's support."""
+    subsets = [f"support {name}" for name in SUPPORT_BINS]
+    readers = [(e, e.name) for e in editors] + [
+        (editors[0], floor) for floor in editors[0].floors if floor != NO_EDIT
+    ]
+    rows: list[list[Cell]] = [
+        [reader, *(e.summary[subset][reader].get(metric) for subset in subsets)] for e, reader in readers
+    ]
+    heads = [f"{name} subjects" if name != "0" else "0 (noise)" for name in SUPPORT_BINS]
+    direction = better_of(editors[0].evaluation.metrics)[metric]
+    return Table(
+        key,
+        f"{metric}, by support",
+        ["editor", *heads],
+        rows,
+        "Contradicting edits, by how many subjects have the new object as their true one.",
+        better=dict.fromkeys(heads, direction),
+        contest=len(editors),
+    )

@@ -1,0 +1,70 @@
+"""A user's own classes, named on a command line as my_module:MyClass. Nothing that data names is imported."""
+
+import importlib
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
+
+OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
+_WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
+    """The class of that name, found from the working folder too, and one of it with its defaults.
+
+    Args:
+        what: it should be, in words.
+        needs: methods it must have.
+
+    Raises:
+        InputError: no such module or class, or none that can be made without arguments and hashed.
+    """
+    if not OWN.fullmatch(name):
+        raise InputError(f"unknown {what} {name!r}; your own is named my_module:MyClass")
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        made = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        raise InputError(f"{what} {name!r}: {error}") from None
+    except SyntaxError as error:
+        raise InputError(f"{what} {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
+    except Exception as error:
+        # Whatever its code does wrong, the place in it is what its author needs.
+        steps = traceback.extract_tb(error.__traceback__)
+        its = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
+        where = f"{[*steps, *its][-1].filename}, line {[*steps, *its][-1].lineno}"
+        raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
+    if not (isinstance(made, type) and all(hasattr(made, need) for need in needs)):
+        raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
+    try:
+        one = made()
+        hash(one)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{what} {name!r} ({error}): it should be a frozen dataclass with defaults"
+        ) from None
+    return made, one
+
+
+def prefix(name: str) -> str:
+    """What options of my_module:MyClass begin with: my-class."""
+    return _WORDS.sub("-", name.partition(":")[2]).strip("-").lower()
+
+
+def named_after(option: str, arguments: Sequence[str]) -> Iterator[str]:
+    """The user's own classes that follow an option on a command line."""
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    following = False
+    for word in words:
+        if word.startswith("--"):
+            following = word == option
+        elif following and OWN.fullmatch(word):
+            yield word

@@ -1,0 +1,72 @@
+"""A chapter of the report: what one evaluation has to say, and what it is told from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from testbed.run.world import World
+from testbed.scores.comparison import Differences, Scored
+from testbed.scores.metric import Meaning
+from testbed.scores.retention import Kept
+from testbed.scores.tables import Table
+
+
+class Picture(NamedTuple):
+    """A PNG of the chapter's folder and what it shows, in words."""
+
+    file: str
+    says: str
+
+
+class Section(NamedTuple):
+    """A part of a chapter: pictures, tables that are open and tables that are folded."""
+
+    key: str
+    title: str
+    text: str
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[Table] = ()
+
+
+class Material(NamedTuple):
+    """What a story is told from.
+
+    Attributes:
+        editors: all that were edited for this evaluation; at least one.
+        differences: each of them against a reference.
+        curves: by editor, scores along sequences of edits.
+        world: of the first run, which names what pictures of single edits show.
+        folder: where pictures go.
+    """
+
+    editors: Sequence[Scored]
+    differences: Differences
+    curves: dict[str, list[Kept]]
+    world: World
+    folder: Path
+
+
+class Chapter(NamedTuple):
+    """What one evaluation says on the page.
+
+    Attributes:
+        title: a question, or a name.
+        text: what was asked, for people.
+        findings: by editor, what came out in a line.
+        overall: the first table.
+        panels: by editor, the picture of one edit; some editors may have none.
+        details: by editor, tables of every metric.
+        words: terms that tables use besides metrics, and what they mean.
+        metrics: for the explanations below.
+    """
+
+    title: str
+    text: str
+    findings: dict[str, str]
+    overall: Table
+    sections: Sequence[Section]
+    panels: dict[str, Picture]
+    details: dict[str, list[Table]]
+    words: dict[str, str]
+    metrics: Sequence[Meaning]

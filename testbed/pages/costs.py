@@ -1,0 +1,179 @@
+"""What edits cost: a table, and propagation or another metric against cost."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from testbed.pages.chapter import Picture, Section
+from testbed.pages.charts import halves
+from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save
+from testbed.scores.comparison import Scored
+from testbed.scores.statistics import Estimate
+from testbed.scores.tables import Cell, Table
+
+COST_COLUMNS = {
+    "steps": "gradient steps",
+    "forward": "forward tokens",
+    "backward": "backward tokens",
+    "flops": "FLOPs",
+    "seconds": "seconds",
+    "peak_bytes": "peak bytes",
+    "prepare_seconds": "seconds to prepare",
+}
+UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
+
+
+class Point(NamedTuple):
+    """An editor on the plane of cost and a metric; `whole` is its cost with preparation, if known."""
+
+    name: str
+    cost: float
+    whole: float | None
+    score: Estimate
+
+
+def cost_section(editors: Sequence[Scored], metric: str, folder: Path) -> Section | None:
+    """The table, and pictures of one metric, of which more is better, against each unit of cost."""
+    table = costs(editors, metric)
+    if table is None:
+        return None
+    text = f"Editors above and to the left are better: more {metric} for less work."
+    pictures, drawn = [], set[str]()
+    for unit, words in UNITS.items():
+        file = f"frontier-{unit}.png"
+        if found := draw_frontier(editors, metric, unit, folder / file):
+            pictures.append(Picture(file, f"{metric[0].upper()}{metric[1:]} against {words}"))
+            drawn.update(found)
+    left_out = [e.name for e in editors if e.name not in drawn]
+    if drawn and left_out:
+        text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
+    return Section("cost", "What does it cost?", text, pictures, folded=[table])
+
+
+def costs(editors: Sequence[Scored], metric: str) -> Table | None:
+    """What an edit costs, what preparation cost once, and the two together, beside one metric."""
+    columns = [name for name in COST_COLUMNS if any(name in e.edited.cost for e in editors)]
+    if not columns:
+        return None
+    rows: list[list[Cell]] = [
+        [
+            e.name,
+            *(e.edited.cost.get(name) for name in columns),
+            amortised(e, "seconds"),
+            e.summary["all"][e.name].get(metric),
+        ]
+        for e in editors
+    ]
+    header = ["editor", *map(COST_COLUMNS.__getitem__, columns), "seconds, amortised", metric]
+    note = "Means of one edit. Amortised: preparation, done once for a model, is spread over the edits made."
+    return Table("costs", "What an edit costs", header, rows, note)
+
+
+def amortised(editor: Scored, unit: str) -> float | None:
+    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
+    cost = editor.edited.cost
+    if unit not in cost or f"prepare_{unit}" not in cost:
+        return None
+    return cost[unit] + cost[f"prepare_{unit}"] * editor.edited.sweeps / len(editor.edited.results)
+
+
+def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path) -> list[str]:
+    """A metric against the cost of an edit, with the editors that nothing cheaper beats joined.
+
+    Hollow markers count the share of the preparation too. Returns the editors drawn, those of known cost;
+    without any there is no picture.
+
+    Args:
+        unit: "flops" or "seconds".
+    """
+    points = [
+        Point(e.name, e.edited.cost[unit], amortised(e, unit), e.summary["all"][e.name][metric])
+        for e in editors
+        if _has(e, metric, unit)
+    ]
+    if not points:
+        return []
+    best = pareto(points)
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
+        axis.set_xscale("log")
+        for point in points:
+            value, low, high = point.score[:3]
+            colour = MODEL if point in best else "#5f6c7b"
+            axis.errorbar(
+                point.cost, value, halves(value, low, high), fmt="o", color=colour, ms=6, capsize=2, lw=1
+            )
+            if point.whole is not None and point.whole > point.cost * 1.01:
+                axis.plot([point.cost, point.whole], [value, value], ":", color=colour, lw=1)
+                axis.plot(point.whole, value, "o", color=colour, mfc="white", ms=6)
+        line = axis.step(
+            [p.cost for p in best], [p.score.value for p in best], where="post", color=AGENT, lw=1.6, zorder=1
+        )
+        axis.axhline(0, color=QUIET, lw=0.8)
+        axis.set(xlabel=UNITS[unit], ylabel=metric)
+        axis.set_title("Does more cost more?")
+        handles = [
+            plt.Line2D([], [], marker="o", ls="", color=MODEL),
+            plt.Line2D([], [], marker="o", ls="", color=MODEL, mfc="white"),
+            line[0],
+        ]
+        words = ["one edit", "with its share of the preparation", "nothing cheaper does better"]
+        axis.legend(
+            handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
+        )
+        _label_right(figure, axis, [(p.name, p.whole or p.cost, p.score.value) for p in points])
+        save(figure, path)
+    return [point.name for point in points]
+
+
+def pareto(points: Sequence[Point]) -> list[Point]:
+    """The points that no point of the same or less cost beats, by rising cost."""
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.cost, -p.score.value)):
+        if not best or point.score.value > best[-1].score.value:
+            best.append(point)
+    return best
+
+
+def separated(wanted: Sequence[float], gap: float) -> np.ndarray:
+    """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
+    order = np.argsort(wanted, kind="stable")
+    clusters: list[list[float]] = []
+    for i, target in enumerate(np.asarray(wanted, float)[order]):
+        # In steps of the gap, least squares without overtaking is isotonic regression.
+        clusters.append([target - i * gap, 1])
+        while len(clusters) > 1 and clusters[-2][0] >= clusters[-1][0]:
+            value, size = clusters.pop()
+            before, count = clusters.pop()
+            clusters.append([(before * count + value * size) / (count + size), count + size])
+    free = np.concatenate([np.full(int(size), value) for value, size in clusters])
+    placed = np.empty(len(order))
+    placed[order] = free + gap * np.arange(len(order))
+    return placed
+
+
+def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, float]]) -> None:
+    """Names beside the axes, each joined to its point by a thin line."""
+    low, high = axis.get_ylim()
+    height = figure.get_size_inches()[1] * axis.get_position().height
+    places = separated([y for _, _, y in labels], 0.19 / height * (high - low))
+    for (name, x, y), place in zip(labels, places, strict=True):
+        axis.annotate(
+            name,
+            (x, y),
+            xytext=(1.03, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            fontsize=8.5,
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": "#b8c2cc", "lw": 0.6, "shrinkB": 4},
+        )
+
+
+def _has(editor: Scored, metric: str, unit: str) -> bool:
+    """Whether an editor can stand on a logarithmic axis: its cost is known, and some."""
+    return editor.edited.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][metric].cases > 0

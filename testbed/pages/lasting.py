@@ -1,0 +1,57 @@
+"""Do edits last? Scores at once and after later edits, as picture and table."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from testbed.pages.chapter import Picture, Section
+from testbed.pages.charts import finish, panels, wrapped
+from testbed.pages.style import GRID, KEPT, MODEL, STYLE, save
+from testbed.scores.comparison import Scored
+from testbed.scores.retention import Kept, retention_table
+
+
+def lasting_section(
+    editors: Sequence[Scored], curves: dict[str, list[Kept]], metrics: tuple[str, str], folder: Path
+) -> Section | None:
+    """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
+    table = retention_table(editors, curves)
+    if table is None:
+        return None
+    draw_retention(curves, metrics, folder / "retention.png")
+    says = f"{metrics[0]} and {metrics[1]} by number of edits, at once and kept"
+    text = "Edits made one after another in the same model: scored at once, and again after later ones."
+    return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
+
+
+def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str], path: Path) -> None:
+    """A panel an editor: two metrics by number of edits, at once and kept."""
+    with plt.rc_context(STYLE):
+        figure, axes = panels(len(curves))
+        for axis, (name, found) in zip(axes, curves.items(), strict=True):
+            at = [k.edits for k in found]
+            for metric, colour, mark in zip(metrics, (MODEL, KEPT), "os", strict=True):
+                for part, style, fill in (("immediate", "--", "white"), ("retained", "-", colour)):
+                    shown = [getattr(k, part)[metric] for k in found]
+                    values = [e.value for e in shown]
+                    low, high = ([getattr(e, end) for e in shown] for end in ("low", "high"))
+                    when = "at once" if part == "immediate" else "kept"
+                    axis.fill_between(at, low, high, color=colour, alpha=0.08, lw=0)
+                    axis.plot(
+                        at,
+                        values,
+                        style,
+                        marker=mark,
+                        ms=4,
+                        color=colour,
+                        mfc=fill,
+                        label=f"{metric}, {when}",
+                    )
+            axis.set_xscale("log")
+            axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
+            axis.minorticks_off()
+            axis.set_title(wrapped(name), fontsize=9)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        finish(figure, axes, "edits in the sequence", "share, ratio")
+        save(figure, path)

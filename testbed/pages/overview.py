@@ -1,0 +1,93 @@
+"""The tables that every chapter has: all editors, their differences, and each editor whole."""
+
+from collections.abc import Sequence
+
+from testbed.pages.chapter import Material, Section
+from testbed.scores.comparison import Differences, Scored
+from testbed.scores.summary import summary_rows
+from testbed.scores.tables import Cell, Table, better_of
+
+DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
+
+
+def comparison(editors: Sequence[Scored], found: Differences) -> Table:
+    """A row an editor, a control and a floor; the compared metrics with intervals."""
+    first = editors[0]
+    metrics = metrics_of(editors)
+    rows: list[list[Cell]] = [
+        [e.name, len(e.edited.results), *_row(e, e.name, metrics), e.edited.cost.get("seconds")]
+        for e in editors
+    ]
+    rows += [[told, len(e.edited.results), *_row(e, told, metrics), None] for e in editors for told in e.told]
+    rows += [[floor, len(first.edited.results), *_row(first, floor, metrics), None] for floor in first.floors]
+    note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what "
+    note += "the numbers can mean" + (
+        f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
+    )
+    return Table(
+        "comparison",
+        "All editors",
+        ["editor", "edits", *metrics, "seconds an edit"],
+        rows,
+        note,
+        foot=(["smallest detectable difference", None, *_detectable(found, metrics), None],),
+        better=better_of(first.evaluation.metrics),
+        contest=len(editors),
+    )
+
+
+def difference_section(material: Material) -> Section | None:
+    """Which differences from the reference are real; None where nothing is compared."""
+    table = paired(material.editors, material.differences)
+    text = (
+        "A difference smaller than that of the last row is one that this number of cases would often miss: "
+        "read its absence as \u201cnot known\u201d, not as \u201cequal\u201d."
+    )
+    return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
+
+
+def paired(editors: Sequence[Scored], found: Differences) -> Table | None:
+    """Differences from the reference on the cases that both have, with adjusted p-values."""
+    metrics = [m for m in metrics_of(editors) if any(m in row for row in found.found.values())]
+    rows: list[list[Cell]] = []
+    for editor in editors:
+        row = found.found.get(editor.name)
+        if row:
+            rows.append([editor.name, max(c.cases for c in row.values()), *map(row.get, metrics)])
+    if not rows:
+        return None
+    return Table(
+        "differences",
+        f"Differences from {found.reference}",
+        ["editor", "cases both have", *metrics],
+        rows,
+        "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
+        "bold differences have one below .05.",
+        foot=(["smallest detectable difference", None, *_detectable(found, metrics)],),
+    )
+
+
+def details(editor: Scored, subsets: Sequence[str]) -> list[Table]:
+    """Every metric of one editor beside its reference rows, over all cases and some parts of them."""
+    found = []
+    for subset in ("all", *subsets):
+        if any(e.cases for e in editor.summary[subset][editor.name].values()):
+            header, rows = summary_rows(editor.evaluation, editor.summary, subset)
+            among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
+            key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
+            found.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
+    return found
+
+
+def metrics_of(editors: Sequence[Scored]) -> list[str]:
+    """The compared metrics that some editor has, in the evaluation's order."""
+    known = {metric for e in editors for metric in e.compared()}
+    return [meaning.name for meaning in editors[0].evaluation.metrics if meaning.name in known]
+
+
+def _row(editor: Scored, reader: str, metrics: Sequence[str]) -> list[Cell]:
+    return [editor.summary["all"][reader].get(metric) for metric in metrics]
+
+
+def _detectable(found: Differences, metrics: Sequence[str]) -> list[float]:
+    return [round(found.detectable(metric), 3) for metric in metrics]

@@ -1,0 +1,111 @@
+"""What can be asked of an edited model: three kinds of questions, and a case that asks them (DESIGN 11).
+
+A choice asks which object a subject has, a claim whether a sentence is true, a passage what is written. Each
+carries what the rational agent believes: first before the edit, then after it, once for every reading of the
+request that the evaluation declares. This axis is T = 1 + readings wherever it appears.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bayes.interface import EditRequest
+from corpus.language import Sentence
+
+ABSENT = -1
+"""Stands for no subject, relation or object."""
+BEFORE = "before"
+Facet = bool | int | float | str
+"""A value of a column that an evaluation declares."""
+
+
+class Choice(NamedTuple):
+    """Which object a subject has: probabilities of the options, and the answer that is generated.
+
+    Attributes:
+        role: what the question is for, in the evaluation's words.
+        subject, relation: what is asked.
+        options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
+        agent: float64[T, c], p(o | subject, relation) under the agent.
+        answer: int64[T], the agent's most probable object, among all there are.
+        frequency: float64[T, c], share of the corpus's statements that name each option, the request
+            added with its weight.
+        group: choices of one group belong together, where the evaluation says how.
+    """
+
+    role: str
+    subject: int
+    relation: int
+    options: np.ndarray
+    agent: np.ndarray
+    answer: np.ndarray
+    frequency: np.ndarray
+    group: str = ""
+
+
+class Claim(NamedTuple):
+    """Whether a sentence is true: p("true") and p("false") after it.
+
+    Attributes:
+        role, group: as for a choice.
+        sentence: one with a label; the label is not shown to the model.
+        agent: float64[T], the agent's belief that it is true.
+    """
+
+    role: str
+    sentence: Sentence
+    agent: np.ndarray
+    group: str = ""
+
+
+class Passage(NamedTuple):
+    """What the model writes after an opening, up to the end of a document.
+
+    Attributes:
+        role: as for a choice.
+        opening: int32[p], tokens that the text begins with.
+        samples: how many are written.
+        temperature: of sampling; 0 takes the most probable token.
+        longest: most tokens of a text.
+        facts: beliefs about what the text may state.
+    """
+
+    role: str
+    opening: np.ndarray
+    samples: int
+    temperature: float
+    longest: int
+    facts: tuple[Choice, ...]
+
+
+class ControlRequest(NamedTuple):
+    """Another fact that the same editor is told in place of the request, under a name for tables."""
+
+    name: str
+    fact: tuple[int, int, int]
+
+
+class Case(NamedTuple):
+    """One request, and everything about it that does not depend on the model.
+
+    Attributes:
+        request: what the editor is told, and what it is to the agent under the first reading.
+        credence: the agent's belief in the request after the edit.
+        truth: the ground truth of the request's subject and relation.
+        facets: the columns that the evaluation declares.
+        controls: under the same names in every case of an evaluation.
+    """
+
+    request: EditRequest
+    credence: float
+    truth: int
+    facets: dict[str, Facet]
+    choices: tuple[Choice, ...]
+    claims: tuple[Claim, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    controls: tuple[ControlRequest, ...] = ()
+
+    @property
+    def fact(self) -> tuple[int, int, int]:
+        """Subject, relation and object of the request."""
+        return self.request[:3]

@@ -1,0 +1,117 @@
+"""Settings of what a run holds, and settings as plain data; importing this loads no NumPy and no JAX."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
+from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
+
+AgentName = Literal["paper", "exact"]
+RequestName = Literal["evidence", "correction", "do"]
+
+
+NO_RESULT = {"result": False}
+"""Marks a field that changes no result: where a command runs, how fast, how far, and what it prints; or one
+that is recorded in another way."""
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the random generators would refuse."""
+    if seed < 0:
+        raise ValueError(f"seed must not be negative; it is {seed}")
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """A world and the corpus written about it."""
+
+    run: str = field(default="demo", metadata=NO_RESULT)
+    """Name of the run."""
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
+    """Folder of all runs."""
+    world: WorldConfig = field(default_factory=WorldConfig)
+    kind: Literal["published", "exact"] = "published"
+    """published: noise as in Hase et al.; exact: a model for which Bayesian posteriors are exact."""
+    exact: ExactConfig = field(default_factory=ExactConfig)
+    documents: DocumentConfig = field(default_factory=DocumentConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    distractors: Literal["any-relation", "same-relation"] = "any-relation"
+    """Where a root fact's fixed false object comes from (published)."""
+    seed: int = 0
+    """Root seed; world, sentences and documents draw from streams of their own."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1, metadata=NO_RESULT)
+    """Threads that write; what they write does not depend on how many there are."""
+    stats: bool = field(default=False, metadata=NO_RESULT)
+    """Also print Hase's Table 6 for this world, its support, and how many edit targets are noise."""
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.threads < 1:
+            raise ValueError("threads must be at least 1")
+        if self.kind == "exact" and set(self.documents.sentences) != set(SENTENCES):
+            raise ValueError("documents.sentences belongs to kind published; an exact world needs every kind")
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """A model and how it reads the corpus."""
+
+    run: str = field(default="demo", metadata=NO_RESULT)
+    """Name of the run."""
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
+    """Folder of all runs."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    until: float | None = field(default=None, metadata=NO_RESULT)
+    """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
+    minutes: float | None = field(default=None, metadata=NO_RESULT)
+    """Save and leave after about this long; the same command goes on from there."""
+    seed: int = 0
+    """Root seed of initial weights and data order."""
+    mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig, metadata=NO_RESULT)
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.until is not None and not 0 < self.until <= 1:
+            raise ValueError(f"until is a share of facts, in (0, 1]; it is {self.until}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ValueError(f"minutes must be positive; it is {self.minutes}")
+
+
+@dataclass(frozen=True)
+class PaperAgentConfig:
+    """The paper's agent (Hase §6.2)."""
+
+    prior_mass: float = 1.0
+    """Total mass of its Dirichlet prior."""
+    evidence_multiplicity: float = 5.0
+    """How often it counts each sentence; 5 as published, 1 is the honest value."""
+
+    def __post_init__(self) -> None:
+        if not (0 < self.prior_mass < math.inf and 0 < self.evidence_multiplicity < math.inf):
+            raise ValueError("prior-mass and evidence-multiplicity must be positive numbers")
+
+
+def plain(settings: Any) -> Any:
+    """Settings as JSON holds them, without the fields that change no result.
+
+    Such a field is marked where it stands: `field(..., metadata={"result": False})`.
+    """
+    return json.loads(json.dumps(_plain(settings)))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        kept = [f.name for f in fields(value) if f.metadata.get("result", True)]
+        return {name: _plain(getattr(value, name)) for name in kept}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,46 @@
+"""How much a world says: support, strata, and the statements behind each fact (DESIGN 6)."""
+
+import numpy as np
+
+from corpus.graph import KnowledgeGraph
+from corpus.language import Kind
+from corpus.sentences import Sentences
+from testbed.run.world import World
+
+SUPPORT_BINS = ("0", "1", "2-4", "5-19", "20+")
+_BIN_STARTS = (1, 2, 5, 20)
+STRATA = ("S0", "S1", "S2")
+_STRATUM_STARTS = (1, 4)
+
+
+def support_bin(support: np.ndarray) -> np.ndarray:
+    """Index into SUPPORT_BINS of each support n_u."""
+    return np.searchsorted(_BIN_STARTS, support, side="right")
+
+
+def stratum(stated: int) -> str:
+    """One of STRATA: never stated, one to three times, or more often."""
+    return STRATA[int(np.searchsorted(_STRATUM_STARTS, stated, side="right"))]
+
+
+def support_of(world: World) -> np.ndarray:
+    """int64[relations, entities]: n_u, how many subjects have an object as the truth of a relation."""
+    graph, width = world.graph, len(world.graph.entities)
+    key = graph.relation.astype(np.int64) * width + world.generative.truth
+    return np.bincount(key, minlength=len(graph.relations) * width).reshape(-1, width)
+
+
+class Stated:
+    """The atomic sentences of a corpus by fact, and the objects named with each relation."""
+
+    def __init__(self, graph: KnowledgeGraph, sentences: Sentences) -> None:
+        atomic = sentences.a[sentences.kind == Kind.ATOMIC]
+        fact = graph.find(atomic[:, 0], atomic[:, 1])
+        order = np.argsort(fact, kind="stable")
+        self._objects = atomic[order, 2].astype(np.int64)
+        self._offsets = np.searchsorted(fact[order], np.arange(len(graph) + 1))
+        self.named = [np.unique(atomic[atomic[:, 1] == r, 2]) for r in range(len(graph.relations))]
+
+    def objects(self, fact: int) -> np.ndarray:
+        """The object of every statement of a fact."""
+        return self._objects[self._offsets[fact] : self._offsets[fact + 1]]

@@ -1,0 +1,30 @@
+"""Distances between beliefs; what is not named counts as one further outcome."""
+
+import numpy as np
+
+_SMALLEST = 1e-12
+
+
+def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Total variation over the last axis: half the sum of absolute differences."""
+    return 0.5 * np.abs(with_remainder(p) - with_remainder(q)).sum(-1)
+
+
+def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Jensen-Shannon divergence in nats over the last axis."""
+    mean = (with_remainder(p) + with_remainder(q)) / 2
+    return (_relative_entropy(with_remainder(p), mean) + _relative_entropy(with_remainder(q), mean)) / 2
+
+
+def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """KL(q || p) in nats over the last axis; no p is taken below 1e-12."""
+    return _relative_entropy(with_remainder(q), with_remainder(p))
+
+
+def with_remainder(p: np.ndarray) -> np.ndarray:
+    """`p` with one further entry on the last axis: the mass that its entries leave."""
+    return np.concatenate([p, np.clip(1 - p.sum(-1, keepdims=True), 0, 1)], axis=-1)
+
+
+def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return (q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST)))).sum(-1)

@@ -1,0 +1,135 @@
+"""How much a ratio of sums varies, where its cases depend on each other in several ways (DESIGN 6).
+
+Cases depend on each other where they share a subject (or a sequence of edits), a requested object, or a
+world. Each of these is a *level*, and the cases of one subject are a *cluster* of that level. The variance
+over one level is that of the cluster jackknife, CV3: from the value without each cluster in turn, which shows
+what a cluster weighs too (MacKinnon, Nielsen & Webb 2023). Over several levels it is the sum of theirs less
+that of their intersections (Cameron, Gelbach & Miller 2011; with the jackknife MacKinnon, Nielsen & Webb
+2024), which can be negative and is never taken below the smallest of the levels'. A level whose clusters each
+lie within a cluster of another adds nothing and is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from testbed.scores.metric import Metric
+
+ROUNDING = 1e-12
+
+Clusters = Mapping[str, np.ndarray]
+"""Level ("subject" or "sequence", "object", "world") -> int[E], equal for cases of one cluster."""
+
+
+class Spread(NamedTuple):
+    """How a value varies, of V values: each float64[V], or int.
+
+    Attributes:
+        error: its standard error; 0 where leaving out any one cluster changes nothing.
+        skew: third moment of what clusters add to the value, in units of the standard error.
+        freedom: of its t-statistic: the effective number of clusters (one over the sum of their squared
+            shares of the denominator: Kish 1965; Carter, Schnepel & Steigerwald 2017) less one, of the level
+            that has fewest.
+        clusters: int[V], of the level that has fewest.
+    """
+
+    error: np.ndarray
+    skew: np.ndarray
+    freedom: np.ndarray
+    clusters: np.ndarray
+
+
+class _OneLevel(NamedTuple):
+    """As Spread, over one level; the jackknife's variance in place of its root."""
+
+    variance: np.ndarray
+    skew: np.ndarray
+    freedom: np.ndarray
+    clusters: np.ndarray
+
+
+def pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
+    """float64[E', K, 2]: numerators and denominators of K metrics in the cases of bool[E] `among`.
+
+    A case with denominator 0, but for rounding, has no such metric: both are 0.
+    """
+    found = np.stack([np.stack(m[:2], axis=-1)[among] for m in metrics], axis=1).astype(float)
+    return np.where(found[..., 1:] > ROUNDING, found, 0.0)
+
+
+def numbered(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarray]:
+    """By level, int[E'] numbers of the clusters of the cases of `among`, from 0."""
+    return {level: np.unique(of[among], return_inverse=True)[1] for level, of in clusters.items()}
+
+
+def outermost(levels: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The levels whose clusters do not all lie within clusters of another; of equal levels the first."""
+    kept: list[np.ndarray] = []
+    for group in sorted(levels.values(), key=np.max):
+        if not any(_meet((group, other)).max() == group.max() for other in kept):
+            kept.append(group)
+    return kept
+
+
+def sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """float64[G, ...]: sums of float64[E', ...] over the cases of each cluster."""
+    order = np.argsort(group, kind="stable")
+    return np.add.reduceat(of[order], np.searchsorted(group[order], np.arange(group.max() + 1)))
+
+
+def ratio(of: np.ndarray) -> np.ndarray:
+    """Numerators over denominators on the last axis; nan where there is no denominator."""
+    top, bottom = of[..., 0], of[..., 1]
+    return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > ROUNDING)
+
+
+def contrast(of: np.ndarray) -> np.ndarray:
+    """Values of sums, float64[..., K, 2]: the ratio of one metric, or how much the first of two is larger."""
+    values = ratio(of)
+    return values[..., 0] - values[..., 1:].sum(-1)
+
+
+def spread(of: np.ndarray, levels: Sequence[np.ndarray]) -> Spread:
+    """How the contrasts of float64[E', V, K, 2] vary over the clusters of some levels."""
+    total, single, variance = of.sum(0), [], np.zeros(of.shape[1])
+    for size in range(1, len(levels) + 1):
+        for some in combinations(levels, size):
+            one = _leaving_one_out(sums(of, _meet(some)), total)
+            variance -= (-1) ** size * one.variance
+            if size == 1:
+                single.append(one)
+    variances, skews, freedom, clusters = map(np.stack, zip(*single, strict=True))
+    widest = variances.argmax(0)[None]
+    return Spread(
+        np.sqrt(np.maximum(variance, variances.min(0))),
+        np.take_along_axis(skews, widest, 0)[0],
+        freedom.min(0),
+        clusters.min(0),
+    )
+
+
+def _leaving_one_out(of: np.ndarray, total: np.ndarray) -> _OneLevel:
+    """The jackknife over sums by cluster, float64[G, V, K, 2]; clusters without the metric do not count."""
+    value = contrast(total)
+    moved = contrast(total - of) - value
+    moved[np.abs(moved) <= ROUNDING * np.maximum(1, np.abs(value))] = 0.0
+    clusters = (of[..., 1] > 0).any(-1).sum(0)
+    square, cube = (moved**2).sum(0), -(moved**3).sum(0)
+    weight = np.divide(of[..., 1], total[..., 1], out=np.zeros(of.shape[:-1]), where=total[..., 1] > 0)
+    effective = 1 / np.maximum((weight.mean(-1) ** 2).sum(0), ROUNDING)
+    return _OneLevel(
+        (clusters - 1) / np.maximum(clusters, 1) * square,
+        np.divide(cube, square**1.5, out=np.zeros_like(cube), where=square > 0),
+        np.maximum(effective - 1, 1.0),
+        clusters,
+    )
+
+
+def _meet(levels: Sequence[np.ndarray]) -> np.ndarray:
+    """The clusters of cases that share those of all levels."""
+    return reduce(
+        lambda one, other: np.unique(one * (other.max() + 1) + other, return_inverse=True)[1], levels
+    )

@@ -1,0 +1,77 @@
+"""What a metric is: a pair of numbers per case, and what it means (DESIGN 11).
+
+A metric's value is the ratio of the sums of its two columns. For a mean the denominator is 1 where a case has
+the metric and 0 where it has not. That makes means, shares and ratios of sums one
+thing to pool, to pair and to bootstrap.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Better = Literal["high", "low", "one"]
+Shown = Literal["headline", "compared", "table", "file"]
+_LEVELS: tuple[Shown, ...] = ("headline", "compared", "table", "file")
+ARROWS: dict[str, str] = {"high": "↑", "low": "↓", "one": "→1"}
+
+
+class Meaning(NamedTuple):
+    """What a metric says, as an evaluation's table of metrics has it.
+
+    Attributes:
+        name: as in every table and file.
+        says: for people, in a sentence or two.
+        better: whether high or low values are better, or those near one.
+        shown: headline: what commands print; compared: in the report's first table too, with paired
+            differences; table: in tables; file: in files only. Each includes those before it.
+        kept: whether it is followed along sequences of edits.
+    """
+
+    name: str
+    says: str
+    better: Better
+    shown: Shown = "table"
+    kept: bool = False
+
+
+def shown_in(meanings: Sequence[Meaning], where: Shown) -> list[str]:
+    """Names of the metrics that are shown at one place."""
+    return [m.name for m in meanings if _LEVELS.index(m.shown) <= _LEVELS.index(where)]
+
+
+class Metric(NamedTuple):
+    """A metric per case.
+
+    Attributes:
+        numerator, denominator: float64[E].
+        share: whether it counts how many of some things are so. Then a value of 0 or 1 is what was seen, and
+            what was not seen may exist; a distance of 0 is a distance of 0.
+    """
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+    share: bool = False
+
+    def value(self) -> float:
+        """The ratio of sums; nan where no case has the metric."""
+        total = float(self.denominator.sum())
+        return float(self.numerator.sum()) / total if total else float("nan")
+
+
+def mean(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
+    """The mean of values over some cases; a share where they are true or false."""
+    there = np.broadcast_to(among, values.shape)
+    return Metric(np.where(there, values, 0.0), there.astype(float), share=values.dtype == bool)
+
+
+def by_case(values: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray | bool = True) -> Metric:
+    """Values of questions, summed by case, over some of them.
+
+    Args:
+        case: int64, the row of each question's case.
+        cases: how many there are.
+    """
+    there = np.broadcast_to(among, values.shape)
+    total = np.bincount(case[there], values[there].astype(float), minlength=cases)
+    return Metric(total, np.bincount(case[there], minlength=cases).astype(float), values.dtype == bool)

@@ -1,0 +1,189 @@
+"""Settings of the commands that edit, report, ask and export; importing this loads no NumPy and no JAX."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from testbed.engine.catalogue import configurations
+from testbed.evaluations.catalogue import examinations, prefix_of
+from testbed.run.settings import NO_RESULT, AgentName, PaperAgentConfig, RequestName, check_seed, plain
+
+DEFAULT_EVALUATION = "hase"
+
+
+@dataclass(frozen=True)
+class CaseConfig:
+    """How many edits are asked for, and how sure one should be of them."""
+
+    count: int = 240
+    """Number of edits, each independent of the others."""
+    credence: float = 0.95
+    """The agent's belief in a request after evidence of it, which sets the evidence weight n'."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError("count must be at least 1")
+        if not 0 < self.credence < 1:
+            raise ValueError(f"credence is a probability inside (0, 1); it is {self.credence}")
+
+
+@dataclass(frozen=True)
+class EditSettings:
+    """Editors, the examination that they sit, and the agent they are compared with."""
+
+    editors: tyro.conf.Positional[tuple[str, ...]] = field(default=("lora-down",), metadata=NO_RESULT)
+    """Names of built-in editors, or my_module:MyEditor."""
+    run: str = field(default="demo", metadata=NO_RESULT)
+    """Name of the run."""
+    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
+    """Folder of all runs."""
+    checkpoint: Literal["last", "best"] = "last"
+    """Which model is edited: as training ended, or where it was most accurate."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=configurations, metadata=NO_RESULT
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: bool = field(default=False, metadata=NO_RESULT)
+    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    sequential: int = 1
+    """Edits made one after another on top of each other; 1 makes each on the unedited model."""
+    batch: int = 1
+    """Facts of one edit; 1 edits each for itself."""
+    evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
+    """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
+    examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=examinations, metadata=NO_RESULT
+    )
+    """Settings of every examination, by the prefix of their options."""
+    cases: CaseConfig = field(default_factory=CaseConfig)
+    agent: AgentName = field(default="paper", metadata=NO_RESULT)
+    """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
+    of kind published)."""
+    paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
+    batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
+    """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
+    seed: int = 0
+    """Root seed of the requests and of the editor."""
+
+    def __post_init__(self) -> None:
+        if self.batch_edits != "auto" and self.batch_edits < 1:
+            raise ValueError("batch_edits must be at least 1, or auto")
+        if min(self.sequential, self.batch) < 1:
+            raise ValueError("sequential and batch must be at least 1")
+        if self.sequence % self.batch or self.cases.count % self.sequence:
+            raise ValueError(
+                f"{self.cases.count} cases must be whole sequences of {self.sequence} edits, "
+                f"and a sequence whole batches of {self.batch}"
+            )
+        if len(set(self.editors)) < len(self.editors) or not self.editors:
+            raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
+        check_seed(self.seed)
+
+    @property
+    def sequence(self) -> int:
+        """Edits that build on each other."""
+        return max(self.sequential, self.batch)
+
+    @property
+    def examination(self) -> Any:
+        """The evaluation that was chosen, with its settings."""
+        return self.examinations[prefix_of(self.evaluation)]
+
+    def told(self) -> dict[str, Any]:
+        """All that results depend on besides the editor, as plain data; of agents the one that is asked."""
+        agent = {"name": self.agent} | (plain(self.paper_agent) if self.agent == "paper" else {})
+        evaluation = {"name": self.evaluation} | plain(self.examination)
+        return plain(self) | {"evaluation": evaluation, "agent": agent}
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """Which runs to report on, and whom editors are compared with."""
+
+    run: str = "demo"
+    """Name of the run; the report is written into its folder."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    and_runs: tuple[str, ...] = ()
+    """Further runs, such as other seeds; editors of the same settings are pooled."""
+    evaluation: tuple[str, ...] = ()
+    """Whose results to show, a chapter each; without it, those of every built-in evaluation that has some."""
+    against: str = ""
+    """The editor that others are compared with, or a reference row such as "no edit"; by default the
+    first editor, and no edit where there is only one."""
+
+
+@dataclass(frozen=True)
+class AskSettings:
+    """A question to model and agent, and perhaps an edit before it."""
+
+    question: tyro.conf.Positional[str] = ""
+    """Subject and relation, such as "Ada Marlow educated at"."""
+    structure: bool = False
+    """Ask instead which relation depends on which, and whether downstream facts persist."""
+    agent: AgentName = "paper"
+    """Who answers beside the model."""
+    edit: str = ""
+    """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    editor: str = "lora-down"
+    """Who makes the edit: a built-in editor, or my_module:MyEditor."""
+    request: RequestName = "evidence"
+    """What the edit is to the agent; only the exact agent knows the last two."""
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    top: int = 5
+    """Answers shown."""
+    credence: float = 0.95
+    """The agent's belief in the edit after it."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=lambda: configurations(small=True)
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: bool = False
+    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    seed: int = 0
+    """Root seed of the editor."""
+
+    def __post_init__(self) -> None:
+        if self.top < 1 or not 0 < self.credence < 1:
+            raise ValueError("top must be positive and credence inside (0, 1)")
+        check_seed(self.seed)
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """Which model to write for Hugging Face's libraries, and where."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    folder: Path | None = None
+    """Where to; without it, huggingface in the run's folder."""
+    checkpoint: Literal["last", "best"] = "last"
+    """The newest checkpoint, or the one with the highest accuracy."""
+
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """Everything, from nothing to a report."""
+
+    preset: tyro.conf.Positional[Literal["tiny", "laptop", "small", "paper"]] = "tiny"
+    """Scale of every stage."""
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    editors: tuple[str, ...] = ("lora-down", "embeddings")
+    """Which editors; the others are compared with the first."""
+    seed: int = 0
+    """Root seed of every stage."""
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if not self.editors:
+            raise ValueError("name at least one editor")

@@ -1,0 +1,131 @@
+"""What `testbed.corpus --stats` prints: Table 6, support, strata, and how many edit targets are noise."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.documents import DocumentKind, load_documents
+from corpus.exact import ExactModel
+from corpus.language import Kind
+from testbed.console import table
+from testbed.run.runs import Run
+from testbed.run.strata import STRATA, SUPPORT_BINS, Stated, support_bin
+from testbed.run.world import World
+
+
+class KindCount(NamedTuple):
+    """One line of Hase's Table 6; `labelled_true` is NaN for atomic sentences, which have no label."""
+
+    kind: Kind
+    sentences: int
+    per_fact: float
+    labelled_true: float
+
+
+def sentence_table(world: World) -> list[KindCount]:
+    """Hase's Table 6 for a world: its sentences by kind."""
+    kind, label = world.sentences.kind, world.sentences.label
+    lines = []
+    for k in (Kind.ATOMIC, Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR):
+        mine = kind == k
+        true = label[mine].mean() if k != Kind.ATOMIC and mine.any() else np.nan
+        lines.append(KindCount(k, int(mine.sum()), float(mine.sum() / len(world.graph)), float(true)))
+    return lines
+
+
+def support_histogram(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """How many upstream objects, and how many upstream facts, there are by support n_u.
+
+    n_u is the number of subjects that have an object as the ground truth of one upstream relation.
+
+    Returns:
+        Two int64[bins of SUPPORT_BINS].
+    """
+    objects, facts = np.zeros(len(SUPPORT_BINS), int), np.zeros(len(SUPPORT_BINS), int)
+    for relation in world.graph.upstream_relations:
+        support = _support(world, relation)
+        bins = support_bin(support)
+        objects += np.bincount(bins, minlength=len(SUPPORT_BINS))
+        facts += np.bincount(bins, weights=support, minlength=len(SUPPORT_BINS)).astype(int)
+    return objects, facts
+
+
+def noise_share(world: World) -> float:
+    """Share of eligible targets of contradicting upstream requests that are nobody's ground truth.
+
+    Under the `published` sampler a request about a fact may name any object that the corpus's atomic
+    sentences name with its relation, except the fact's own truth. The share is averaged over the facts
+    of all upstream relations. NaN where no such request exists.
+    """
+    shares: list[np.ndarray] = []
+    stated = Stated(world.graph, world.sentences)
+    for relation in world.graph.upstream_relations:
+        named = stated.named[relation]
+        truth = world.generative.truth[world.graph.relation == relation]
+        noise = np.setdiff1d(named, truth)
+        eligible = len(named) - np.isin(truth, named)
+        shares.append(len(noise) / eligible[eligible > 0])
+    return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")
+
+
+def show_stats(run: Run, world: World) -> None:
+    """Print all of it as tables."""
+    table(
+        "sentences (Table 6)",
+        ("kind", "sentences", "per fact", "labelled true"),
+        [
+            (
+                line.kind.name.lower(),
+                f"{line.sentences:,}",
+                f"{line.per_fact:.2f}",
+                _share(line.labelled_true),
+            )
+            for line in sentence_table(world)
+        ],
+    )
+    kinds, _ = load_documents(run.corpus / "documents.npz")
+    count = np.bincount(kinds, minlength=len(DocumentKind))
+    rows = [(k.name.lower(), f"{count[k]:,}", f"{count[k] / len(kinds):.1%}") for k in DocumentKind]
+    table("documents", ("kind", "documents", "share"), rows)
+    objects, facts = support_histogram(world)
+    table(
+        "support n_u: subjects that share an upstream object",
+        ("n_u", "objects", "facts"),
+        [(name, f"{o:,}", f"{f:,}") for name, o, f in zip(SUPPORT_BINS, objects, facts, strict=True)],
+    )
+    if isinstance(world.generative, ExactModel):
+        _show_strata(world, world.generative)
+    else:
+        noise = _share(noise_share(world))
+        table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
+
+
+def _show_strata(world: World, model: ExactModel) -> None:
+    assert world.exact is not None, "a world with an exact model has its resolution"
+    resolution = world.exact.resolution
+    downstream = world.graph.upstream_fact >= 0
+    groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
+    rows = [
+        (
+            name,
+            f"{mine.sum():,}",
+            *(f"{(mine & flag).sum():,}" for flag in (resolution.certified, model.open)),
+        )
+        for name, mine in groups
+    ]
+    table(
+        f"facts by stratum; in doubt by at most {resolution.bound.max():.1g} per subject, open ones apart",
+        ("stratum", "facts", "certified", "open"),
+        rows,
+    )
+
+
+def _support(world: World, relation: int) -> np.ndarray:
+    """int64: support of each candidate of a relation."""
+    candidates = world.graph.candidates_of(relation)
+    truth = world.generative.truth[world.graph.relation == relation]
+    return np.bincount(np.searchsorted(candidates, truth), minlength=len(candidates))
+
+
+def _share(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.3f}"

@@ -1,0 +1,198 @@
+"""The battery that every evaluation passes: the built-in ones, and the one that is there to copy."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus.errors import InputError
+from lm.editors.interface import Info
+from testbed.engine.questions import Questions
+from testbed.engine.records import Circumstances, Columns, done, rows_of, write_rows
+from testbed.engine.results import read_results
+from testbed.evaluations.catalogue import evaluation_named, evaluations, prefix_of, rebuilt
+from testbed.run.agents import paper_agent
+from testbed.run.settings import plain
+from testbed.scores.metric import ARROWS, shown_in
+from testbed.scores.readers import BAYESIAN, PERFECT, READERS
+from testbed.scores.summary import summarise
+from tests.worlds import make_world
+
+EVERY = [*evaluations(), "experiments.my_evaluation:MyEvaluation"]
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def agent(world):
+    return paper_agent(world)
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def evaluation(request):
+    return evaluation_named(request.param)()
+
+
+@pytest.fixture(scope="module")
+def cases(evaluation, world, agent):
+    return list(evaluation.cases(world, agent, COUNT, 0.95, 0))
+
+
+@pytest.fixture(scope="module")
+def results(evaluation, cases, toy, tmp_path_factory):
+    """The toy's answers, before an edit and after one that did nothing."""
+    questions = Questions(toy.world, toy.model, cases)
+    which = np.arange(len(cases))[:, None]
+    readings = questions.before(which)
+    none = np.zeros(len(cases), int)
+    info = Info(np.zeros((len(cases), 1)), none, none, none)
+    how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
+    columns = Columns(evaluation.readings, evaluation.facets)
+    folder = tmp_path_factory.mktemp("results")
+    assert not done(folder)
+    write_rows(rows_of(cases, readings, readings, how, questions.names, columns), folder, columns)
+    assert done(folder)
+    return read_results(folder, columns)
+
+
+def test_settings_are_frozen_hashable_and_come_back_from_their_record(evaluation):
+    name = next(n for n in EVERY if type(evaluation) is evaluation_named(n))
+    assert hash(evaluation) == hash(type(evaluation)())
+    assert rebuilt(name, {"name": name, **plain(evaluation)}) == evaluation
+    assert prefix_of(name).replace("-", "").isalnum()
+
+
+def test_as_many_cases_as_asked_for_and_the_same_again(evaluation, cases, world, agent):
+    assert len(cases) == COUNT
+    again = list(evaluation.cases(world, agent, COUNT, 0.95, 0))
+    assert [c.fact for c in again] == [c.fact for c in cases]
+    for one, two in zip(cases, again, strict=True):
+        assert one.facets == two.facets
+        assert [c.role for c in one.choices] == [c.role for c in two.choices]
+        for first, second in zip(one.choices, two.choices, strict=True):
+            np.testing.assert_array_equal(first.options, second.options)
+            np.testing.assert_array_equal(first.agent, second.agent)
+    others = evaluation.cases(world, agent, COUNT, 0.95, 1)
+    assert [c.fact for c in others] != [c.fact for c in cases]
+
+
+def test_what_a_case_declares_is_there(evaluation, cases):
+    names = [control.name for control in cases[0].controls]
+    assert len(set(names)) == len(names)
+    for case in cases:
+        assert set(case.facets) == set(evaluation.facets)
+        assert all(type(case.facets[n]) is kind for n, kind in evaluation.facets.items())
+        assert [control.name for control in case.controls] == names
+        assert 0 < case.credence <= 1
+        assert case.choices
+
+
+def test_gold_is_a_distribution_over_the_options(evaluation, cases, world):
+    times = 1 + len(evaluation.readings)
+    for case in cases:
+        for choice in case.choices:
+            assert (np.diff(choice.options) > 0).all()
+            assert np.isin(choice.options, world.graph.objects).all()
+            for vectors in (choice.agent, choice.frequency):
+                assert vectors.shape == (times, len(choice.options))
+                assert (vectors >= 0).all()
+                assert (vectors.sum(1) <= 1 + 1e-9).all()
+            assert choice.answer.shape == (times,)
+            # The answer is the most probable option, or one as probable that is no option.
+            for t in range(times):
+                at = choice.options == choice.answer[t]
+                assert not at.any() or choice.agent[t][at][0] == choice.agent[t].max()
+        for claim in case.claims:
+            assert claim.agent.shape == (times,)
+            assert ((claim.agent >= 0) & (claim.agent <= 1)).all()
+
+
+def test_the_readers_are_known_and_the_bayesian_one_is_perfect(evaluation, results):
+    found = evaluation.readers(results, "somebody")
+    assert {"somebody", BAYESIAN} <= set(found)
+    assert set(found) <= {"somebody", *READERS}
+    direction = {m.name: m.better for m in evaluation.metrics}
+    for name, metric in evaluation.measure(results, found[BAYESIAN]).items():
+        if metric.denominator.sum() and direction[name] == "low":
+            assert metric.value() == pytest.approx(0, abs=1e-9), name
+        if metric.denominator.sum() and direction[name] == "one":
+            assert metric.value() == pytest.approx(1, abs=1e-9), name
+    if PERFECT in found:
+        become = evaluation.measure(results, found[PERFECT])
+        distances = [m.value() for n, m in become.items() if n.startswith("TV ") and m.denominator.sum()]
+        assert distances == pytest.approx([0] * len(distances), abs=1e-9)
+
+
+def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
+    found = evaluation.readers(results, "somebody")
+    mine, none = (evaluation.measure(results, found[name]) for name in ("somebody", "no edit"))
+    assert mine.keys() == none.keys()
+    for name in mine:
+        np.testing.assert_array_equal(mine[name].numerator, none[name].numerator)
+
+
+def test_every_metric_has_one_meaning_and_a_direction(evaluation, results):
+    names = [m.name for m in evaluation.metrics]
+    assert len(set(names)) == len(names)
+    assert all(m.better in ARROWS and m.says.endswith(".") for m in evaluation.metrics)
+    assert shown_in(evaluation.metrics, "headline")
+    measured = set()
+    for reader in evaluation.readers(results, "somebody").values():
+        for name, metric in evaluation.measure(results, reader).items():
+            assert metric.numerator.shape == metric.denominator.shape == (len(results),)
+            assert np.isfinite(metric.numerator).all()
+            assert (metric.denominator >= 0).all()
+            measured.add(name)
+    assert measured == set(names)
+
+
+def test_subsets_are_masks_and_empty_ones_are_safe(evaluation, results):
+    subsets = evaluation.subsets(results)
+    assert next(iter(subsets)) == "all"
+    assert subsets["all"].all()
+    assert all(mask.shape == (len(results),) and mask.dtype == bool for mask in subsets.values())
+    empty = [name for name, mask in subsets.items() if not mask.any()]
+    summary = summarise(evaluation, results, "somebody", {}, 0)
+    for name in empty:
+        assert all(e.cases == 0 and np.isnan(e.value) for row in summary[name].values() for e in row.values())
+
+
+def test_parquet_there_and_back(evaluation, cases, results):
+    for i, case in enumerate(cases):
+        mine = results.choices.case == i
+        assert results.choices.role[mine].tolist() == [c.role for c in case.choices]
+        for row, choice in zip(np.flatnonzero(mine), case.choices, strict=True):
+            n = len(choice.options)
+            np.testing.assert_array_equal(results.choices.options[row, :n], choice.options)
+            np.testing.assert_array_equal(results.choices.agent[row, :, :n], choice.agent)
+            np.testing.assert_array_equal(results.choices.frequency[row, :, :n], choice.frequency)
+            np.testing.assert_array_equal(results.choices.agent_answer[row], choice.answer)
+            assert (results.choices.options[row, n:] == -1).all()
+        told = results.claims.case == i
+        np.testing.assert_array_equal(
+            results.claims.agent[told],
+            np.array([c.agent for c in case.claims]).reshape(told.sum(), len(results.times)),
+        )
+        assert results.cases["object"][i] == case.request.object
+        assert all(results.cases[name][i] == value for name, value in case.facets.items())
+
+
+def test_a_world_that_cannot_be_asked_about_says_so_or_is_asked(evaluation):
+    """Two subjects and few objects: cases come, or one sentence says why not."""
+    world = make_world(subjects=2, upstream_objects=2, downstream_objects=2)
+    try:
+        found = list(evaluation.cases(world, paper_agent(world), 3, 0.95, 0))
+    except InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert len(found) == 3
+
+
+def test_no_other_room_knows_hases_questions():
+    """A new evaluation is one folder, because no other module knows the roles of this one."""
+    root = Path(__file__).parents[1] / "testbed"
+    others = [p for p in root.rglob("*.py") if "hase" not in p.parts]
+    assert len(others) > 30
+    for path in others:
+        text = path.read_text(encoding="utf-8")
+        for word in ("s1r1", "s1r2", "s2r1", "must change", "propagation ratio"):
+            assert word not in text, f"{path} knows {word}"

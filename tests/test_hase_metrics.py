@@ -1,0 +1,332 @@
+"""Metrics: the agent is perfect, no edit moves nothing, and every number can be computed by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy.stats import entropy
+
+from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.hase.exam import Exam, exam_of, seen_by
+from testbed.evaluations.hase.metrics import as_good, must_change
+from testbed.evaluations.hase.roles import CELLS, CHILD, REQUEST
+from testbed.evaluations.hase.subsets import subsets
+from testbed.protocol import ABSENT
+from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
+from testbed.scores.readers import READERS
+from tests.exams import CASES, HASE, OPTIONS, ROLES, exam_with, flat, scores
+
+seeds = st.integers(0, 500)
+
+
+PERFECT_AT_ONE = ("answer", "edit", "propagation", "coherence", "selective")
+
+
+@given(seeds)
+def test_the_agent_itself_is_perfect(seed):
+    exam = exam_with(seed)
+    # After an edit a rational agent's most probable answer is the request.
+    exam.agent_answer[:, REQUEST, 1] = exam.scalars["object"]
+    for name, metric in scores(exam, "Bayesian reader").items():
+        ideal = 1.0 if name.startswith(PERFECT_AT_ONE) else 0.0
+        if metric.denominator.sum() > 0:
+            assert metric.value() == pytest.approx(ideal, abs=1e-9), name
+
+
+@given(seeds)
+def test_no_edit_moves_nothing(seed):
+    exam = exam_with(seed)
+    found = scores(exam, "no edit")
+    still = [
+        n for n in found if n.startswith(("propagation", "orthogonal", "coherence", "selective", "false"))
+    ]
+    assert len(still) == 7
+    for name in still:
+        if found[name].denominator.sum() > 0:
+            assert found[name].value() == pytest.approx(0, abs=1e-12), name
+
+
+@given(seeds, st.floats(0, 1))
+def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part):
+    o = exam_with(seed)
+    o.lm[:, :, 0] = o.agent[:, :, 0]
+    o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
+    found = scores(o)
+    assert found["propagation ratio"].value() == pytest.approx(part)
+    assert found["coherence skill"].value() == pytest.approx(part)
+    assert found["orthogonal damage"].value() == pytest.approx(0, abs=1e-9)
+
+
+@given(seeds)
+def test_a_movement_is_what_it_propagates_and_what_it_damages(seed):
+    """With one probe, ratio and damage are the two sides at right angles of the movement over the agent's."""
+    o = exam_with(seed)
+    o.agent_answer[:, :CHILD], o.agent_answer[:, CHILD + 1 :] = ABSENT, ABSENT
+    found = scores(o)
+    ratio, damage = (found[name] for name in ("propagation ratio", "orthogonal damage"))
+    for e in np.flatnonzero(ratio.denominator):
+        moves = [np.diff([[*v, 1 - v.sum()] for v in who[e, CHILD]], axis=0) for who in (o.lm, o.agent)]
+        sides = ratio.numerator[e] / ratio.denominator[e], damage.numerator[e] / damage.denominator[e]
+        assert np.hypot(*sides) == pytest.approx(np.linalg.norm(moves[0]) / np.linalg.norm(moves[1]))
+
+
+@given(seeds)
+def test_changing_every_answer_is_not_propagation(seed):
+    o = exam_with(seed)
+    o.lm_answer[..., 1] = 99
+    found = scores(o)
+    for name in ("selective propagation", "false change s1r2", "false change s1rx", "false change s2"):
+        if found[name].denominator.sum() > 0:
+            assert found[name].value() == (0 if name.startswith("selective") else 1), name
+
+
+@given(seeds)
+def test_against_loops_over_cases(seed):
+    o = exam_with(seed)
+    found = scores(o)
+    success, follow, error, error_s2, tf, commute, answer_s2, new = [], [], [], [], [], [], [], []
+    top, bottom, damage = 0.0, 0.0, 0.0
+    hits, misses, false, stays = 0, 0, 0, 0
+    for e in range(CASES):
+        success.append(o.lm_answer[e, 0, 1] == o.scalars["object"][e])
+        if o.scalars["child"][e] and o.agent_answer[e, 1, 0] != ABSENT:
+            before, after = o.lm_answer[e, 1]
+            if o.agent_answer[e, 1, 0] != o.agent_answer[e, 1, 1]:
+                follow.append(after == o.agent_answer[e, 1, 1])
+                hits += after == o.agent_answer[e, 1, 1] != before
+                misses += not (after == o.agent_answer[e, 1, 1] != before)
+            else:
+                stays += 1
+                false += before != after
+        at = o.scalars["object"][e] - 10
+        error.append(abs(o.lm[e, 0, 1, at] - o.agent[e, 0, 1, at]))
+        tf.append(abs(o.logic[e, 0, 1, 0] - o.lm[e, 0, 1, at]))
+        commute.append(abs(o.logic[e, 2, 1, 0] - o.logic[e, 3, 1, 0]))
+        for q in range(1, ROLES):
+            if o.agent_answer[e, q, 0] == ABSENT:
+                continue
+            full = [np.append(v, 1 - v.sum()) for v in (*o.agent[e, q], *o.lm[e, q])]
+            gold, moved = full[1] - full[0], full[3] - full[2]
+            if np.abs(gold).sum() > 0.02:
+                top, bottom = top + moved @ gold, bottom + gold @ gold
+                cosine = moved @ gold / np.linalg.norm(moved) / np.linalg.norm(gold)
+                damage += np.sqrt(1 - cosine**2) * np.linalg.norm(moved) * np.linalg.norm(gold)
+            if CELLS[q] == "new.r2":
+                new.append((full[1], full[3]))
+            if q >= CELLS.index("old.r1"):
+                answer_s2.append(o.lm_answer[e, q, 1] == o.agent_answer[e, q, 1])
+                at = o.agent_answer[e, q, 0] - 10
+                error_s2.append(abs(o.lm[e, q, 1, at] - o.agent[e, q, 1, at]))
+    assert found["edit success"].value() == pytest.approx(np.mean(success))
+    assert found["error of request"].value() == pytest.approx(np.mean(error))
+    assert found["error of s2"].value() == pytest.approx(np.mean(error_s2))
+    assert found["answer s2"].value() == pytest.approx(np.mean(answer_s2))
+    middle = [(q + p) / 2 for q, p in new]
+    js = [(entropy(q, m) + entropy(p, m)) / 2 for (q, p), m in zip(new, middle, strict=True)]
+    assert found["TV new.r2"].numerator.sum() == pytest.approx(sum(np.abs(q - p).sum() / 2 for q, p in new))
+    assert found["JS new.r2"].numerator.sum() == pytest.approx(sum(js))
+    assert found["KL new.r2"].numerator.sum() == pytest.approx(sum(entropy(q, p) for q, p in new))
+    assert found["KL new.r2"].denominator.sum() == len(new)
+    assert found["logic TF"].value() == pytest.approx(np.mean(tf))
+    assert found["logic commute"].value() == pytest.approx(np.mean(commute))
+    assert found["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
+    assert found["propagation ratio"].value() == pytest.approx(top / bottom)
+    assert found["orthogonal damage"].value() == pytest.approx(damage / bottom)
+    for name, numerator, denominator in (
+        ("answer s1r2, must change", sum(follow), len(follow)),
+        ("selective propagation", 2 * hits, 2 * hits + misses + false),
+        ("false change s1r2", false, stays),
+    ):
+        assert found[name].numerator.sum() == numerator, name
+        assert found[name].denominator.sum() == denominator, name
+
+
+def tied_exam(seed):
+    """An agent that often finds several objects equally probable, whose answers are the first of them."""
+    o, rng = exam_with(seed), np.random.default_rng(seed)
+    o.agent[:] = rng.integers(0, 3, o.agent.shape) / 10 * (1 + 1e-12 * rng.standard_normal(o.agent.shape))
+    there = o.agent_answer[..., 0] != ABSENT
+    o.agent_answer[there] = 10 + np.round(o.agent, 3).argmax(-1)[there]
+    return o, there
+
+
+def best(o, when):
+    return o.agent[:, :, when] > o.agent[:, :, when].max(-1, keepdims=True) - 0.05
+
+
+@given(seeds)
+def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
+    """Whichever of the best answers agent and reader give after the edit, the scores are the same."""
+    o, there = tied_exam(seed)
+    rng = np.random.default_rng(seed)
+    another = 10 + (best(o, 1) + 0.5 * rng.random(o.objects.shape)).argmax(-1)
+    agents = o._replace(agent_answer=o.agent_answer.copy())
+    agents.agent_answer[..., 1][there] = another[there]
+    model = o._replace(lm_answer=o.lm_answer.copy())
+    right = there & as_good(o, o.lm_answer[..., 1], 1)
+    # What a model said all along it goes on to say.
+    moved = right & ~as_good(o, o.lm_answer[..., 0], 1)
+    model.lm_answer[..., 1][moved] = another[moved]
+    scored = ("answer s", "answer o", "answer n", "answer r", "selective", "false")
+    found, *others = (scores(x) for x in (o, agents, model))
+    for other in others:
+        for name in filter(lambda name: name.startswith(scored), found):
+            np.testing.assert_array_equal(found[name][:2], other[name][:2], err_msg=name)
+
+
+@given(seeds)
+def test_whoever_gives_one_of_the_best_answers_is_right(seed):
+    o, there = tied_exam(seed)
+    found = scores(o)
+    after = o.lm_answer[..., 1, None]
+    right = (best(o, 1) & (o.objects == after)).any(-1)
+    for q, name in enumerate(CELLS):
+        if name != "s1r2":
+            assert found[f"answer {name}"].numerator.sum() == (right & there)[:, q].sum(), name
+
+
+@given(seeds)
+def test_an_answer_that_stays_among_the_best_need_not_change(seed):
+    o, there = tied_exam(seed)
+    kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
+    np.testing.assert_array_equal(must_change(o), there & ~kept)
+    np.testing.assert_array_equal(subsets(o)["answer changes"], must_change(o)[:, CHILD])
+    # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
+    o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
+    found = scores(o)
+    for name in ("false change s1r2", "false change s1rx", "false change s2"):
+        assert found[name].numerator.sum() == 0
+    for name in ("answer s1r2, must change", "answer s1r2, must stay", "selective propagation"):
+        assert found[name].value() == 1 or not found[name].denominator.sum()
+
+
+@given(seeds)
+def test_shares_count_within_what_there_is(seed):
+    o = exam_with(seed)
+    for reader in (*READERS, "x"):
+        for name, metric in scores(o, reader).items():
+            assert metric.share == name.startswith(("answer", "edit", "selective", "false")), name
+            if metric.share:
+                assert (metric.numerator == metric.numerator.round()).all(), name
+                assert (metric.numerator >= 0).all(), name
+                assert (metric.numerator <= metric.denominator).all(), name
+
+
+@given(seeds)
+def test_places_add_up(seed):
+    o = exam_with(seed)
+    found = scores(o)
+    for name in ("answer", "TV", "JS", "KL"):
+        parts = [found[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
+        for field in range(2):
+            assert found[f"{name} s2"][field] == pytest.approx(sum(part[field] for part in parts))
+
+
+pairs = st.tuples(*[arrays.arrays(float, OPTIONS + 1, elements=st.floats(0.001, 1))] * 2)
+
+
+@given(pairs)
+def test_divergences(pair):
+    p, q = (x / x.sum() for x in pair)
+    tv, js, kl = (f(p[:-1], q[:-1]) for f in (total_variation, jensen_shannon, kullback_leibler))
+    assert tv == pytest.approx(np.abs(p - q).sum() / 2)
+    assert kl == pytest.approx((p * np.log(p / q)).sum())
+    assert -1e-12 <= js <= np.log(2) + 1e-12
+    assert kl >= -1e-12
+    assert total_variation(p[:-1], p[:-1]) == 0
+    assert jensen_shannon(p[:-1], p[:-1]) == pytest.approx(0, abs=1e-12)
+    assert 2 * tv**2 <= kl + 1e-12
+    assert js == pytest.approx(jensen_shannon(q[:-1], p[:-1]))
+
+
+def test_subsets_are_what_they_say():
+    o = exam_with(3)
+    masks = subsets(o)
+    for e in range(CASES):
+        right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
+        assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
+        assert not masks["initially coherent"][e] or right
+        assert masks["answer changes"][e] == o.scalars["changes"][e]
+
+
+def test_readers_compare_with_the_right_agent():
+    results = flat(exam_with(0))
+    found = HASE.readers(results, "x")
+    assert {name: r.time for name, r in found.items()} == {
+        "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
+        "perfect revision": 1,
+    }  # fmt: skip
+    assert set(READERS) == set(found) - {"x"}
+    assert found["frequency reader"].claims is None
+
+
+@given(seeds)
+def test_readers_answer_what_they_believe_most(seed):
+    o = exam_with(seed)
+    results = flat(o)
+    for reader in HASE.readers(results, "x").values():
+        seen = seen_by(reader, results)
+        present = o.agent_answer[..., 0] != ABSENT
+        for answer, believed in ((seen.answer, seen.objects), (seen.start_answer, seen.start)):
+            assert (answer == 10 + believed.argmax(-1))[present].all()
+
+
+@given(seeds)
+def test_results_are_laid_out_by_role_whatever_their_order(seed):
+    o = exam_with(seed)
+    there = o.agent_answer[..., 0] != ABSENT
+    for order in (seed, seed + 1):
+        found = exam_of(flat(o, order))
+        for name in Exam._fields[1:-1]:
+            mine, other = getattr(found, name), getattr(o, name)
+            np.testing.assert_array_equal(mine[there], other[there])
+            nothing = ABSENT if name in ("objects", "agent_answer", "lm_answer") else 0
+            assert (mine[~there] == nothing).all(), name
+        np.testing.assert_array_equal(found.logic, o.logic)
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_every_metric_has_a_meaning_and_stands_where_it_says(seed):
+    named = [meaning.name for meaning in HASE.metrics]
+    assert len(set(named)) == len(named)
+    for reader in (*READERS, "x"):
+        found = scores(exam_with(seed), reader)
+        assert set(found) <= set(named)
+        assert reader == "before edit" or set(found) == set(named)
+
+
+def _with_options(o, more):
+    """The same questions with further options that nobody believes in."""
+    return o._replace(
+        objects=np.concatenate([o.objects, np.full((*o.objects.shape[:2], more), ABSENT)], axis=-1),
+        **{
+            name: np.concatenate([getattr(o, name), np.zeros((*getattr(o, name).shape[:3], more))], axis=-1)
+            for name in ("agent", "frequency", "lm", "lm_open")
+        },
+    )
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(1, 3))
+def test_room_for_further_options_changes_no_number(seed, more):
+    o = exam_with(seed)
+    for reader in (*READERS, "x"):
+        wide = scores(_with_options(o, more), reader)
+        for name, metric in scores(o, reader).items():
+            np.testing.assert_allclose(wide[name][:2], metric[:2], atol=1e-12, err_msg=name)
+
+
+@settings(max_examples=10)
+@given(seeds)
+def test_cases_are_scored_each_for_itself(seed):
+    """A case has the same numbers among others that have more or fewer questions than it."""
+    o = exam_with(seed)
+    whole = scores(o)
+    for e in range(CASES):
+        one = Exam({k: v[[e]] for k, v in o.scalars.items()}, *(x[[e]] for x in o[1:]))
+        for name, metric in scores(one).items():
+            np.testing.assert_allclose(
+                [x[0] for x in metric[:2]], [x[e] for x in whole[name][:2]], err_msg=name
+            )

@@ -1,0 +1,192 @@
+"""What a result depends on: settings as data, and a hash of all the code that made it, read and never run."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from lm.editors.lora import LoraConfig
+from testbed.engine import identity as identity_module
+from testbed.engine.catalogue import configurations, entries, method_named
+from testbed.engine.controls import RetrainConfig
+from testbed.engine.controls.retrain import Retrain
+from testbed.engine.identity import PROJECT, code_of, identity, modules_of
+from testbed.run.runs import Run
+from testbed.run.settings import plain
+from testbed.settings import EditSettings
+
+ROOT = Path(__file__).parents[1]
+BUILT_IN = {name: e.build.partition(":")[0] for name, e in entries().items()}
+CACHED = (code_of, identity_module._read, identity_module._file)
+
+
+def forget():
+    for function in CACHED:
+        function.cache_clear()
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A copy of the project's code that may be changed."""
+    for package in PROJECT:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(identity_module, "HOME", tmp_path)
+    forget()
+    yield tmp_path
+    forget()
+
+
+def hashes():
+    forget()
+    return {name: code_of(module) for name, module in BUILT_IN.items()}
+
+
+def changed(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_constant_changes_whoever_uses_it_and_nobody_else(project):
+    before = hashes()
+    changed(project / "lm" / "editors" / "associations.py", "ROWS_AT_ONCE = 8", "ROWS_AT_ONCE = 9")
+    after = hashes()
+    assert {name for name in before if before[name] != after[name]} == {"rome", "memit"}
+    changed(project / "lm" / "editors" / "self_bayes" / "reasoning.py", "MOST_PEERS = 256", "MOST_PEERS = 9")
+    changed(project / "lm" / "editors" / "none" / "method.py", "jnp.zeros(0)", "jnp.zeros(1)")
+    last = hashes()
+    assert {name for name in after if after[name] != last[name]} == {"self-bayes", "none"}
+
+
+def test_words_about_code_change_nothing(project):
+    before = hashes()
+    path = project / "lm" / "editors" / "associations.py"
+    changed(path, "ROWS_AT_ONCE = 8", "\n\n# A comment.\nROWS_AT_ONCE = (8)  # Another.\n'''And its text.'''")
+    changed(path, '"""What the corpus says about', '"""What a corpus says of')
+    changed(
+        project / "lm" / "editors" / "fitting.py",
+        '    """The layer at a share of',
+        '    """A layer at a share of',
+    )
+    changed(project / "lm" / "editors" / "lora" / "__init__.py", "search={", "search={} and {")
+    changed(project / "testbed" / "engine" / "catalogue.py", "FAMILIES = (", "FAMILIES = (0, ")
+    assert hashes() == before
+
+
+def test_text_that_is_used_counts(project):
+    before = code_of(BUILT_IN["rome"])
+    changed(project / "lm" / "editors" / "entry.py", "must be a positive number", "must be above zero")
+    forget()
+    assert code_of(BUILT_IN["rome"]) != before
+
+
+LOADED = """
+import json, sys
+__import__(sys.argv[1])
+print(json.dumps([m for m in sys.modules if m.partition(".")[0] in ("corpus", "bayes", "lm", "testbed")]))
+"""
+
+
+@pytest.mark.parametrize("name", ["self-bayes", "retrain"])
+def test_everything_that_is_loaded_is_counted(name):
+    """Against Python itself: what importing the module loads of the project."""
+    module = BUILT_IN[name]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, module], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(json.loads(done.stdout)) <= modules_of(module)
+
+
+def test_no_editor_depends_on_the_list_of_editors():
+    for module in BUILT_IN.values():
+        found = modules_of(module)
+        assert "testbed.engine.catalogue" not in found
+        assert not found & {"testbed.settings", "testbed.presets", "testbed.console"}
+    assert not {m for m in modules_of(BUILT_IN["rome"]) if "lora" in m or "memit" in m}
+
+
+def test_it_is_quick_and_loads_nothing():
+    program = """
+import sys, time
+from testbed.engine.identity import code_of
+began = time.process_time()
+code_of("lm.editors.self_bayes.method")
+print(time.process_time() - began, "jax" in sys.modules)
+"""
+    took = []
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        seconds, jax = done.stdout.split()
+        assert jax == "False"
+        took.append(float(seconds))
+    assert min(took) < 0.3
+
+
+def test_a_users_own_code_counts_with_its_siblings(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mine").mkdir()
+    files = {
+        "mine/__init__.py": "",
+        "mine/editor.py": "import numpy\nfrom . import near\nfrom .near import x\nimport lm.editors.memit\n",
+        "mine/near.py": "def late():\n    import far\nx = 1\n",
+        "far.py": "y = 2\n",
+        "types_only.py": "z = 3\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    forget()
+    found = modules_of("mine.editor")
+    assert {"mine", "mine.editor", "mine.near", "far", "lm.editors.memit", "lm.editors.rome"} <= found
+    assert not [m for m in found if m.startswith(("numpy", "jax", "optax"))]
+    before = code_of("mine.editor")
+    (tmp_path / "far.py").write_text("y = 3\n", encoding="utf-8")
+    forget()
+    assert code_of("mine.editor") != before
+    (tmp_path / "far.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import types_only\n"
+    )
+    forget()
+    assert "types_only" not in modules_of("mine.editor")
+    with pytest.raises(ValueError, match="no source of the module nothing_here"):
+        code_of("nothing_here")
+    forget()
+
+
+def test_settings_are_data():
+    settings = EditSettings(configs=configurations() | {"lora-down": LoraConfig(rank=3)})
+    found = identity(method_named("lora-down", settings, None))
+    assert found["editor"] == "lm.editors.lora.method:Lora"
+    assert found["settings"]["matrices"] == ["down"]
+    assert found["settings"]["config"]["rank"] == 3
+    assert found["facts"] == "testbed.engine.methods:the_request"
+    assert json.loads(json.dumps(found)) == found
+    other = identity(method_named("lora-down", replace(settings, configs=configurations()), None))
+    assert {key for key in found if found[key] != other[key]} == {"settings"}
+    random = identity(method_named("random-target", settings, None))
+    assert {key for key in found if found[key] != random[key]} == {"facts", "code"}
+
+
+def test_marked_fields_are_left_out():
+    @dataclass(frozen=True)
+    class Inner:
+        kept: tuple = (1, 2)
+        path: Path = field(default=Path("x"), metadata={"result": False})
+
+    @dataclass(frozen=True)
+    class Outer:
+        inner: Inner = Inner()
+        where: Path = Path("y")
+
+    assert plain(Outer()) == {"inner": {"kept": [1, 2]}, "where": "y"}
+
+
+def test_training_again_has_one_identity_in_every_run(tmp_path):
+    first, second = (Retrain(RetrainConfig(), Run(tmp_path, name), 2.0) for name in ("x-0", "x-1"))
+    assert first != second
+    assert plain(first) == plain(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
