@@ -14,7 +14,7 @@ test: .venv/.ready
 	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not gpu"
 
 slow: .venv/.ready
-	$(RUN) -m pytest -m slow
+	XLA_FLAGS= $(RUN) -m pytest -m slow
 
 format: .venv/.ready
 	$(RUN) -m ruff check --fix .

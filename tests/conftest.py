@@ -1,14 +1,31 @@
 """Settings and fixtures that every test shares."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from testbed import corpus, train
-from tests.runs import RECIPE, WORLD, at, copied
-from tests.toys import make_toy
+from testbed.run.runtime import prepare_jax
+from tests.runs import QUICKLY, RECIPE, WORLD, at, copied
+from tests.sharing import shared
+from tests.toys import load_parameters, make_toy, save_parameters, train_toy
 from tests.worlds import make_world
 
-settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Whoever sets XLA_FLAGS decides alone: `make slow` sets none, so that slow tests run what users run.
+os.environ.setdefault("XLA_FLAGS", QUICKLY)
+# Programs are compiled once for all processes and commands, and kept for the next run of the tests.
+prepare_jax()
+
+# Examples depend on --hypothesis-seed alone (pyproject.toml sets it), not on past runs, CI or the clock.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=False,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("project")
 
 
@@ -19,22 +36,27 @@ def world():
 
 
 @pytest.fixture(scope="session")
-def toy(world):
+def toy(world, tmp_path_factory):
     """A small model that knows that world."""
-    return make_toy(world)
+    path = shared(tmp_path_factory, "toy", lambda path: save_parameters(train_toy(world), path))
+    return make_toy(world, load_parameters(world, path))
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """A run with a corpus only."""
-    runs = tmp_path_factory.mktemp("built")
-    assert corpus.main([*at(runs), *WORLD]) == 0
-    return runs
+
+    def build(runs):
+        assert corpus.main([*at(runs), *WORLD]) == 0
+
+    return copied(shared(tmp_path_factory, "built", build), tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(scope="session")
 def trained(built, tmp_path_factory):
     """A run that was trained without any interruption."""
-    runs = copied(built, tmp_path_factory.mktemp("trained"))
-    assert train.main([*at(runs), *RECIPE]) == 0
-    return runs
+
+    def complete(runs):
+        assert train.main([*at(copied(built, runs)), *RECIPE]) == 0
+
+    return copied(shared(tmp_path_factory, "trained", complete), tmp_path_factory.mktemp("trained"))

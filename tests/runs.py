@@ -16,6 +16,11 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 
 ROOT = Path(__file__).parents[1]
+# Programs compiled in a fraction of the time, to the same numbers but for rounding.
+QUICKLY = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false"
+)
 WORLD = "--world.subjects 30 --world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4".split()
 MODEL = "--model.hidden 32 --model.mlp 48 --model.layers 1 --model.unroll 1".split()
 RECIPE = [*MODEL, "--train.steps", "30", "--train.row-length", "100", "--train.evaluate-every", "10"]
@@ -47,6 +52,13 @@ def killed_after(process, sign, limit=120):
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.communicate()
+
+
+def dies(moment, name, *command):
+    """Run a command that is killed before or after something gets its name (tests/dying.py)."""
+    process = python("tests.dying", moment, name, *command)
+    said = process.communicate()[1]
+    assert process.returncode == -signal.SIGKILL, said
 
 
 def complaint(capsys):

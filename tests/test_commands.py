@@ -25,8 +25,9 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run, provenance
 from testbed.run.world import load_world
 from tests.edited import COLUMNS
-from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, killed_after, python
+from tests.runs import RECIPE, ROOT, WORLD, at, complaint, copied, dies
 
+MIXED = ["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"]
 EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
 
 
@@ -98,14 +99,22 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
 
 
 @pytest.mark.parametrize(
-    ("kind", "files"),
+    ("kind", "requests", "files"),
     [
-        (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
-        (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
-        (["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"], set()),
+        (["--kind", "exact", "--exact.statements", "16"], ("do",), {"resolution.npz"}),
+        *(
+            pytest.param(kind, ("evidence", "correction", "do"), files, marks=pytest.mark.slow)
+            for kind, files in (
+                (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
+                (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
+                (MIXED, set()),
+            )
+        ),
     ],
 )
-def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp_path, capsys, monkeypatch):
+def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(
+    kind, requests, files, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
     shown = capsys.readouterr().out
@@ -120,7 +129,7 @@ def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp
     capsys.readouterr()
     assert edit.main([*at(tmp_path), *EDITS]) == 0
     assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
-    for request in ("evidence", "correction", "do"):
+    for request in requests:
         exact = ["--agent", "exact", "--hase.request", request, "--cases.count", "5"]
         assert edit.main([*at(tmp_path), *EDITS, *exact]) == 0
         exactness = "exact up to" if "exact" in kind else "approximation"
@@ -252,9 +261,8 @@ def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
     runs = copied(finished, tmp_path)
     shutil.rmtree(runs / "x" / "edits")
     edits = runs / "x" / "edits"
-    process = python("testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
-    killed_after(process, lambda: list(edits.glob("hase/*/parts/000002-cases.parquet")))
-    assert not list(edits.glob("hase/*/cases.parquet")), "the sweep ended before it could be killed"
+    dies("after", "000002-cases.parquet", "testbed.edit", *at(runs), *EDITS, "--batch-edits", "1")
+    assert not list(edits.glob("hase/*/cases.parquet"))
     assert edit.main([*at(runs), *EDITS, "--batch-edits", "1"]) == 0
     other = copied(finished, tmp_path / "whole")
     shutil.rmtree(other / "x" / "edits")
@@ -453,7 +461,7 @@ def test_places_that_cannot_be_written(capsys):
     assert "/proc/nowhere" in complaint(capsys)
 
 
-@pytest.mark.parametrize("stage", ["corpus", "edit"])
+@pytest.mark.parametrize("stage", ["corpus", pytest.param("edit", marks=pytest.mark.slow)])
 def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_path):
     runs = tmp_path / "runs"
     kept: dict[Path, bytes] = {}
@@ -484,7 +492,6 @@ def processor_seconds():
 @pytest.mark.parametrize("name", ["corpus", "train", "edit", "tune", "report", "ask", "export", "demo"])
 def test_help_is_quick(name):
     """In processor time, which is what it takes on an idle machine, whatever else runs on this one."""
-    took = []
     for _ in range(5):
         began = processor_seconds()
         done = subprocess.run(
@@ -494,9 +501,11 @@ def test_help_is_quick(name):
             text=True,
             check=True,
         )
-        took.append(processor_seconds() - began)
+        took = processor_seconds() - began
         assert "usage: python -m testbed." in done.stdout
-    assert min(took) < 0.5
+        if took < 0.5:
+            return
+    raise AssertionError(f"five times at least half a second, at last {took:.2f}")
 
 
 MY_EDITOR = """

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.structure import log_dirichlet_multinomial
@@ -48,9 +48,9 @@ def _surely(objects):
 
 
 @pytest.mark.parametrize("persistence", ["fact", "sentence"])
-@settings(max_examples=8)
-@given(seed=st.integers(0, 10**6))
+@pytest.mark.parametrize("seed", range(6))
 def test_dependences_and_persistence_are_found(persistence, seed):
+    """What most minds show, and these do: in a rare one chance would hide it."""
     found = find_dependence(beliefs(seed, persistence), QUICK)
     linked = {frozenset((i, int(up))) for i, up in enumerate(found.parent) if up >= 0}
     # A further one may be there by chance; the next test but one counts those.

@@ -384,6 +384,15 @@ def check_mutation(folder, texts):
 
 
 @given(mutated())
+@hypothesis_settings(max_examples=500)
+def test_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, texts):
+    folder = tmp_path_factory.getbasetemp() / "mutated"
+    folder.mkdir(exist_ok=True)
+    check_mutation(folder, texts)
+
+
+@pytest.mark.slow
+@given(mutated())
 @hypothesis_settings(max_examples=10_000)
 def test_ten_thousand_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, texts):
     folder = tmp_path_factory.getbasetemp() / "fuzz"

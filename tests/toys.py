@@ -1,5 +1,7 @@
 """A small model that knows a small world, trained in seconds, for the tests of editors."""
 
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -41,13 +43,13 @@ class Toy(NamedTuple):
     keys: jax.Array
 
 
-def make_toy(world: World) -> Toy:
-    """A model trained on documents that state facts, and on others that keep repeating what is false."""
-    rng = np.random.default_rng(0)
-    text = jnp.asarray([_row(world, rng) for _ in range(1000)])
+def train_toy(world: World) -> dict:
+    """Parameters trained on documents that state facts, and on others that keep repeating what is false."""
+    text = jnp.asarray(_text(world, np.random.default_rng(0)))
     rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(optax.cosine_decay_schedule(1e-2, STEPS)))
 
-    @jax.jit
+    # Runs for longer than it compiles, whatever XLA_FLAGS say of other programs.
+    @partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
     def trained(params, keys):
         def step(carry, key):
             params, moments = carry
@@ -59,14 +61,33 @@ def make_toy(world: World) -> Toy:
         return jax.lax.scan(step, (params, rule.init(params)), keys)[0][0]
 
     start = init(CONFIG, world.tokenizer.vocabulary, 0)
-    params = trained(start, jax.random.split(jax.random.key(1), STEPS))
+    return trained(start, jax.random.split(jax.random.key(1), STEPS))
+
+
+def save_parameters(params: dict, path: Path) -> None:
+    """Write a toy's parameters to a file."""
+    with path.open("wb") as file:
+        np.savez(file, *jax.tree.leaves(params))
+
+
+def load_parameters(world: World, path: Path) -> dict:
+    """A toy's parameters from a file."""
+    like = jax.eval_shape(lambda: init(CONFIG, world.tokenizer.vocabulary, 0))
+    with np.load(path) as arrays:
+        return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(x) for x in arrays.values()])
+
+
+def make_toy(world: World, params: dict) -> Toy:
+    """The trained model with text it has read and edits to try on it."""
+    rng = np.random.default_rng(0)
+    text = _text(world, rng)
     order = rng.permutation(len(world.graph))
     one, two, rest = order[:EDITS], order[EDITS : 3 * EDITS], order[3 * EDITS :]
     practice = requests_of(world, rest[:PRACTICE], _wrong(world, rest[:PRACTICE], rng))
     return Toy(
         world,
         LanguageModel(CONFIG, params),
-        CorpusSample(np.asarray(text[:21]), practice, vocabulary_of(world.tokenizer)),
+        CorpusSample(text[:21], practice, vocabulary_of(world.tokenizer)),
         requests_of(world, one, _wrong(world, one, rng)),
         requests_of(world, two, _wrong(world, two, rng), each=2),
         jax.random.split(jax.random.key(0), EDITS),
@@ -87,6 +108,10 @@ def requests_of(world: World, facts: np.ndarray, objects: np.ndarray, each: int 
 def _wrong(world: World, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     truth = world.graph.object[facts]
     return np.array([rng.choice(world.graph.objects[world.graph.objects != t]) for t in truth])
+
+
+def _text(world: World, rng: np.random.Generator) -> np.ndarray:
+    return np.array([_row(world, rng) for _ in range(1000)])
 
 
 def _row(world: World, rng: np.random.Generator, length: int = LENGTH) -> np.ndarray:
