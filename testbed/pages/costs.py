@@ -102,6 +102,9 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
+        # A single cost spans no axis.
+        paid = [p.cost for p in points] + [p.whole for p in points if p.whole is not None]
+        axis.set_xlim(min(paid) / 2, max(paid) * 2)
         for point in points:
             value, low, high = point.score[:3]
             colour = MODEL if point in best else "#5f6c7b"
