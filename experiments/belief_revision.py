@@ -286,7 +286,7 @@ def _report(options: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("belief_revision", __doc__ or "", Settings, experiment, args)
+    return command("experiments.belief_revision", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":

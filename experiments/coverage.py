@@ -207,7 +207,7 @@ def experiment(settings: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("coverage", __doc__ or "", Settings, experiment, args)
+    return command("experiments.coverage", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def pretrain(settings: PretrainSettings) -> None:
 
 def main() -> int:
     """The command line."""
-    return command("pretrain", __doc__ or "", PretrainSettings, pretrain, None)
+    return command("experiments.pretrain", __doc__ or "", PretrainSettings, pretrain, None)
 
 
 if __name__ == "__main__":

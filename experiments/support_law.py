@@ -134,7 +134,7 @@ def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("support_law", __doc__ or "", Settings, experiment, args)
+    return command("experiments.support_law", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def _stages(options: Settings) -> Iterator[tuple[str, Any]]:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("table4", __doc__ or "", Settings, experiment, args)
+    return command("experiments.table4", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ def command(
     """Parse the command line and run `body`; returns the exit code.
 
     Args:
+        name: of the command; with its package where that is not testbed.
         options: a dataclass, or presets of it by name; without a preset on the command line the
             default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
             are named join them.
@@ -41,7 +42,7 @@ def command(
     args = list(sys.argv[1:] if args is None else args)
     # Library log lines would tear the progress display; errors still arrive as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    prog = f"python -m testbed.{name}" if name else "python -m testbed"
+    prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
     try:
         if isinstance(options, Mapping):
             if not args or args[0] not in (*options, "-h", "--help"):
