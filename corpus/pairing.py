@@ -1,6 +1,6 @@
 """Which relation depends on which: choosing relations, pairing them, and the direction (DESIGN 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import networkx as nx
 import numpy as np
@@ -8,27 +8,43 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
+MOST_COMPARED = 2000
+"""So many relations, the most common ones, are counted against each other."""
 
-def read_pairs(pairs: Sequence[str], known: Sequence[str], source: str) -> list[tuple[int, int]]:
-    """(upstream, downstream) relation indices from "upstream:downstream" strings.
+
+def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: str) -> list[tuple[int, int]]:
+    """(upstream, downstream) relation ids from "upstream:downstream" strings.
+
+    A name may itself hold a colon, as long as there is one way to read the pair.
+
+    Args:
+        find: the id of a relation by its name, or None.
 
     Raises:
-        InputError: a string without exactly one colon, an unknown relation, or a second upstream.
+        InputError: a string without a colon, an unknown relation, or a second upstream.
     """
-    index = {name: i for i, name in enumerate(known)}
     found: list[tuple[int, int]] = []
     for pair in pairs:
-        names = [name.strip() for name in pair.split(":")]
-        if len(names) != 2:
+        parts = pair.split(":")
+        splits = [(":".join(parts[:i]).strip(), ":".join(parts[i:]).strip()) for i in range(1, len(parts))]
+        ids = [(find(up), find(down)) for up, down in splits]
+        known = [(up, down) for up, down in ids if up is not None and down is not None]
+        if len(splits) != 1 and len(known) != 1:
             raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
-        for name in names:
-            if name not in index:
-                raise InputError(f"unknown relation {name!r} in the pair {pair!r}: {source} has none such")
-        up, down = index[names[0]], index[names[1]]
+        if not known:
+            name = next(name for name in splits[0] if find(name) is None)
+            raise InputError(f"unknown relation {name!r} in the pair {pair!r}: {source} has none such")
+        up, down = known[0]
         if up == down or any(down == d for _, d in found):
-            raise InputError(f"the pair {pair!r} gives {names[1]!r} a second upstream, or itself")
+            raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
         found.append((up, down))
     return found
+
+
+def most_common(relation: np.ndarray) -> np.ndarray:
+    """int64: the MOST_COMPARED most common of some relations, ascending."""
+    relations, count = np.unique(relation, return_counts=True)
+    return np.sort(relations[np.argsort(-count, kind="stable")[:MOST_COMPARED]])
 
 
 def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
