@@ -4,11 +4,11 @@ Everybody but the subject asked about is resolved: their facts count as what the
 which the corpus builder bounds (`corpus.exact.Resolution`). Other subjects then enter only through counts
 of rows (`bayes.known`), and a subject's own facts form trees, over which a pass up and a pass down are
 exact (`bayes.tree`). An edited subject is no longer resolved, nor one in focus: answers about others sum
-over the states of its tree as well (`bayes.enumeration`).
+over the states of its tree as well, by enumeration.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -16,15 +16,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
-from bayes.enumeration import states
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
-from bayes.known import Known, read
+from bayes.known import Draw, Known, read
 from bayes.tree import Tree
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.sentences import Sentences
 
+MOST_STATES = 2_000_000
+# A state of other trees whose weight, in logs, is this far below that of one state is left out. Even two
+# million of them together change no answer by more than 1e-13.
+NEGLIGIBLE = -45.0
 # Beyond this many statements, differences of what they say drown in rounding.
 MOST_WEIGHT = 1e9
 LEAST_WEIGHT = 1e-12
@@ -260,7 +263,7 @@ class ExactAgent:
         doubtful = {t[0]: t for t in map(self.known.tree, (*self.known.edited, *self.focus)) if t != tree}
         others = [t for t in doubtful.values() if self.known.family(t[0]) == family]
         log_total = np.full(self.known.candidates(fact), -math.inf)
-        for log_state, draws in states(self.known, others, tree):
+        for log_state, draws in self._states(others, tree):
             asked = Tree(self.known, tree, draws)
             log_z, log_beliefs = asked.marginals()
             log_p = log_beliefs[fact]
@@ -269,6 +272,60 @@ class ExactAgent:
                     log_p = np.log(asked.after_do(changed, *self.done[changed], fact, log_beliefs))
             log_total = np.logaddexp(log_total, log_state + log_z + log_p)
         return log_total - logsumexp(log_total)
+
+    def _states(
+        self, trees: list[list[int]], asked: list[int]
+    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        """Log-weights and changed draws of every state of the given trees; `asked` is taken out too.
+
+        What a state weighs is known only when all trees have been seen, since one tree may make likely what
+        another alone does not. A tree never weighs more than its ceiling, though, so that a state of the
+        others is left out only where even this could not lift it.
+        """
+        without = [(draw, -n) for tree in (*trees, asked) for draw, n in self.known.draws(tree)]
+        if not trees:
+            yield 0.0, without
+            return
+        least = self._weight_of_a_likely_state(trees, asked, without) + NEGLIGIBLE
+        alone = [Tree(self.known, tree, without) for tree in (*trees, asked)]
+        ceilings = [tree.ceiling() for tree in alone]
+        options = [
+            tree.options(least - sum(ceilings) + ceiling)
+            for tree, ceiling in zip(alone[:-1], ceilings[:-1], strict=True)
+        ]
+        states = math.prod(len(places) for tree in options for places in tree.values())
+        if states > MOST_STATES:
+            raise InputError(
+                f"{states:,} states of subjects in doubt are more than {MOST_STATES:,}; "
+                "ask about the edited subject, edit fewer facts at once, or focus on fewer subjects"
+            )
+        # What the weight of the trees seen must reach at least, given the ceilings of those that follow.
+        floors = least - np.cumsum(ceilings[:0:-1])[::-1]
+        yield from self._extend(0.0, without, list(zip(trees, options, floors, strict=True)))
+
+    def _extend(
+        self,
+        log_weight: float,
+        draws: list[tuple[Draw, float]],
+        trees: list[tuple[list[int], dict[int, np.ndarray], float]],
+    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        if not trees:
+            yield log_weight, draws
+            return
+        (facts, options, floor), *rest = trees
+        for weight, added in Tree(self.known, facts, draws).states(options):
+            if log_weight + weight >= floor:
+                yield from self._extend(log_weight + weight, [*draws, *added], rest)
+
+    def _weight_of_a_likely_state(
+        self, trees: list[list[int]], asked: list[int], draws: list[tuple[Draw, float]]
+    ) -> float:
+        """Log-weight of one state: of each tree in turn the likely one, given those before it."""
+        log_weight = 0.0
+        for facts in trees:
+            weight, added = Tree(self.known, facts, draws).likely_state()
+            log_weight, draws = log_weight + weight, [*draws, *added]
+        return log_weight + Tree(self.known, asked, draws).marginals()[0]
 
 
 def fit_exact(
