@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
 from corpus.errors import InputError
+from corpus.files import read_json, write_json
 from corpus.names import Renamed
 
 EXAMPLES = 3
+RENAMED = "renamed.tsv"
 
 
 @dataclass
@@ -44,3 +47,19 @@ class Account:
         if lines := [*self.trouble, *clashes]:
             found = "\n  ".join(lines)
             raise InputError(f"{source} does not go in as it is (--world.strict):\n  {found}")
+
+
+def save_account(account: Account, folder: Path) -> None:
+    """Write the counts, and all changed names with the reasons, into an existing folder."""
+    write_json(folder / "account.json", {"left_out": account.left_out})
+    lines = ["label\tname\twhy", *("\t".join(" ".join(f.split()) for f in one) for one in account.renamed)]
+    (folder / RENAMED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def load_account(folder: Path) -> Account:
+    """Read what `save_account` wrote; nothing where a world has none."""
+    if not (folder / RENAMED).exists():
+        return Account()
+    rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
+    renamed = [Renamed(*row.split("\t")) for row in rows]
+    return Account(left_out=read_json(folder / "account.json")["left_out"], renamed=renamed)

@@ -5,11 +5,9 @@ from collections.abc import Callable, Sequence
 import networkx as nx
 import numpy as np
 
+from corpus.arrays import places
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
-
-MOST_COMPARED = 2000
-"""So many relations, the most common ones, are counted against each other."""
 
 
 def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: str) -> list[tuple[int, int]]:
@@ -41,12 +39,6 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
     return found
 
 
-def most_common(relation: np.ndarray) -> np.ndarray:
-    """int64: the MOST_COMPARED most common of some relations, ascending."""
-    relations, count = np.unique(relation, return_counts=True)
-    return np.sort(relations[np.argsort(-count, kind="stable")[:MOST_COMPARED]])
-
-
 def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
     """int32[relations]: each relation's upstream or NO_UPSTREAM."""
     upstream = np.full(relations, NO_UPSTREAM, np.int32)
@@ -59,9 +51,9 @@ def cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
     """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
     from scipy.sparse import csr_array
 
-    subjects, row = np.unique(triples[:, 0], return_inverse=True)
-    ones = np.ones(len(row), np.int64)
-    has = csr_array((ones, (row, triples[:, 1])), shape=(len(subjects), relations))
+    row = places(triples[:, 0])
+    ones = np.ones(len(row), np.int32)
+    has = csr_array((ones, (row, triples[:, 1])), shape=(row.max(initial=0) + 1, relations))
     # Several objects of one relation were added up.
     has.data[:] = 1
     return (has.T @ has).toarray()

@@ -10,10 +10,14 @@ import numpy as np
 
 from corpus import pairing
 from corpus.account import Account
+from corpus.arrays import places
 from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph, build_graph
 from corpus.names import readable
+
+MOST_COMPARED = 2000
+"""So many relations, the most common ones, are counted against each other."""
 
 
 class Labels(Protocol):
@@ -76,17 +80,18 @@ def select(
     pairs = [(int(up), int(down)) for up, down in np.searchsorted(relation_ids, given).reshape(-1, 2)]
     extra = np.searchsorted(relation_ids, np.array(further, np.int32))
 
-    triples = triples[np.argsort(_cells(triples), kind="stable")]
+    cells = triples[:, 0].astype(np.int64) * len(relation_ids) + triples[:, 1]
+    triples = _rows(triples, np.argsort(cells, kind="stable"))
     chosen, pairs = _choose(triples, len(relation_ids), config, pairs, note)
     chosen = np.union1d(chosen, extra).astype(np.int64)
     kept = _of_relations(triples, chosen, len(relation_ids), account)
     kept = _one_object_each(kept, config, facts, account)
     kept = _subjects_with(kept, config.min_relations, facts, account)
-    subjects = np.unique(kept[:, 0])
+    subjects = _subjects(kept)
     if len(subjects) > config.subjects:
         account.leave_out("subjects beyond --world.subjects", len(subjects) - config.subjects)
         subjects = rng.choice(subjects, config.subjects, replace=False)
-        kept = kept[np.isin(kept[:, 0], subjects)]
+        kept = _rows(kept, np.isin(kept[:, 0], subjects))
     if two_objects:
         kept = _with_two_objects(kept, len(relation_ids), config.min_relations, facts, account)
         chosen = chosen[np.isin(chosen, kept[:, 1])]
@@ -102,14 +107,14 @@ def select(
 
 
 def _wanted(facts: Facts, config: WorldConfig, account: Account) -> np.ndarray:
-    """A copy of the triples without relations and entities that are to be dropped."""
+    """A copy of the triples, column by column, without relations and entities that are to be dropped."""
     dropped = [i for key in config.drop_relations if (i := facts.relations.find(key)) is not None]
     gone = [i for key in config.drop_entities if (i := facts.entities.find(key)) is not None]
     out = np.isin(facts.triples[:, 1], dropped)
     account.leave_out("facts of dropped relations", out.sum())
     about = ~out & (np.isin(facts.triples[:, 0], gone) | np.isin(facts.triples[:, 2], gone))
     account.leave_out("facts of dropped entities", about.sum())
-    triples = facts.triples[~(out | about)]
+    triples = _rows(facts.triples, ~(out | about))
     if not len(triples):
         raise InputError(f"{facts.source}: the graph is empty; no triple is left to take")
     return triples
@@ -133,9 +138,9 @@ def _choose(
     everything = np.arange(relations)
     if pairs:
         return (everything if config.every_relation else np.unique(pairs)), pairs
-    new = np.append(True, np.diff(_cells(triples)) != 0)
-    common = pairing.most_common(triples[new, 1])
-    among = triples[new & np.isin(triples[:, 1], common)]
+    count = np.bincount(triples[:, 1], minlength=relations)
+    common = np.sort(np.argsort(-count, kind="stable")[:MOST_COMPARED])
+    among = _rows(triples, _starts(triples) & np.isin(triples[:, 1], common))
     among[:, 1] = np.searchsorted(common, among[:, 1])
     together = pairing.cooccurrence(among, len(common))
     try:
@@ -149,7 +154,10 @@ def _choose(
     if config.dependences == "pairs":
         matched = pairing.match_relations(together[np.ix_(chosen, chosen)])
         found = [(int(common[chosen[i]]), int(common[chosen[j]])) for i, j in matched]
-        pairs = [pairing.direct(pair, triples) for pair in found]
+        order = np.argsort(triples[:, 1], kind="stable")
+        ends = np.cumsum(count)
+        of = {r: order[ends[r] - count[r] : ends[r]] for pair in found for r in pair}
+        pairs = [pairing.direct((a, b), triples[np.append(of[a], of[b])]) for a, b in found]
     return (everything if config.every_relation else common[chosen]), pairs
 
 
@@ -158,21 +166,21 @@ def _of_relations(triples: np.ndarray, chosen: np.ndarray, relations: int, accou
     wanted[chosen] = True
     inside = wanted[triples[:, 1]]
     account.leave_out("facts of relations that were not chosen", len(triples) - inside.sum())
-    return triples if inside.all() else triples[inside]
+    return triples if inside.all() else _rows(triples, inside)
 
 
 def _one_object_each(triples: np.ndarray, config: WorldConfig, facts: Facts, account: Account) -> np.ndarray:
     """The first object of each subject and relation; triples sorted by them."""
-    new = np.append(True, np.diff(_cells(triples)) != 0)
-    cell = np.cumsum(new) - 1
-    first = triples[new]
+    new = _starts(triples)
+    cell = np.cumsum(new, dtype=np.int32) - 1
+    first = _rows(triples, new)
     other = triples[:, 2] != first[cell, 2]
     account.leave_out("repeated facts", len(triples) - new.sum() - other.sum(), examples=())
     if config.several == "drop":
         several = np.zeros(len(first), bool)
         several[cell[other]] = True
         account.leave_out("facts of subjects with several objects", several[cell].sum())
-        return first[~several]
+        return _rows(first, ~several)
     seconds = np.flatnonzero(other)
     told = (_told(facts, triples[i], first[cell[i]]) for i in seconds)
     account.leave_out("second objects", len(seconds), told)
@@ -181,11 +189,12 @@ def _one_object_each(triples: np.ndarray, config: WorldConfig, facts: Facts, acc
 
 def _subjects_with(triples: np.ndarray, least: int, facts: Facts, account: Account) -> np.ndarray:
     """Triples, one of each subject and relation, of subjects that have at least so many relations."""
-    subjects, row, count = np.unique(triples[:, 0], return_inverse=True, return_counts=True)
-    few = subjects[count < least]
+    row = places(triples[:, 0])
+    count = np.bincount(row)
+    few = _subjects(triples)[count < least]
     what = "subjects with one relation" if least == 2 else f"subjects with fewer than {least} relations"
     account.leave_out(what, len(few), (repr(facts.entities.of(few[i : i + 1])[0]) for i in range(len(few))))
-    return triples[(count >= least)[row]]
+    return _rows(triples, (count >= least)[row])
 
 
 def _with_two_objects(
@@ -228,9 +237,22 @@ def _graph(
     return build_graph(np.column_stack(places), entities, relations, upstream)
 
 
-def _cells(triples: np.ndarray) -> np.ndarray:
-    """int64[n]: one key for each (subject, relation)."""
-    return triples[:, 0].astype(np.int64) * (int(triples[:, 1].max(initial=0)) + 1) + triples[:, 1]
+def _rows(triples: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """A copy of some triples whose columns are contiguous, which is what everything here reads."""
+    return np.array([column[which] for column in triples.T]).T
+
+
+def _subjects(triples: np.ndarray) -> np.ndarray:
+    """The different subjects of triples sorted by them."""
+    subject = triples[:, 0]
+    return subject[np.append(True, subject[1:] != subject[:-1])[: len(subject)]]
+
+
+def _starts(triples: np.ndarray) -> np.ndarray:
+    """bool[n]: where a new subject or relation begins; triples sorted by them."""
+    new = np.ones(len(triples), bool)
+    new[1:] = (triples[1:, 0] != triples[:-1, 0]) | (triples[1:, 1] != triples[:-1, 1])
+    return new
 
 
 def _told(facts: Facts, second: np.ndarray, first: np.ndarray) -> str:

@@ -16,7 +16,7 @@ from pyarrow import csv as arrow_csv
 from corpus.errors import InputError
 from corpus.rawfiles import DAMAGED, Watch, unwatched
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 22
 LONGEST_CELL = 1 << 20
 CELL = pa.dictionary(pa.int32(), pa.string())
 EXPECTED = "subject, relation and object"
