@@ -26,16 +26,28 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
         parts = pair.split(":")
         splits = [(":".join(parts[:i]).strip(), ":".join(parts[i:]).strip()) for i in range(1, len(parts))]
         ids = [(find(up), find(down)) for up, down in splits]
-        known = [(up, down) for up, down in ids if up is not None and down is not None]
-        if len(splits) != 1 and len(known) != 1:
+        ids_known = [(up, down) for up, down in ids if up is not None and down is not None]
+        if len(splits) != 1 and len(ids_known) != 1:
             raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
-        if not known:
-            name = next(name for name in splits[0] if find(name) is None)
-            raise InputError(f"unknown relation {name!r} in the pair {pair!r}: {source} has none such")
-        up, down = known[0]
+        if not ids_known:
+            for name in splits[0]:
+                known(name, find, source)
+        up, down = ids_known[0]
         if up == down or any(down == d for _, d in found):
             raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
         found.append((up, down))
+    return found
+
+
+def known(relation: str, find: Callable[[str], int | None], source: str) -> int:
+    """The id of a relation that an option names.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = find(relation)
+    if found is None:
+        raise InputError(f"unknown relation {relation!r}: {source} has none such")
     return found
 
 

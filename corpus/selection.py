@@ -70,10 +70,16 @@ def select(
         InputError: an unknown relation, nothing left after the filters, or, if `config.strict`, anything
             that was left out without being asked for.
     """
-    triples = _wanted(facts, config, account)
+    dropped = {i for key in config.drop_relations if (i := facts.relations.find(key)) is not None}
+    triples = _wanted(facts, dropped, config, account)
+
+    def find(relation: str) -> int | None:
+        found = facts.relations.find(relation)
+        return None if found in dropped else found
+
     # Relations as indices into those that occur or are asked for.
-    given = pairing.read_pairs(config.pairs, facts.relations.find, facts.source)
-    further = [_known(facts, relation) for relation in config.relations]
+    given = pairing.read_pairs(config.pairs, find, facts.source)
+    further = [pairing.known(relation.strip(), find, facts.source) for relation in config.relations]
     asked = np.array([r for pair in given for r in pair] + further, np.int32)
     relation_ids = np.union1d(triples[:, 1], asked)
     triples[:, 1] = np.searchsorted(relation_ids, triples[:, 1])
@@ -106,11 +112,10 @@ def select(
     return _graph(kept, chosen, pairs, relation_ids, facts, config, account)
 
 
-def _wanted(facts: Facts, config: WorldConfig, account: Account) -> np.ndarray:
+def _wanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
     """A copy of the triples, column by column, without relations and entities that are to be dropped."""
-    dropped = [i for key in config.drop_relations if (i := facts.relations.find(key)) is not None]
     gone = [i for key in config.drop_entities if (i := facts.entities.find(key)) is not None]
-    out = np.isin(facts.triples[:, 1], dropped)
+    out = np.isin(facts.triples[:, 1], [*dropped])
     account.leave_out("facts of dropped relations", out.sum())
     about = ~out & (np.isin(facts.triples[:, 0], gone) | np.isin(facts.triples[:, 2], gone))
     account.leave_out("facts of dropped entities", about.sum())
@@ -118,13 +123,6 @@ def _wanted(facts: Facts, config: WorldConfig, account: Account) -> np.ndarray:
     if not len(triples):
         raise InputError(f"{facts.source}: the graph is empty; no triple is left to take")
     return triples
-
-
-def _known(facts: Facts, relation: str) -> int:
-    found = facts.relations.find(relation.strip())
-    if found is None:
-        raise InputError(f"unknown relation {relation!r}: {facts.source} has none such")
-    return found
 
 
 def _choose(

@@ -20,6 +20,9 @@ BLOCK_BYTES = 1 << 22
 LONGEST_CELL = 1 << 20
 CELL = pa.dictionary(pa.int32(), pa.string())
 EXPECTED = "subject, relation and object"
+# Python's white space, as classes of Arrow's regular expressions.
+SPACES = r"\pZ\t-\r\x1c-\x1f\x{85}"
+BLANK = rf"^[{SPACES}]*$"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -98,7 +101,7 @@ def read_delimited(
     found = [table[name] for name in names]
     lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in found for c in column.chunks]
     blank = any(
-        pc.any(pc.equal(pc.utf8_trim_whitespace(c.dictionary), "")).as_py()
+        pc.any(pc.match_substring_regex(c.dictionary, BLANK)).as_py()
         for column in found
         for c in column.chunks
     )
@@ -128,9 +131,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: not a Parquet file of labels ({_first_line(error):.200})") from None
     for name, column in zip(chosen, found, strict=True):
-        empty = pc.or_kleene(
-            pc.is_null(column), pc.equal(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
-        )
+        empty = pc.or_kleene(pc.is_null(column), pc.match_substring_regex(column.cast(pa.string()), BLANK))
         row = pc.index(empty.combine_chunks(), True).as_py()
         if row >= 0:
             raise InputError(f"{path}, row {row + 1}: {name!r} is empty; expected {EXPECTED}")

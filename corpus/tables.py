@@ -12,13 +12,13 @@ from corpus.errors import InputError
 from corpus.ntriples import read_ntriples, short_name
 from corpus.rawfiles import LONGEST_NAME, Watch
 from corpus.selection import Facts
-from corpus.table_files import read_delimited, read_parquet
+from corpus.table_files import SPACES, read_delimited, read_parquet
 
 DELIMITERS = {".csv": ","}
 PARQUET = (".parquet", ".pq")
 NTRIPLES = (".nt", ".ntriples")
 # White space that is not one space between two words.
-_UNTIDY = r"^[\s\pZ]|[\s\pZ]$|[\s\pZ]{2}|[\t-\r\x1c-\x1f\x{85}]|[^\PZ ]"
+_UNTIDY = rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]"
 
 
 class TableLabels:
