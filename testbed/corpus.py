@@ -105,7 +105,7 @@ def _draw_world(
     exact = options.kind == "exact"
     graph = build_world(options.world, options.seed, exact, cache, progress, say, account)
     if options.world.dependences == "forest":
-        graph = with_likeliest_forest(graph, options.exact)
+        graph = with_likeliest_forest(graph, options.exact, options.world.min_pair_subjects)
     if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
     return graph, generative_model(graph, rng, options.distractors)

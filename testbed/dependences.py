@@ -13,6 +13,7 @@ from bayes.structure import log_dirichlet_multinomial, log_scores
 from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
+from corpus.pairing import cooccurrence
 from testbed.console import say, table
 
 NAMED = 10
@@ -56,15 +57,22 @@ def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
     return sorted(found, key=lambda one: -one.gain * one.subjects)
 
 
-def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig) -> KnowledgeGraph:
+def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int) -> KnowledgeGraph:
     """The graph with the dependences that together make its facts likeliest, chains and forks included.
 
-    The maximum of `bayes.structure`'s posterior over forests, by Edmonds' algorithm.
+    The maximum of `bayes.structure`'s posterior over forests, by Edmonds' algorithm, among dependences of
+    relations that at least `least` subjects have both.
     """
     import networkx as nx
 
     scores = log_scores(graph, prior.root_mass, prior.row_mass)
-    ups, downs = np.nonzero(scores > 0)
+    together = cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
+    ups, downs = np.nonzero((scores > 0) & (together >= least))
+    if not len(ups):
+        say(
+            "this world has NO DEPENDENCES, so no edit has a consequence to judge: no relation that shares "
+            f"{least:,} subjects with another tells about it; perhaps lower --world.min-pair-subjects"
+        )
     edges = nx.DiGraph()
     edges.add_weighted_edges_from(
         (up, down, scores[up, down]) for up, down in zip(ups.tolist(), downs.tolist(), strict=True)

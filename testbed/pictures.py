@@ -1,5 +1,6 @@
 """The pictures of one model and of one edit: how it learned, and the edit as model and agent see it."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ STYLE: dict = {
     "axes.titleweight": "bold",
     "figure.dpi": 150,
     "savefig.bbox": "tight",
+    # A name with two dollar signs is no formula.
+    "text.parse_math": False,
 }
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
 BARS = 4
@@ -107,7 +110,9 @@ def draw_edit(outcomes: Outcomes, world: World, case: int, path: Path) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, whole or not at all, and close it."""
-    with staged_file(path) as aside:
+    with staged_file(path) as aside, warnings.catch_warnings():
+        # Names may be in any script; the font draws a box for what it lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(aside, format="png")
     plt.close(figure)
 
