@@ -18,6 +18,8 @@ from corpus.names import readable
 
 MOST_COMPARED = 2000
 """So many relations, the most common ones, are counted against each other."""
+NAMED = 10
+"""So many relations are named in a message."""
 
 
 class Labels(Protocol):
@@ -93,22 +95,17 @@ def select(
     kept = _of_relations(triples, chosen, len(relation_ids), account)
     kept = _one_object_each(kept, config, facts, account)
     kept = _subjects_with(kept, config.min_relations, facts, account)
-    subjects = _subjects(kept)
-    if len(subjects) > config.subjects:
-        account.leave_out("subjects beyond --world.subjects", len(subjects) - config.subjects)
-        subjects = rng.choice(subjects, config.subjects, replace=False)
-        kept = _rows(kept, np.isin(kept[:, 0], subjects))
+    kept = _some_subjects(kept, config.subjects, rng, account)
     if two_objects:
         kept = _with_two_objects(kept, len(relation_ids), config.min_relations, facts, account)
-        chosen = chosen[np.isin(chosen, kept[:, 1])]
     if not len(kept):
         least = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
-        names = facts.relations.of(relation_ids[chosen[:10]])
-        raise InputError(
-            f"{facts.source}: no subject has {least} of the relations {', '.join(names)}"
-            f"{', ...' if len(chosen) > len(names) else ''}"
-        )
-    pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
+        names = ", ".join(facts.relations.of(relation_ids[chosen[:NAMED]]))
+        more = ", ..." if len(chosen) > NAMED else ""
+        raise InputError(f"{facts.source}: no subject has {least} of the relations {names}{more}")
+    if config.every_relation or two_objects:
+        chosen = chosen[np.isin(chosen, kept[:, 1])]
+        pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
     return _graph(kept, chosen, pairs, relation_ids, facts, config, account)
 
 
@@ -119,7 +116,7 @@ def _wanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Accou
     account.leave_out("facts of dropped relations", out.sum())
     about = ~out & (np.isin(facts.triples[:, 0], gone) | np.isin(facts.triples[:, 2], gone))
     account.leave_out("facts of dropped entities", about.sum())
-    triples = _rows(facts.triples, ~(out | about))
+    triples = _rows(facts.triples, ~(out | about) if dropped or gone else slice(None))
     if not len(triples):
         raise InputError(f"{facts.source}: the graph is empty; no triple is left to take")
     return triples
@@ -195,6 +192,15 @@ def _subjects_with(triples: np.ndarray, least: int, facts: Facts, account: Accou
     return _rows(triples, (count >= least)[row])
 
 
+def _some_subjects(triples: np.ndarray, most: int, rng: np.random.Generator, account: Account) -> np.ndarray:
+    """Triples of at most so many subjects, drawn at random; triples sorted by them."""
+    subjects = _subjects(triples)
+    if len(subjects) <= most:
+        return triples
+    account.leave_out("subjects beyond --world.subjects", len(subjects) - most)
+    return _rows(triples, np.isin(triples[:, 0], rng.choice(subjects, most, replace=False)))
+
+
 def _with_two_objects(
     triples: np.ndarray, relations: int, least: int, facts: Facts, account: Account
 ) -> np.ndarray:
@@ -235,7 +241,7 @@ def _graph(
     return build_graph(np.column_stack(places), entities, relations, upstream)
 
 
-def _rows(triples: np.ndarray, which: np.ndarray) -> np.ndarray:
+def _rows(triples: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
     """A copy of some triples whose columns are contiguous, which is what everything here reads."""
     return np.array([column[which] for column in triples.T]).T
 
