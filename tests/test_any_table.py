@@ -316,3 +316,20 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch):
             graph = world_of(tmp_path / name, content)
             found.append([graph.entities, told(graph)])
     assert all(one == found[0] for one in found)
+
+
+def test_facts_keep_their_order_however_they_are_spaced(tmp_path):
+    """The first object counts, whether its line is read quickly or by the whole grammar."""
+    lines = ["<x/Bob> <x/in> <x/Oslo> .", "<x/Bob> <x/of> <x/Norway> .", "_:b1\t<x/in><x/Rome>.# blank node"]
+    lines += [
+        "_:b1 <x/in> <x/Paris> .",
+        '_:b1 <x/age> "4"^^<x/int> .',
+        "_:b1 <x/of> <x/Italy> .\r",
+        "",
+        " # end",
+    ]
+    account = Account()
+    found = told(world_of(tmp_path / "w.nt", "\n".join(lines), account))
+    bob = [("Bob", "in", "Oslo"), ("Bob", "of", "Norway")]
+    assert found == [(":b1", "in", "Rome"), (":b1", "of", "Italy"), *bob]
+    assert account.left_out == {"facts whose object is a literal": 1, "second objects": 1}
