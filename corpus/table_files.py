@@ -100,12 +100,7 @@ def read_delimited(
         _complain(path, delimiter, columns, "not three columns")
     found = [table[name] for name in names]
     lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in found for c in column.chunks]
-    blank = any(
-        pc.any(pc.match_substring_regex(c.dictionary, BLANK)).as_py()
-        for column in found
-        for c in column.chunks
-    )
-    if blank or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
+    if any(map(_blank, found)) or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
         _complain(path, delimiter, columns, "a cell is empty or too long")
     return found
 
@@ -121,7 +116,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
         if not columns and len(names) != 3:
             raise InputError(f"{path} has the columns {', '.join(names)}; name three as --world.columns")
         chosen = [_column(path, names, column) for column in columns or "123"]
-        table = pq.read_table(path, columns=chosen)
+        table = pq.read_table(path, columns=chosen, read_dictionary=chosen)
         found = []
         for name in chosen:
             column = table[name]
@@ -131,11 +126,17 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: not a Parquet file of labels ({_first_line(error):.200})") from None
     for name, column in zip(chosen, found, strict=True):
-        empty = pc.or_kleene(pc.is_null(column), pc.match_substring_regex(column.cast(pa.string()), BLANK))
-        row = pc.index(empty.combine_chunks(), True).as_py()
-        if row >= 0:
+        if column.null_count or _blank(column):
+            labels = column.cast(pa.string()).combine_chunks()
+            empty = pc.or_kleene(pc.is_null(labels), pc.match_substring_regex(labels, BLANK))
+            row = pc.index(empty, True).as_py()
             raise InputError(f"{path}, row {row + 1}: {name!r} is empty; expected {EXPECTED}")
     return found
+
+
+def _blank(column: pa.ChunkedArray) -> bool:
+    """Whether some label is nothing but white space."""
+    return any(pc.any(pc.match_substring_regex(chunk.dictionary, BLANK)).as_py() for chunk in column.chunks)
 
 
 def _column(path: Path, names: list[str], column: str) -> str:
@@ -164,9 +165,9 @@ def _complain(path: Path, delimiter: str, columns: tuple[str, ...], why: str) ->
             if not width:
                 width, places = len(fields) if columns else 3, _places(where, fields, columns)
             if len(fields) != width:
-                raise InputError(
-                    f"{where}: expected {form if width == 3 else f'{width} fields'}, got {shown}"
-                )
+                expected = f"{width} fields" if columns else form
+                hint = "; name the three as --world.columns" if not columns and len(fields) > 3 else ""
+                raise InputError(f"{where}: expected {expected}, got {shown}{hint}")
             if not all(fields[place].strip() for place in places):
                 raise InputError(f"{where}: expected {form}, none of them empty, got {shown}")
     if not width:

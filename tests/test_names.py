@@ -105,7 +105,7 @@ def test_every_sentence_of_hostile_worlds(entities, relations):
 
 @pytest.mark.slow
 @seed(1)
-@hypothesis_settings(max_examples=1500, database=None)
+@hypothesis_settings(max_examples=600, database=None)
 @given(st.lists(labels, min_size=2, max_size=6), st.lists(labels, min_size=1, max_size=3))
 def test_every_sentence_of_many_hostile_worlds(entities, relations):
     check(entities, relations)
