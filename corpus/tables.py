@@ -1,5 +1,6 @@
 """The facts of a table of labels: TSV, CSV, Parquet or N-Triples, which its name tells (DESIGN 2)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,9 @@ def _coded(columns: list[pa.ChunkedArray]) -> tuple[np.ndarray, pa.Array, pa.Arr
     Args:
         columns: dictionary<string> columns of subjects, relations and objects.
     """
-    codes, strings = zip(*map(_dictionary, columns), strict=True)
+    # Arrow unifies the dictionaries of blocks outside Python's lock.
+    with ThreadPoolExecutor() as pool:
+        codes, strings = zip(*pool.map(_dictionary, columns), strict=True)
     entities, place = _tidied(pa.concat_arrays([strings[0], strings[2]]))
     relations, relation_place = _tidied(strings[1])
     triples = np.empty((len(codes[0]), 3), np.int32)
