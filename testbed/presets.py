@@ -65,8 +65,7 @@ class CorpusSettings:
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Threads that write; what they write does not depend on how many there are."""
     stats: bool = False
-    """Also print Hase's Table 6 for this world, its support, how many edit targets are noise, and how many
-    edits of causes any method could be judged by."""
+    """Also print Hase's Table 6 for this world, its support, and how many edit targets are noise."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
