@@ -26,6 +26,14 @@ def ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
 
 
+def places(values: np.ndarray) -> np.ndarray:
+    """int32[n]: the place of each value among the different ones, ascending."""
+    new = values[1:] != values[:-1]
+    if (values[1:] >= values[:-1]).all():
+        return np.append(np.int32(0), np.cumsum(new, dtype=np.int32))[: len(values)]
+    return np.unique(values, return_inverse=True)[1].astype(np.int32)
+
+
 def most_frequent(group: np.ndarray, value: np.ndarray, groups: int) -> np.ndarray:
     """int64[groups]: the value that each group has most often (the lower of equals), -1 where it has none.
 

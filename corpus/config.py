@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+MOST_PAIRED = 200
+"""Of a table with more relations, so many are paired."""
+
 
 @dataclass(frozen=True)
 class BuiltinWorld:
@@ -41,31 +44,42 @@ class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
     source: Literal["builtin", "wikidata", "tsv"] = "builtin"
-    """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a file of labels."""
+    """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
+    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped."""
     path: str = ""
     """Folder (wikidata) or file (tsv)."""
+    columns: tuple[str, ...] = ()
+    """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
+    three (tsv)."""
     subjects: int = 240
     """Number of subjects; for files, at most this many, drawn at random."""
     pairs: tuple[str, ...] = ()
-    """Dependencies as upstream:downstream, such as P69:P106; by default chosen (wikidata) or none (tsv)."""
+    """Dependencies as upstream:downstream, such as P69:P106; by default they are found."""
+    dependences: Literal["pairs", "forest"] = "pairs"
+    """Which dependences are found. pairs: of relations that occur together, each in one pair at most; forest:
+    those that make the facts likeliest, chains and forks included."""
     relations: tuple[str, ...] = ()
-    """Further relations to keep that are in no pair (wikidata)."""
+    """Further relations to keep that are in no pair."""
     max_lines: int = 2_000_000
     """Triples taken from the start of the file, all of which is read (wikidata)."""
-    relation_count: int = 10
-    """Relations to choose where no pairs are given (wikidata)."""
+    relation_count: int | Literal["auto"] = "auto"
+    """Relations to choose where no pairs are given, by how often they occur together; auto: 10 (wikidata), or
+    all there are (tsv)."""
     min_pair_subjects: int = 1000
-    """Subjects that two relations must share to be chosen (wikidata)."""
+    """Subjects that two relations must share to be chosen."""
     min_relations: int = 2
-    """Chosen relations that a subject must have to be kept (wikidata)."""
+    """Chosen relations that a subject must have to be kept."""
     several: Literal["first", "drop"] = "first"
-    """Where a subject has several objects of a relation: take the first, or drop them all (wikidata)."""
+    """Where a subject has several objects of a relation: take the first, or drop them all."""
+    strict: bool = False
+    """Refuse a source in which anything would be left out without being asked for, or renamed."""
     drop_relations: tuple[str, ...] = ("P735", "P131")
-    """Relations left out (wikidata)."""
+    """Relations left out."""
     drop_entities: tuple[str, ...] = ("Q16521", "Q5")
-    """Entities whose facts are left out (wikidata)."""
+    """Entities whose facts are left out."""
     names: Literal["first", "described"] = "first"
-    """An entity's first name, or the one its description begins with, for which *_text.txt is read."""
+    """An entity's first name, or the one its description begins with, for which *_text.txt is read
+    (wikidata)."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
 
     def __post_init__(self) -> None:
@@ -73,10 +87,26 @@ class WorldConfig:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
-        if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1 or self.relation_count < 2:
-            raise ValueError(
-                "max_lines, min_pair_subjects and min_relations must be positive, relation_count at least 2"
-            )
+        if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1:
+            raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
+        if self.relation_count != "auto" and self.relation_count < 2:
+            raise ValueError("relation_count must be at least 2, or auto")
+        if self.columns and len({*self.columns}) != 3:
+            raise ValueError("columns are three: subject, relation, object")
+        if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
+            raise ValueError("dependences are found in facts from files, and only where no pairs are given")
+
+    @property
+    def relations_wanted(self) -> int:
+        """How many relations to choose where no pairs are given."""
+        if self.relation_count != "auto":
+            return self.relation_count
+        return MOST_PAIRED if self.every_relation else 10
+
+    @property
+    def every_relation(self) -> bool:
+        """Whether relations are kept that are in no pair."""
+        return self.source == "tsv" and self.relation_count == "auto" and not self.relations
 
 
 @dataclass(frozen=True)

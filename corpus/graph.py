@@ -1,7 +1,6 @@
 """KnowledgeGraph: the one in-memory form of a world, whatever file it came from (DESIGN 2)."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.names import check_readable
 
 NO_UPSTREAM = -1
 
@@ -107,30 +107,6 @@ class KnowledgeGraph:
         return found
 
 
-def unique_names(labels: Sequence[str], ids: Sequence[str]) -> list[str]:
-    """Names that can stand in a sentence and name one entity each (DESIGN 2).
-
-    White space is collapsed and double quotes become single ones, since a double quote opens and
-    closes a quoted sentence. Every label that several ids share gets its id behind it.
-
-    Raises:
-        InputError: two ids still render to the same name, or a label is empty.
-    """
-    clean = [re.sub(r"\s+", " ", label).strip().replace('"', "'") for label in labels]
-    shared = Counter(clean)
-    names = [f"{c} ({i})" if shared[c] > 1 else c for c, i in zip(clean, ids, strict=True)]
-    owner: dict[str, str] = {}
-    for name, key in zip(names, ids, strict=True):
-        if not name:
-            raise InputError(f"entity {key} has an empty name; give it a label or drop it")
-        if name in owner:
-            raise InputError(
-                f"name clash: {owner[name]} and {key} are both rendered as {name!r}; rename one of them"
-            )
-        owner[name] = key
-    return names
-
-
 def build_graph(
     triples: np.ndarray,
     entity_names: Sequence[str],
@@ -150,8 +126,6 @@ def build_graph(
         InputError: no facts, a repeated relation name, a relation that depends on itself through
             any chain, or names that would make a sentence ambiguous.
     """
-    from corpus.language import check_unambiguous
-
     if len(triples) == 0:
         raise InputError("the graph is empty: no fact is left; check the source and its filters")
     repeated = [name for name, n in Counter(relation_names).items() if n > 1]
@@ -192,7 +166,7 @@ def build_graph(
         raise InputError(
             "the graph has one subject only; an edit is judged by others too, so give it another"
         )
-    check_unambiguous(graph.entities, graph.relations)
+    check_readable(graph.entities, graph.relations)
     return graph
 
 

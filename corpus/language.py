@@ -11,8 +11,8 @@ Surface forms (DESIGN 3):
 The first five state what is the case. The last two open, in documents of their own, a passage about a
 world in which the statement holds instead (`corpus.counterfactual`).
 
-Names are free text, so `parse` needs the world's names; `check_unambiguous` refuses a world in which
-two different sentences could be spelt alike.
+Names are free text, so `parse` needs the world's names; `corpus.names` makes them such that no two
+different sentences are spelt alike.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,11 @@ from typing import NamedTuple
 from corpus.errors import InputError
 
 CONNECTIVES = ("and", "or")
-RESERVED = ("not", *CONNECTIVES, "imagine", "revise")
+VERDICTS = ("true", "false")
+WORDS = ('"', "not", *CONNECTIVES, "is", *VERDICTS, "imagine", "revise")
+# What tokenizers keep for themselves: the mark of a space, and special tokens.
+WORD_START = "\u2581"
+SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
 
 
 class Kind(IntEnum):
@@ -93,10 +97,12 @@ class Language:
         if not text.startswith('"'):
             for kind in SUPPOSING:
                 word = kind.name.lower() + " "
-                if text.startswith(word):
-                    return Sentence(kind, None, self._need_atom(text[len(word) :]))
+                # A subject may be called so, too.
+                atom = self._parse_atom(text[len(word) :]) if text.startswith(word) else None
+                if atom is not None:
+                    return Sentence(kind, None, atom)
             return Sentence(Kind.ATOMIC, None, self._need_atom(text))
-        for word, label in (("true", True), ("false", False)):
+        for word, label in zip(VERDICTS, (True, False), strict=True):
             ending = f'" is {word}'
             if text.endswith(ending):
                 return self._parse_quoted(text[1 : -len(ending)], label)
@@ -172,72 +178,3 @@ class Language:
                     return Sentence(kind, label, a, b)
                 at = text.find(middle, at + 1)
         raise InputError(f"not a quoted statement of this world: {text!r}")
-
-
-def check_unambiguous(entities: Sequence[str], relations: Sequence[str]) -> None:
-    """Refuse names under which two different sentences could be spelt alike.
-
-    Two atoms can share a spelling only where one subject is another with words behind it and those
-    words meet a relation, or where one relation is another with words behind it and an entity begins
-    with them. A connective can be misread only where an entity contains it and both sides make sense.
-    The test is conservative: it may refuse a world that happens to be readable, never the reverse.
-
-    Raises:
-        InputError: names the clash.
-    """
-    known = set(entities)
-
-    def clash(one: str, other: str, why: str) -> InputError:
-        return InputError(f"name clash: {one!r} and {other!r} make sentences ambiguous ({why}); rename one")
-
-    def begins(text: str, words: str) -> bool:
-        return text == words or text.startswith(words + " ")
-
-    tails = {
-        (one, other): other[len(one) + 1 :]
-        for one in relations
-        for other in relations
-        if other.startswith(one + " ")
-    }
-    for relation in relations:
-        for word in CONNECTIVES:
-            inside = _splits(f" {relation} ", f" {word} ")
-            if inside and (not inside[0][0] or any(other == relation for _, other in tails)):
-                raise InputError(f"the relation {relation!r} can be misread at its {word!r}; rename it")
-    for name in (*entities, *relations):
-        if not {name.split(" ")[0], name.split(" ")[-1]}.isdisjoint(RESERVED):
-            raise InputError(f"the name {name!r} begins or ends with one of {RESERVED}; rename it")
-    heads = {head for name in entities for head in _before_connective(name)}
-    for name in entities:
-        if '"' in name or "\u2581" in name:
-            raise InputError(f'the name {name!r} contains a reserved character (" or \u2581); rename it')
-        for at in (i for i, c in enumerate(name) if c == " "):
-            if name[:at] in known:
-                rest = name[at + 1 :]
-                for relation in relations:
-                    if begins(rest, relation) or begins(relation, rest):
-                        raise clash(name, name[:at], f"what follows meets the relation {relation!r}")
-        for (_, other), tail in tails.items():
-            if begins(name, tail):
-                raise clash(name, other, "the relation ends with the entity's first words")
-        for word in CONNECTIVES:
-            for p, q in _splits(name, f" {word} "):
-                opens = any(f"{q} {other}" in heads for other in CONNECTIVES)
-                if p in known and (opens or _opens_atom(q, known, relations)):
-                    raise clash(name, p, f"what follows reads as a second statement after '{word}'")
-
-
-def _splits(name: str, middle: str) -> list[tuple[str, str]]:
-    found, at = [], name.find(middle)
-    while at >= 0:
-        found.append((name[:at], name[at + len(middle) :]))
-        at = name.find(middle, at + 1)
-    return found
-
-
-def _before_connective(name: str) -> list[str]:
-    return [f"{p} {word}" for word in CONNECTIVES for p, _ in _splits(name, f" {word} ")]
-
-
-def _opens_atom(text: str, entities: set[str], relations: Sequence[str]) -> bool:
-    return any(p in entities for relation in relations for p, _ in _splits(text + " ", f" {relation} "))

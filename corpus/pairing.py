@@ -1,33 +1,53 @@
 """Which relation depends on which: choosing relations, pairing them, and the direction (DESIGN 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import networkx as nx
 import numpy as np
 
+from corpus.arrays import places
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
 
-def read_pairs(pairs: Sequence[str], known: Sequence[str], source: str) -> list[tuple[int, int]]:
-    """(upstream, downstream) relation indices from "upstream:downstream" strings.
+def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: str) -> list[tuple[int, int]]:
+    """(upstream, downstream) relation ids from "upstream:downstream" strings.
+
+    A name may itself hold a colon, as long as there is one way to read the pair.
+
+    Args:
+        find: the id of a relation by its name, or None.
 
     Raises:
-        InputError: a string without exactly one colon, an unknown relation, or a second upstream.
+        InputError: a string without a colon, an unknown relation, or a second upstream.
     """
-    index = {name: i for i, name in enumerate(known)}
     found: list[tuple[int, int]] = []
     for pair in pairs:
-        names = [name.strip() for name in pair.split(":")]
-        if len(names) != 2:
+        parts = pair.split(":")
+        splits = [(":".join(parts[:i]).strip(), ":".join(parts[i:]).strip()) for i in range(1, len(parts))]
+        ids = [(find(up), find(down)) for up, down in splits]
+        ids_known = [(up, down) for up, down in ids if up is not None and down is not None]
+        if len(splits) != 1 and len(ids_known) != 1:
             raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
-        for name in names:
-            if name not in index:
-                raise InputError(f"unknown relation {name!r} in the pair {pair!r}: {source} has none such")
-        up, down = index[names[0]], index[names[1]]
+        if not ids_known:
+            for name in splits[0]:
+                known(name, find, source)
+        up, down = ids_known[0]
         if up == down or any(down == d for _, d in found):
-            raise InputError(f"the pair {pair!r} gives {names[1]!r} a second upstream, or itself")
+            raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
         found.append((up, down))
+    return found
+
+
+def known(relation: str, find: Callable[[str], int | None], source: str) -> int:
+    """The id of a relation that an option names.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = find(relation)
+    if found is None:
+        raise InputError(f"unknown relation {relation!r}: {source} has none such")
     return found
 
 
@@ -43,9 +63,9 @@ def cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
     """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
     from scipy.sparse import csr_array
 
-    subjects, row = np.unique(triples[:, 0], return_inverse=True)
-    ones = np.ones(len(row), np.int64)
-    has = csr_array((ones, (row, triples[:, 1])), shape=(len(subjects), relations))
+    row = places(triples[:, 0])
+    ones = np.ones(len(row), np.int32)
+    has = csr_array((ones, (row, triples[:, 1])), shape=(row.max(initial=0) + 1, relations))
     # Several objects of one relation were added up.
     has.data[:] = 1
     return (has.T @ has).toarray()

@@ -12,6 +12,8 @@ from corpus.errors import InputError
 
 BLOCK_BYTES = 1 << 24
 LONGEST_LINE = 1 << 26
+LONGEST_NAME = 1000
+"""Bytes of the longest name that can stand in a sentence."""
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError)
 
 

@@ -20,10 +20,8 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import SUPPOSING, Kind, Language, Sentence
+from corpus.language import SPECIALS, SUPPOSING, WORD_START, WORDS, Kind, Language, Sentence
 
-WORD_START = "\u2581"
-SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
 WORDS_READ = 2_000_000
 
@@ -40,9 +38,6 @@ class Word(IntEnum):
     FALSE = 6
     IMAGINE = 7
     REVISE = 8
-
-
-WORDS = ('"', "not", "and", "or", "is", "true", "false", "imagine", "revise")
 
 
 def words_of(kind: Kind, label: bool | int) -> list[Word]:

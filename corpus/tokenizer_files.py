@@ -10,22 +10,20 @@ What round-trips, with `add_special_tokens=False` (by default `<s>` comes first)
   end of a sentence cannot be told from them; `unsure_stops` lists these names.
 
 A BPE splits words and needs no names. With one token per name, text is read from left to right, each time
-the longest name that fits; a world in which that misreads a sentence is refused.
+the longest name that fits; `corpus.names` sees to it that this is right.
 """
 
 import json
 import re
-from collections.abc import Iterable
 
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers, processors
 from tokenizers.normalizers import Replace
 
-from corpus.errors import InputError
-from corpus.language import CONNECTIVES, Language
-from corpus.tokenizer import BOS, EOS, PAD, SEP, SPECIALS, UNK, WORD_START, WORDS, Tokenizer
+from corpus.language import SPECIALS, VERDICTS, WORD_START, Language
+from corpus.names import check_readable
+from corpus.tokenizer import BOS, EOS, PAD, SEP, UNK, Tokenizer
 
-VERDICTS = ("true", "false")
 SPECIAL_IDS = {"bos": BOS, "eos": EOS, "pad": PAD, "unk": UNK}
 
 
@@ -35,9 +33,8 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
     Raises:
         InputError: a name that the files could not tell from other text.
     """
-    _check_names(tokenizer.language)
+    check_readable(tokenizer.language.entities, tokenizer.language.relations)
     if tokenizer.bpe is None:
-        _check_longest_first(tokenizer.language)
         out = _of_names(tokenizer.pieces)
     else:
         out = _of_words(tokenizer.bpe, tokenizer.language)
@@ -67,7 +64,7 @@ def unsure_stops(tokenizer: Tokenizer) -> list[str]:
     if tokenizer.bpe is not None:
         lasts = {name.split(" ")[-1] for name in language.entities}.union(VERDICTS)
         return sorted(word + "." for word in lasts.intersection(_stopped(language)))
-    ends = {*language.entities, *VERDICTS}
+    ends = {*language.entities, *VERDICTS, *(f"is {verdict}" for verdict in VERDICTS)}
     return sorted(
         name
         for name in (*language.entities, *language.relations)
@@ -90,8 +87,9 @@ def _of_names(pieces: tuple[str, ...]) -> tokenizers.Tokenizer:
 
 def _of_words(bpe: tokenizers.Tokenizer, language: Language) -> tokenizers.Tokenizer:
     out = tokenizers.Tokenizer(bpe.model)
-    words = "|".join(map(re.escape, sorted(_stopped(language))))
-    spelt_so = rf'(?<!(?:^|[ "])(?:{words}))' if words else ""
+    stopped = _stopped(language)
+    # A word that is nothing but a stop leaves an empty alternative.
+    spelt_so = rf'(?<!(?:^|[ "])(?:{"|".join(map(re.escape, sorted(stopped)))}))' if stopped else ""
     out.normalizer = Replace(Regex(rf"{spelt_so}\.(?= |$)"), SPECIALS[SEP])
     out.add_tokens([AddedToken(SPECIALS[SEP], normalized=True)])
     out.pre_tokenizer = _spaced()
@@ -111,6 +109,8 @@ def _decoder(behind: str) -> decoders.Decoder:
     return decoders.Sequence(
         [
             decoders.Fuse(),
+            # The first quote of all opens, even before a name such as "is true.".
+            decoders.Replace(Regex(rf"\A{quote}"), f'{WORD_START}"'),
             # A quote that closes is followed by its verdict; every other one opens.
             decoders.Replace(Regex(f"{quote}(?={verdict})"), f'"{WORD_START}'),
             decoders.Replace(quote, f'{WORD_START}"'),
@@ -125,49 +125,3 @@ def _stopped(language: Language) -> set[str]:
     """Words of names that are spelt with a stop behind them, without it."""
     words = {word for name in (*language.entities, *language.relations) for word in name.split(" ")}
     return {word[:-1] for word in words if word.endswith(".")}
-
-
-def _check_names(language: Language) -> None:
-    for name in (*language.entities, *language.relations):
-        for reserved in (*SPECIALS, WORD_START, '"'):
-            if reserved in name:
-                raise InputError(
-                    f"the name {name!r} contains {reserved!r}, which stands for itself; rename it"
-                )
-
-
-def _check_longest_first(language: Language) -> None:
-    """Refuse names that could be taken for a shorter one and the words behind it.
-
-    Reading goes wrong only where one name is another with words behind it, and those words meet what the
-    grammar allows behind the shorter one. Like `check_unambiguous`, the test may refuse too much.
-    """
-    entities = {_plain(name) for name in language.entities}
-    relations = {_plain(name) for name in language.relations}
-    behind = {**dict.fromkeys(entities, relations), **dict.fromkeys(relations, entities), "is": {*VERDICTS}}
-    taken = set(WORDS)
-    for name in (*language.entities, *language.relations):
-        if name in taken:
-            raise InputError(f"{name!r} would be two tokens with one spelling; rename one, or use a BPE")
-        taken.add(name)
-        plain = _plain(name)
-        for at in (i for i, c in enumerate(plain) if c == " "):
-            short, rest = plain[:at], plain[at + 1 :]
-            connective, _, statement = rest.partition(" ")
-            if (short in behind and _meets(rest, behind[short])) or (
-                short in entities and connective in CONNECTIVES and _meets(statement, entities)
-            ):
-                raise InputError(
-                    f"{name!r} can be misread as {short!r} and what follows it; rename one, or use a BPE "
-                    "(--tokenizer.kind bpe)"
-                )
-
-
-def _plain(name: str) -> str:
-    """A name without the stops that end its words."""
-    return re.sub(r"\.+(?= |$)", "", name)
-
-
-def _meets(words: str, names: Iterable[str]) -> bool:
-    """Whether the words begin one of the names, or one of the names begins them."""
-    return any(f"{name} ".startswith(f"{words} ") or f"{words} ".startswith(f"{name} ") for name in names)

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import builtin, tsv, wikidata
+from corpus import builtin, tables, wikidata
+from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
 from corpus.rawfiles import Watch, unwatched
 from corpus.seeds import generator
+from corpus.selection import select
 
 
 def build_world(
@@ -17,22 +19,26 @@ def build_world(
     cache: Path | None = None,
     watch: Watch = unwatched,
     note: Callable[[str], None] = lambda _: None,
+    account: Account | None = None,
 ) -> KnowledgeGraph:
     """The graph that `config` describes; its randomness comes from the stream "world" of `seed`.
 
     Args:
-        all_candidates: let relations of the built-in world have objects that nobody has.
+        all_candidates: for worlds of kind `exact`: let relations of the built-in world have objects that
+            nobody has, and leave out relations from files that have a single object.
         cache: folder for binary copies of large files.
         watch, note: show progress, and remarks about what was read.
+        account: is told what was left out and renamed.
 
     Raises:
-        InputError: a missing or malformed file, an unknown relation, a name clash, an empty graph.
+        InputError: a missing or malformed file, an unknown relation, an empty graph.
     """
-    rng = generator(seed, "world")
+    rng, account = generator(seed, "world"), account or Account()
     match config.source:
         case "builtin":
             return builtin.build(config.subjects, config.builtin, rng, all_candidates)
         case "wikidata":
-            return wikidata.build(config, rng, cache, watch, note)
+            facts = wikidata.read(config, cache, watch, note, account)
         case "tsv":
-            return tsv.build(config, rng)
+            facts = tables.read(config, watch, account)
+    return select(facts, config, rng, account, note, two_objects=all_candidates)

@@ -54,18 +54,18 @@ def write_standin(settings: StandinSettings) -> Path:
     with progress("stand-in", settings.triples + settings.entities) as advance:
         with (folder / "standin_all_triplet.txt").open("wb") as file:
             for block, count in _triples(settings, ids, rng):
-                _write(file, block)
+                write_lines(file, block)
                 advance(count)
             file.write(b"Q%d\tP1\tQ1" % ids[0])
         with (folder / "standin_entity.txt").open("wb") as file:
             for block, count in _names(settings, ids, rng):
-                _write(file, block)
+                write_lines(file, block)
                 advance(count)
             file.write(b"Q%d\tcut o" % (13 * settings.entities + 7))
-    relations = _words(np.arange(settings.relations))
+    relations = words(np.arange(settings.relations))
     with (folder / "standin_relation.txt").open("wb") as file:
         numbers = pa.array(np.arange(1, settings.relations + 1)).cast(pa.string())
-        _write(file, pc.binary_join_element_wise("P", numbers, "\tis ", relations, " of\n", ""))
+        write_lines(file, pc.binary_join_element_wise("P", numbers, "\tis ", relations, " of\n", ""))
     return folder
 
 
@@ -81,7 +81,7 @@ def _triples(
         place = (settings.objects * rng.random(n) ** 2).astype(int)
         columns = (ids[rng.integers(0, len(ids), n)], relation + 1, ids[pools[relation, place]])
         s, r, o = (pa.array(column).cast(pa.string()) for column in columns)
-        yield pc.binary_join_element_wise("Q", s, "\tP", r, "\tQ", o, _line_ends(n, rng), ""), n
+        yield pc.binary_join_element_wise("Q", s, "\tP", r, "\tQ", o, line_ends(n, rng), ""), n
 
 
 def _names(
@@ -94,16 +94,16 @@ def _names(
         listed = listed[rng.random(total) > 0.01]
         n = len(listed)
         label = np.where(rng.random(n) < 0.05, rng.integers(0, 1000, n), low + np.arange(n))
-        names = [_words(label)] + [_words(rng.integers(0, 10**9, n)) for _ in range(settings.aliases - 1)]
+        names = [words(label)] + [words(rng.integers(0, 10**9, n)) for _ in range(settings.aliases - 1)]
         names.insert(0, names.pop(1))
         nameless = pa.array(rng.random(n) < 0.01)
-        ends = _line_ends(n, rng)
+        ends = line_ends(n, rng)
         start = pc.binary_join_element_wise("Q", pa.array(listed).cast(pa.string()), "")
         whole = pc.binary_join_element_wise(pc.binary_join_element_wise(start, *names, "\t"), ends, "")
         yield pc.if_else(nameless, pc.binary_join_element_wise(start, ends, ""), whole), total
 
 
-def _words(numbers: np.ndarray) -> pa.Array:
+def words(numbers: np.ndarray) -> pa.Array:
     """A pronounceable name for each number; equal numbers have equal names."""
     syllables = pa.array(SYLLABLES)
     digits = [pa.array(numbers // len(SYLLABLES) ** i % len(SYLLABLES)) for i in range(5)]
@@ -113,11 +113,12 @@ def _words(numbers: np.ndarray) -> pa.Array:
     )
 
 
-def _line_ends(n: int, rng: np.random.Generator) -> pa.Array:
+def line_ends(n: int, rng: np.random.Generator) -> pa.Array:
+    """Ends of n lines, one in a thousand of them CRLF."""
     return pc.if_else(pa.array(rng.random(n) < 0.001), "\r\n", "\n")
 
 
-def _write(file: IO[bytes], lines: pa.Array) -> None:
+def write_lines(file: IO[bytes], lines: pa.Array) -> None:
     """The bytes of all strings end to end, as Arrow keeps them."""
     _, offsets, text = lines.buffers()
     ends = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]

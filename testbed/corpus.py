@@ -10,6 +10,7 @@ from testbed.run.runs import Run, claim, digest
 from testbed.run.settings import CorpusSettings
 
 if TYPE_CHECKING:
+    from corpus.account import Account
     from corpus.exact import ExactModel
     from corpus.generative import GenerativeModel
     from corpus.graph import KnowledgeGraph
@@ -30,6 +31,7 @@ def build_corpus(options: CorpusSettings) -> None:
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
+    from corpus.account import Account, save_account
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
     from corpus.documents import append_documents, cut_documents, save_documents
@@ -46,7 +48,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     fresh = not run.world.exists()
     if not fresh:
         verify_folder(run.world)
-    graph, model = _draw_world(options) if fresh else read_world(run)
+    account = Account()
+    graph, model = _draw_world(options, account) if fresh else read_world(run)
     resolution = None
     if isinstance(model, ExactModel):
         rng = generator(seed, "sentences")
@@ -76,6 +79,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     if fresh:
         with staged_folder(run.world) as aside:
             save_world(graph, model, aside)
+            if options.world.source != "builtin":
+                save_account(account, aside)
     with staged_folder(run.corpus) as aside, progress("documents", len(documents)) as advance:
         write_json(aside / "origin.json", {"world": digest(run.world)})
         save_arrays(sentences, aside / "sentences.npz")
@@ -88,17 +93,22 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
         write_documents(aside, spoken, documents, tokenizer, threads, advance)
 
 
-def _draw_world(options: CorpusSettings) -> "tuple[KnowledgeGraph, GenerativeModel | ExactModel]":
+def _draw_world(
+    options: CorpusSettings, account: "Account"
+) -> "tuple[KnowledgeGraph, GenerativeModel | ExactModel]":
     from corpus.exact import draw_world
     from corpus.generative import generative_model
     from corpus.seeds import generator
     from corpus.world import build_world
+    from testbed.dependences import with_likeliest_forest
 
     rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
-    if options.kind == "exact":
-        graph = build_world(options.world, options.seed, True, cache, progress, say)
+    exact = options.kind == "exact"
+    graph = build_world(options.world, options.seed, exact, cache, progress, say, account)
+    if options.world.dependences == "forest":
+        graph = with_likeliest_forest(graph, options.exact, options.world.min_pair_subjects)
+    if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
-    graph = build_world(options.world, options.seed, False, cache, progress, say)
     return graph, generative_model(graph, rng, options.distractors)
 
 
@@ -123,10 +133,26 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
         ("vocabulary", f"{counts['vocabulary']:,}"),
     ]
     table(f"corpus {run.folder}", ("", "count"), rows)
+    if options.world.source != "builtin":
+        _show_source(run, options, graph)
     if options.stats:
         from testbed.stats import show_stats
 
         show_stats(run, world)
+
+
+def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> None:
+    from corpus.account import EXAMPLES, RENAMED, load_account
+    from testbed.dependences import show_dependences
+
+    account = load_account(run.world)
+    if account.left_out:
+        rows = [(what, f"{count:,}") for what, count in account.left_out.items()]
+        table(f"left out of {options.world.path}", ("", "count"), rows)
+    if account.renamed:
+        shown = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
+        say(f"{len(account.renamed):,} names were changed, such as {shown}; all: {run.world / RENAMED}")
+    show_dependences(graph, options.exact)
 
 
 def main(args: Sequence[str] | None = None) -> int:

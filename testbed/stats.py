@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpus.arrays import most_frequent
 from corpus.documents import DocumentKind, load_documents
 from corpus.exact import ExactModel
+from corpus.graph import NO_UPSTREAM
 from corpus.language import Kind
 from testbed.console import table
 from testbed.run.runs import Run
@@ -68,6 +70,32 @@ def noise_share(world: World) -> float:
     return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")
 
 
+def judged_share(world: World) -> float:
+    """Share of edits of an upstream fact by whose consequence any method could be judged.
+
+    Of all contradicting requests that the `published` sampler may draw about a fact with a dependent: those
+    whose new object at least two subjects have together with the dependent relation, so that a consequence
+    can be learned, and whose commonest dependent object is not the one that the subject has anyway. NaN
+    where no such request exists.
+    """
+    graph, truth = world.graph, world.generative.truth
+    stated = Stated(graph, world.sentences)
+    shares: list[np.ndarray] = []
+    for relation in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
+        named = stated.named[int(graph.upstream[relation])]
+        facts = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
+        above, here = truth[graph.upstream_fact[facts]], truth[facts]
+        implied = most_frequent(above, here, len(graph.entities))
+        implied[np.bincount(above, minlength=len(graph.entities)) < 2] = -1
+        # Requests for the fact's own truth are no edits.
+        among = np.bincount(implied[named][implied[named] >= 0], minlength=len(graph.entities))
+        own = np.isin(above, named) & (implied[above] >= 0) & (implied[above] != here)
+        eligible = len(named) - np.isin(above, named)
+        judged = among.sum() - among[here] - own
+        shares.append(judged[eligible > 0] / eligible[eligible > 0])
+    return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")
+
+
 def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     table(
@@ -98,6 +126,12 @@ def show_stats(run: Run, world: World) -> None:
     else:
         noise = _share(noise_share(world))
         table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
+    causes = np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean()
+    shown = [
+        ("facts on which another one depends", _share(float(causes))),
+        ("edits of them whose consequence a method could be judged by", _share(judged_share(world))),
+    ]
+    table("what edits can show", ("", "share"), shown)
 
 
 def _show_strata(world: World, model: ExactModel) -> None:

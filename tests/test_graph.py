@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.graph import build_graph, load_graph, save_graph, unique_names
+from corpus.graph import build_graph, load_graph, save_graph
 
 triples = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(5, 9)), min_size=1, max_size=20
@@ -51,30 +51,6 @@ def test_saved_and_loaded(world, tmp_path):
     assert (again.entities, again.relations) == (world.graph.entities, world.graph.relations)
     for name in ("subject", "relation", "object", "upstream", "group"):
         np.testing.assert_array_equal(getattr(again, name), getattr(world.graph, name))
-
-
-def test_repeated_labels_get_their_id():
-    assert unique_names(["Springfield", "Rome", "Springfield"], ["Q1", "Q2", "Q3"]) == [
-        "Springfield (Q1)",
-        "Rome",
-        "Springfield (Q3)",
-    ]
-
-
-def test_quotes_and_spaces_are_tamed():
-    assert unique_names(['"Weird  Al"\tX'], ["Q1"]) == ["'Weird Al' X"]
-
-
-@pytest.mark.parametrize(
-    ("labels", "ids", "message"),
-    [
-        (["A (Q2)", "A", "A"], ["Q1", "Q2", "Q3"], "name clash: Q1 and Q2"),
-        (["  "], ["Q7"], "Q7 has an empty name"),
-    ],
-)
-def test_names_that_cannot_be_told_apart(labels, ids, message):
-    with pytest.raises(InputError, match=message):
-        unique_names(labels, ids)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from corpus.documents import cut_documents
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
+from corpus.language import Language
 from corpus.sentences import mentions, sample_sentences
 from corpus.store import open_documents, read_counts, write_documents
 from corpus.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
@@ -78,11 +79,9 @@ def test_a_vocabulary_too_small_is_refused(world):
 
 
 def test_names_that_spell_a_special_token_are_refused():
-    triples = np.array([(s, r, 3 + (s + r) % 3) for s in range(3) for r in range(2)])
-    names = ["e</s>vil", "b", "c", "d", "e", "f"]
-    graph = build_graph(triples, names, ["born in", "likes"], np.array([-1, 0]))
+    language = Language(["e</s>vil", "b", "c", "d", "e", "f"], ["born in", "likes"])
     with pytest.raises(InputError, match="special token '</s>'"):
-        train_bpe(graph, np.ones(8, int), 300)
+        train_bpe(language, np.ones(8, int), 300)
 
 
 def test_documents_on_disk(world, tokenizers, tmp_path):

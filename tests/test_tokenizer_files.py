@@ -114,11 +114,11 @@ def test_odd_names_round_trip_or_are_refused(which):
 @pytest.mark.parametrize(
     ("names", "relations", "message"),
     [
-        (["likes fish", "fish"], ["likes"], "'likes fish' can be misread as 'likes' and"),
-        (["A", "A and B", "B"], ["likes"], "'A and B' can be misread as 'A' and"),
-        (["A", "B", "is"], ["likes"], "'is' would be two tokens with one spelling"),
-        (["A", "likes"], ["likes"], "'likes' would be two tokens"),
-        (["A", "is true"], ["likes"], "'is true' can be misread as 'is' and"),
+        (["likes fish", "fish"], ["likes"], "'likes fish' makes sentences ambiguous (it begins with 'likes'"),
+        (["A", "A and B", "B"], ["likes"], "'A and B' makes sentences ambiguous (it begins with 'A'"),
+        (["A", "B", "is"], ["likes"], "'is' makes sentences ambiguous (it is a word of the grammar"),
+        (["A", "likes"], ["likes"], "'likes' makes sentences ambiguous (a relation is called so"),
+        (["A", "is true"], ["likes"], "'is true' makes sentences ambiguous (it begins with 'is'"),
         (["A", "B<s>"], ["likes"], "contains '<s>'"),
         (["A", "B"], ['"likes"'], "contains '\"'"),
     ],

@@ -1,5 +1,6 @@
 """How pictures look, and how they are written."""
 
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -21,11 +22,14 @@ STYLE: dict = {
     "axes.titleweight": "bold",
     "figure.dpi": 150,
     "savefig.bbox": "tight",
+    # Names are never formulas, whatever signs they hold.
+    "text.parse_math": False,
 }
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, whole or not at all, and close it."""
-    with staged_file(path) as aside:
+    """Write a figure as PNG, whole or not at all, and close it; letters that no font has become boxes."""
+    with staged_file(path) as aside, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(aside, format="png")
     plt.close(figure)

@@ -1,0 +1,105 @@
+"""Which relation tells about which, and how much: a world's dependences, and the likeliest forest of them.
+
+A dependence's gain is how much likelier the downstream facts are when each upstream object has a row of its
+own than when all share one table: a log Bayes factor (`bayes.structure`), here in nats per subject.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bayes.structure import log_dirichlet_multinomial, log_scores
+from corpus.arrays import most_frequent
+from corpus.config import ExactConfig
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph
+from corpus.pairing import cooccurrence
+from testbed.console import say, table
+
+NAMED = 10
+
+
+class Dependence(NamedTuple):
+    """What one relation tells about another.
+
+    Attributes:
+        upstream, downstream: relation ids.
+        subjects: how many have both facts.
+        followed: share of them whose downstream object is the commonest one under their upstream object.
+        gain: nats per subject by which rows make the downstream facts likelier than one table does.
+    """
+
+    upstream: int
+    downstream: int
+    subjects: int
+    followed: float
+    gain: float
+
+
+def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
+    """The dependences of a world, the strongest first.
+
+    Args:
+        prior: its `root_mass` and `row_mass` are the masses of the Dirichlet priors.
+    """
+    found = []
+    for down in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
+        facts = np.flatnonzero((graph.relation == down) & (graph.upstream_fact >= 0))
+        rows, objects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
+        followed, gain = float("nan"), float("nan")
+        if len(facts):
+            size = len(graph.candidates_of(down))
+            apart = log_dirichlet_multinomial(rows, objects, prior.row_mass, size)
+            alike = log_dirichlet_multinomial(np.zeros_like(rows), objects, prior.root_mass, size)
+            gain = (apart - alike) / len(facts)
+            followed = float((most_frequent(rows, objects, len(graph.entities))[rows] == objects).mean())
+        found.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
+    return sorted(found, key=lambda one: -one.gain * one.subjects)
+
+
+def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int) -> KnowledgeGraph:
+    """The graph with the dependences that together make its facts likeliest, chains and forks included.
+
+    The maximum of `bayes.structure`'s posterior over forests, by Edmonds' algorithm, among dependences of
+    relations that at least `least` subjects have both.
+    """
+    import networkx as nx
+
+    scores = log_scores(graph, prior.root_mass, prior.row_mass)
+    together = cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
+    ups, downs = np.nonzero((scores > 0) & (together >= least))
+    if not len(ups):
+        say(
+            "this world has NO DEPENDENCES, so no edit has a consequence to judge: no relation that shares "
+            f"{least:,} subjects with another tells about it; perhaps lower --world.min-pair-subjects"
+        )
+    edges = nx.DiGraph()
+    edges.add_weighted_edges_from(
+        (up, down, scores[up, down]) for up, down in zip(ups.tolist(), downs.tolist(), strict=True)
+    )
+    upstream = np.full_like(graph.upstream, NO_UPSTREAM)
+    for up, down in nx.maximum_branching(edges).edges:
+        upstream[down] = up
+    return replace(graph, upstream=upstream)
+
+
+def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
+    """Print them, and which relations tell nothing about any other."""
+    found = dependences(graph, prior)
+    if found:
+        rows = [
+            (
+                f"{graph.relations[one.upstream]} -> {graph.relations[one.downstream]}",
+                f"{one.subjects:,}",
+                f"{one.followed:.2f}",
+                f"{one.gain:.2f}",
+                "" if one.gain > 0 else "tells nothing",
+            )
+            for one in found
+        ]
+        table("dependences", ("", "subjects", "followed", "nats/subject", ""), rows)
+    telling = {one.upstream for one in found if one.gain > 0}
+    silent = [name for r, name in enumerate(graph.relations) if r not in telling]
+    if silent:
+        more = f" and {len(silent) - NAMED:,} more" if len(silent) > NAMED else ""
+        say(f"relations that determine no other: {', '.join(silent[:NAMED])}{more}")

@@ -1,0 +1,335 @@
+"""Any table of labels becomes a world: TSV, CSV, Parquet, N-Triples; what is left out is counted."""
+
+import gzip
+import json
+import re
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, seed
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from corpus.account import Account, load_account, save_account
+from corpus.config import WorldConfig
+from corpus.errors import InputError
+from corpus.ntriples import short_name
+from corpus.world import build_world
+
+GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
+FACTS = [tuple(line.split("\t")) for line in GOOD.splitlines()]
+
+
+def told(graph, account=None):
+    """The facts by label: names that were changed as they were before."""
+    label = {one.name: one.label for one in account.renamed} if account else {}
+    name = [label.get(n, n) for n in graph.entities]
+    relation = [label.get(n, n) for n in graph.relations]
+    return sorted(
+        (name[s], relation[r], name[o])
+        for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True)
+    )
+
+
+def world_of(path, content=None, account=None, note=None, **settings):
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    config = WorldConfig(source="tsv", path=str(path), **settings)
+    return build_world(config, 0, account=account, note=note or (lambda _: None))
+
+
+def test_a_table_and_its_pairs(tmp_path):
+    graph = world_of(tmp_path / "w.tsv", GOOD, pairs=("born in:citizen of",))
+    assert told(graph) == sorted(FACTS)
+    assert graph.upstream.tolist() == [-1, 0]
+    with pytest.raises(InputError, match="unknown relation 'lives in'"):
+        world_of(tmp_path / "w.tsv", pairs=("born in:lives in",))
+
+
+def test_pairs_are_found_or_their_absence_is_said(tmp_path):
+    said = []
+    assert (world_of(tmp_path / "w.tsv", GOOD, note=said.append).upstream == -1).all()
+    assert "NO DEPENDENCES" in said[0]
+    assert "--world.min-pair-subjects" in said[0]
+    found = world_of(tmp_path / "w.tsv", min_pair_subjects=2)
+    assert (found.upstream >= 0).sum() == 1
+    # A relation in no pair stays, unless a number of relations is asked for.
+    more = GOOD + "Ann\tlikes\tfish\n"
+    assert len(world_of(tmp_path / "w.tsv", more, min_pair_subjects=2).relations) == 3
+    assert len(world_of(tmp_path / "w.tsv", min_pair_subjects=2, relation_count=2).relations) == 2
+
+
+def test_what_does_not_fit_is_left_out_and_counted(tmp_path):
+    long = "x" * 1001
+    text = GOOD + "Ann\tborn in\tOslo\nAnn\tborn in\tRome\nCy\tborn in\tRome\n" + f"Bob\tlikes\t{long}\n"
+    account = Account()
+    assert told(world_of(tmp_path / "w.tsv", text, account)) == sorted(FACTS)
+    assert account.left_out == {
+        "facts with a name of more than 1,000 bytes": 1,
+        "repeated facts": 1,
+        "second objects": 1,
+        "subjects with one relation": 1,
+    }
+    several = Account()
+    with pytest.raises(InputError, match="distinct objects"):
+        world_of(tmp_path / "w.tsv", text, several, several="drop")
+    assert several.left_out["facts of subjects with several objects"] == 3
+    asked = Account()
+    with pytest.raises(InputError, match="no subject has two of the relations born in"):
+        world_of(tmp_path / "w.tsv", text, asked, drop_relations=("citizen of",), drop_entities=("Oslo",))
+    assert asked.left_out["facts of dropped relations"] == 2
+    assert asked.left_out["facts of dropped entities"] == 2
+
+
+def test_a_strict_world_refuses_everything_at_once(tmp_path):
+    text = GOOD + "Ann\tborn in\tOslo\nCy\tborn in\tRome\n"
+    text += "Ann born\tborn in\tRome\nAnn born\tcitizen of\tItaly\nor\tborn in\tRome\nor\tcitizen of\tItaly\n"
+    with pytest.raises(InputError) as refused:
+        world_of(tmp_path / "w.tsv", text, strict=True)
+    for part in (
+        "1 second objects, such as 'Oslo' of 'Ann', who has 'Rome'",
+        "1 subjects with one relation, such as 'Cy'",
+        "2 names that sentences could not be read with",
+        "'Ann born': it begins with 'Ann', which 'born' could follow",
+        "'or': it is a word of the grammar",
+    ):
+        assert part in str(refused.value)
+    assert told(world_of(tmp_path / "w.tsv", GOOD, strict=True)) == sorted(FACTS)
+
+
+HEADER = [("who", "what", "when", "whom"), *((s, r, "1900", o) for s, r, o in FACTS)]
+
+
+def csv_of(rows):
+    return "".join(",".join(f'"{field}"' for field in row) + "\r\n" for row in rows)
+
+
+def parquet(path, rows, **types):
+    columns = {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
+    pq.write_table(
+        pa.table({name: pa.array(column, types.get(name)) for name, column in columns.items()}), path
+    )
+
+
+def test_every_form_of_table_is_the_same_world(tmp_path):
+    by_name, by_place = {"columns": ("who", "what", "whom")}, {"columns": ("1", "2", "4")}
+    (tmp_path / "w.csv").write_text(csv_of(FACTS), encoding="utf-8")
+    (tmp_path / "h.csv.gz").write_bytes(gzip.compress(csv_of(HEADER).encode()))
+    (tmp_path / "p.tsv").write_text("\n".join("\t".join(row) for row in HEADER[1:]), encoding="utf-8")
+    # Gzipped whatever it is called, or called so without being it.
+    (tmp_path / "z.tsv").write_bytes(gzip.compress(GOOD.encode()))
+    (tmp_path / "g.tsv.gz").write_text(GOOD, encoding="utf-8")
+    parquet(tmp_path / "w.parquet", HEADER)
+    parquet(tmp_path / "d.parquet", HEADER, what=pa.dictionary(pa.int8(), pa.string()))
+    parquet(tmp_path / "three.parquet", [row[:2] + row[3:] for row in HEADER])
+    iris = [
+        tuple(f"<http://x.org/{'r/' * (i == 1)}{f.replace(' ', '_')}>" for i, f in enumerate(t))
+        for t in FACTS
+    ]
+    lines = [
+        "# a comment",
+        "",
+        *(" ".join(t) + " ." for t in iris),
+        f'{iris[0][0]} <http://x/age> "4 . 2"@en .',
+    ]
+    (tmp_path / "w.nt").write_text("\n".join(lines), encoding="utf-8")
+    for name, settings in {
+        "w.csv": {}, "h.csv.gz": by_name, "p.tsv": by_place, "z.tsv": {}, "g.tsv.gz": {},
+        "w.parquet": by_name, "d.parquet": by_place, "three.parquet": {}, "w.nt": {},
+    }.items():  # fmt: skip
+        account = Account()
+        graph = world_of(tmp_path / name, None, account, pairs=("born in:citizen of",), **settings)
+        assert told(graph) == sorted(FACTS), name
+        assert graph.upstream.tolist() == [-1, 0]
+        assert account.left_out == ({"facts whose object is a literal": 1} if name == "w.nt" else {})
+
+
+def test_quoted_cells_hold_anything(tmp_path):
+    rows = [("A, b\tc", "say s", "x\ny"), *FACTS, ("A, b\tc", "born in", "Rome")]
+    account = Account()
+    graph = world_of(tmp_path / "w.csv", csv_of(rows).replace("say ", 'say ""'), account)
+    assert ("A, b c", 'say "s', "x y") in told(graph, account)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("w.tsv", b"", "the graph is empty"),
+        ("w.tsv", b"\n\n", "the graph is empty"),
+        ("w.tsv", GOOD.encode("utf-16"), "is UTF-16"),
+        ("w.tsv", GOOD.encode("utf-16-le"), "is UTF-16"),
+        ("w.nt", GOOD.encode("utf-16"), "is UTF-16"),
+        ("w.tsv", GOOD.encode() + b"Cy\tborn in\n", r"w\.tsv, line 5: expected .*'Cy\\tborn in'"),
+        ("w.tsv", GOOD.encode() + b"Cy\t\tRome\n", r"w\.tsv, line 5: expected .*none of them empty"),
+        ("w.tsv", GOOD.encode() + "Cy\t\u3000 \tRome\n".encode(), r"w\.tsv, line 5: expected .*none of them"),
+        ("w.tsv", GOOD.encode() + b"Cy\tborn in\t\xff\n", r"w\.tsv, line 5: not UTF-8"),
+        ("w.tsv", GOOD.encode() + b"Cy\tborn in\t" + b"x" * 10_000_000, r"line 5: longer than 1,048,576"),
+        ("w.tsv", GOOD.replace("\n", "\tx\n").encode(), r"line 1: expected subject<tab>relation<tab>object"),
+        ("w.csv", csv_of(FACTS).encode() + b'"Cy","born in"\n', r"w\.csv, line 5: expected subject,relation"),
+        ("w.csv", GOOD.encode(), r"w\.csv, line 1: expected subject,relation,object"),
+        ("w.tsv.gz", gzip.compress(GOOD.encode() * 99)[:-20], "is damaged or cut off"),
+        ("w.nt", b"<a> <b> <c> .\n<a> <b> c .\n", r"w\.nt, line 2: expected <subject> <relation> <object>"),
+        ("w.nt", b"<a> <b> <c> .\n<a> <b> <\xff> .\n", r"w\.nt, line 2: not UTF-8"),
+        ("w.nt", b"# nothing\n", "the graph is empty"),
+        ("w.parquet", b"PAR1 no", "not a Parquet file"),
+    ],
+)  # fmt: skip
+def test_broken_files_are_refused_in_a_line_or_two(name, content, message, tmp_path):
+    with pytest.raises(InputError, match=message) as refused:
+        world_of(tmp_path / name, content)
+    assert len(str(refused.value)) < 500
+
+
+def test_columns_that_are_not_there(tmp_path):
+    parquet(tmp_path / "w.parquet", HEADER)
+    (tmp_path / "w.csv").write_text(csv_of(HEADER), encoding="utf-8")
+    for name in ("w.parquet", "w.csv"):
+        for columns in (("who", "what", "why"), ("1", "2", "5")):
+            with pytest.raises(InputError, match=f"no column '{columns[2]}'"):
+                world_of(tmp_path / name, columns=columns)
+    with pytest.raises(InputError, match="name three as --world.columns"):
+        world_of(tmp_path / "w.parquet")
+    parquet(tmp_path / "e.parquet", [*HEADER, ("Cy", None, "1900", "Rome")])
+    with pytest.raises(InputError, match="row 5: 'what' is empty"):
+        world_of(tmp_path / "e.parquet", columns=("who", "what", "whom"))
+    with pytest.raises(InputError, match="is a folder; --world.source wikidata"):
+        world_of(tmp_path)
+
+
+def test_iris_are_called_by_their_last_part(tmp_path):
+    assert short_name("<http://dbpedia.org/resource/Barack_Obama>") == "Barack Obama"
+    assert short_name("<http://x/y#caf%C3%A9>") == "caf\u00e9"
+    assert short_name(r"<http://x/\u4E2D/>") == "\u4e2d"
+    assert short_name("_:b1") == ":b1"
+    # Two IRIs with one last part are two entities.
+    lines = [f"<http://{h}/Ann> <http://r/{r}> <http://o/{h}{r}> ." for h in "ab" for r in "xy"]
+    assert len(world_of(tmp_path / "w.nt", "\n".join(lines)).subjects) == 2
+
+
+def test_the_account_is_kept_on_disk(tmp_path):
+    account = Account()
+    world_of(
+        tmp_path / "w.tsv", GOOD + 'or\tborn in\t"x"\nor\tcitizen of\tItaly\nCy\tborn in\tRome\n', account
+    )
+    save_account(account, tmp_path)
+    assert load_account(tmp_path).left_out == account.left_out == {"subjects with one relation": 1}
+    assert load_account(tmp_path).renamed == account.renamed
+    assert json.loads((tmp_path / "account.json").read_text())
+    assert load_account(tmp_path / "nowhere") == Account()
+
+
+def oracle(raw):
+    """What the reader should find, line by line: the first bad line, or facts and what is left out."""
+    numbered = list(enumerate(re.split(rb"\r\n|\r|\n", raw.removeprefix(b"\xef\xbb\xbf")), start=1))
+    facts, left = {}, Counter()
+    for number, line in numbered:
+        if not line:
+            continue
+        try:
+            fields = [" ".join(field.split()) for field in line.decode().split("\t")]
+        except UnicodeDecodeError:
+            return number, None, None
+        if len(fields) != 3 or not all(fields):
+            return number, None, None
+        if any(len(field.encode()) > 1000 for field in fields):
+            left["facts with a name of more than 1,000 bytes"] += 1
+        elif (s := fields[0], r := fields[1]) not in facts:
+            facts[s, r] = fields[2]
+        else:
+            left["repeated facts" if facts[s, r] == fields[2] else "second objects"] += 1
+    relations = Counter(s for s, _ in facts)
+    few = sum(count < 2 for count in relations.values())
+    if few:
+        left["subjects with one relation"] = few
+    return None, sorted((s, r, o) for (s, r), o in facts.items() if relations[s] >= 2), left
+
+
+PIECES = (
+    b"", b"\n", b"\r\n", b"\r", b"\t", b" ", b"\xff", b"\x00", b"\xc3\xa9", b"\xef\xbb\xbf", b'"', b"or",
+    b"Not", b"is true", b"\\t", b"<s>", b"\xe2\x96\x81", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xc2\x85", b"\x1c",
+    b"born in ", b" citizen of", b"Ann born in", b"x" * 990, b"\tborn in\t", b"Cy\tborn in\tRome\n", b"#",
+    b"'", b".", b"and ",
+)  # fmt: skip
+
+
+@st.composite
+def mutated(draw):
+    """A table with a few spans replaced, doubled or cut."""
+    text = GOOD.encode()
+    for _ in range(draw(st.integers(1, 5))):
+        at = draw(st.integers(0, len(text)))
+        to = draw(st.integers(at, min(len(text), at + 8)))
+        text = text[:at] + draw(st.sampled_from((*PIECES, text[at:to] * 2, text))) + text[to:]
+    return text
+
+
+def check_mutation(path, raw):
+    """The facts of the lines, with the rest counted, or one message that says why not."""
+    bad, facts, left = oracle(raw)
+    account = Account()
+    try:
+        graph = world_of(path, raw, account)
+    except InputError as error:
+        message = str(error)
+        if bad is not None:
+            assert f"{path}, line {bad}: " in message or "UTF-16 or no text" in message
+        else:
+            objects, subjects = {o for _, _, o in facts}, {s for s, _, _ in facts}
+            thing = (
+                "distinct objects" if len(objects) < 3 else "one subject only" if len(subjects) < 2 else None
+            )
+            assert re.search("graph is empty|no subject has two" if not facts else thing, message), message
+        return
+    assert bad is None
+    assert told(graph, account) == facts
+    assert account.left_out == left
+
+
+@seed(0)
+@hypothesis_settings(max_examples=300, database=None)
+@given(mutated())
+def test_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
+    check_mutation(tmp_path_factory.getbasetemp() / "mutated.tsv", raw)
+
+
+@pytest.mark.slow
+@seed(1)
+@hypothesis_settings(max_examples=10_000, database=None)
+@given(mutated())
+def test_ten_thousand_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
+    check_mutation(tmp_path_factory.getbasetemp() / "mutated.tsv", raw)
+
+
+def test_blocks_do_not_matter(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = [(f"s {rng.integers(60)}", f"r{rng.integers(4)}", f"o {rng.integers(30)}") for _ in range(600)]
+    nt = "".join(" ".join(f"<http://x/{f.replace(' ', '_')}>" for f in row) + " .\n" for row in rows)
+    contents = {"w.tsv": "".join("\t".join(row) + "\r\n" for row in rows), "w.csv": csv_of(rows), "w.nt": nt}
+    found = []
+    for size in (1 << 22, 1 << 10):
+        monkeypatch.setattr("corpus.table_files.BLOCK_BYTES", size)
+        monkeypatch.setattr("corpus.ntriples.BLOCK_BYTES", size)
+        for name, content in contents.items():
+            graph = world_of(tmp_path / name, content)
+            found.append([graph.entities, told(graph)])
+    assert all(one == found[0] for one in found)
+
+
+def test_facts_keep_their_order_however_they_are_spaced(tmp_path):
+    """The first object counts, whether its line is read quickly or by the whole grammar."""
+    lines = ["<x/Bob> <x/in> <x/Oslo> .", "<x/Bob> <x/of> <x/Norway> .", "_:b1\t<x/in><x/Rome>.# blank node"]
+    lines += [
+        "_:b1 <x/in> <x/Paris> .",
+        '_:b1 <x/age> "4"^^<x/int> .',
+        "_:b1 <x/of> <x/Italy> .\r",
+        "",
+        " # end",
+    ]
+    account = Account()
+    found = told(world_of(tmp_path / "w.nt", "\n".join(lines), account))
+    bob = [("Bob", "in", "Oslo"), ("Bob", "of", "Norway")]
+    assert found == [(":b1", "in", "Rome"), (":b1", "of", "Italy"), *bob]
+    assert account.left_out == {"facts whose object is a literal": 1, "second objects": 1}
