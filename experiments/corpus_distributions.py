@@ -22,7 +22,7 @@ from testbed.launch import launch
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
-from testbed.stats import sentence_table
+from testbed.world_tables import sentence_table
 
 FALSE_ALARM = 1e-3
 LEAST_EXPECTED = 5.0

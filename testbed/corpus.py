@@ -136,7 +136,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     if options.world.source != "builtin":
         _show_source(run, options, graph)
     if options.stats:
-        from testbed.stats import show_stats
+        from testbed.world_tables import show_stats
 
         show_stats(run, world)
 

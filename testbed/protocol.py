@@ -14,6 +14,8 @@ from corpus.language import Sentence
 
 ABSENT = -1
 """Stands for no subject, relation or object."""
+TIED = 1e-9
+"""Answers whose probabilities differ by less, relatively, are equally good."""
 BEFORE = "before"
 Facet = bool | int | float | str
 """A value of a column that an evaluation declares."""
@@ -41,6 +43,17 @@ class Choice(NamedTuple):
     answer: np.ndarray
     frequency: np.ndarray
     group: str = ""
+
+
+def as_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
+    """Whether an answer of this probability is as good as the best one."""
+    return np.asarray(probability) >= np.asarray(best) * (1 - TIED)
+
+
+def answer_changes(choice: Choice, time: int = 1) -> bool:
+    """Whether the agent's answer before the edit is none of its best after it."""
+    before, after = (choice.options == answer for answer in choice.answer[[0, time]])
+    return not as_good(choice.agent[time][before].sum(), choice.agent[time][after].sum())
 
 
 class Claim(NamedTuple):

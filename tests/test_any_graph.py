@@ -10,7 +10,7 @@ from testbed import ask, corpus, edit, report, train
 from testbed.dependences import dependences, with_likeliest_forest
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.stats import judged_share
+from testbed.world_tables import judged_share
 from tests.runs import RECIPE, at
 from tests.worlds import make_world
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from testbed import protocol
 from testbed.evaluations.hase.dutch_book import sure_loss
 from testbed.evaluations.hase.exam import Exam, Seen
 from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, OTHERS, REQUEST
@@ -14,7 +15,6 @@ from testbed.scores.metric import Better, Meaning, Metric, Shown
 PLACES: dict[str, list[int]] = {name: [i] for i, name in enumerate(CELLS)} | {"s2": OTHERS}
 """Where metrics look: each choice, and all of other subjects together."""
 MOVED = 0.02
-TIED = 1e-9
 COHERENT = 0.1
 
 SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
@@ -192,7 +192,7 @@ def as_good(exam: Exam, answer: np.ndarray, when: int) -> np.ndarray:
         return exam.agent[:, :, when].sum(-1, where=exam.objects == obj[..., None])
 
     own = exam.agent_answer[..., when]
-    return (answer == own) | (believed(answer) >= believed(own) * (1 - TIED))
+    return (answer == own) | protocol.as_good(believed(answer), believed(own))
 
 
 def must_change(exam: Exam) -> np.ndarray:

@@ -12,7 +12,7 @@ from corpus.seeds import generator
 from testbed.evaluations.gold import Gold
 from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Claim
+from testbed.protocol import ABSENT, Case, Claim, answer_changes, as_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -108,7 +108,7 @@ class Sampler:
             facets={
                 "reinforces": reinforces,
                 "child": bool(children),
-                "changes": child is not None and bool(child.answer[0] != child.answer[1]),
+                "changes": child is not None and answer_changes(child),
                 "support_new": self.support(r1, target),
                 "support_old": self.support(r1, truth),
                 "stratum": stratum(stated),
@@ -154,9 +154,10 @@ class Sampler:
             return self._pick(pool[bins == scarce])
         target = self._pick(pool)
         if has_child and self.rng.random() < CHANGING_SHARE:
-            before = self.agent.predict(s, r2).mode()
+            before = np.array(self.agent.predict(s, r2).mode())
             for _ in range(TRIES):
-                if self.agent.with_edit(self._request(s, r1, target)).predict(s, r2).mode() != before:
+                after = self.agent.with_edit(self._request(s, r1, target)).predict(s, r2)
+                if not as_good(after.of(before), after.of(np.array(after.mode()))):
                     break
                 target = self._pick(pool)
         return target

@@ -7,7 +7,7 @@ import pytest
 
 from corpus.language import Kind
 from testbed.run.strata import SUPPORT_BINS
-from testbed.stats import noise_share, sentence_table, support_histogram
+from testbed.world_tables import noise_share, sentence_table, support_histogram
 from tests.worlds import make_world
 
 
