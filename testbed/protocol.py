@@ -45,7 +45,7 @@ class Choice(NamedTuple):
     group: str = ""
 
 
-def as_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
+def equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
     """Whether an answer of this probability is as good as the best one."""
     return np.asarray(probability) >= np.asarray(best) * (1 - TIED)
 
@@ -53,7 +53,7 @@ def as_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.nda
 def answer_changes(choice: Choice, time: int = 1) -> bool:
     """Whether the agent's answer before the edit is none of its best after it."""
     before, after = (choice.options == answer for answer in choice.answer[[0, time]])
-    return not as_good(choice.agent[time][before].sum(), choice.agent[time][after].sum())
+    return not equally_good(choice.agent[time][before].sum(), choice.agent[time][after].sum())
 
 
 class Claim(NamedTuple):

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from testbed import protocol
 from testbed.evaluations.hase.dutch_book import sure_loss
 from testbed.evaluations.hase.exam import Exam, Seen
 from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, OTHERS, REQUEST
-from testbed.protocol import ABSENT
+from testbed.protocol import ABSENT, equally_good
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation, with_remainder
 from testbed.scores.metric import Better, Meaning, Metric, Shown
 
@@ -192,7 +191,7 @@ def as_good(exam: Exam, answer: np.ndarray, when: int) -> np.ndarray:
         return exam.agent[:, :, when].sum(-1, where=exam.objects == obj[..., None])
 
     own = exam.agent_answer[..., when]
-    return (answer == own) | protocol.as_good(believed(answer), believed(own))
+    return (answer == own) | equally_good(believed(answer), believed(own))
 
 
 def must_change(exam: Exam) -> np.ndarray:

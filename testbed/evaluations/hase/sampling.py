@@ -12,7 +12,7 @@ from corpus.seeds import generator
 from testbed.evaluations.gold import Gold
 from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Claim, answer_changes, as_good
+from testbed.protocol import ABSENT, Case, Claim, answer_changes, equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -157,7 +157,7 @@ class Sampler:
             before = np.array(self.agent.predict(s, r2).mode())
             for _ in range(TRIES):
                 after = self.agent.with_edit(self._request(s, r1, target)).predict(s, r2)
-                if not as_good(after.of(before), after.of(np.array(after.mode()))):
+                if not equally_good(after.of(before), after.of(np.array(after.mode()))):
                     break
                 target = self._pick(pool)
         return target
