@@ -134,7 +134,7 @@ def test_names_that_only_look_dangerous_are_kept():
             "Trinidad",
             "country music",
             "bo and",
-            "not bo.",
+            "not here.",
         ],
         ["country", "country of citizenship", "languages spoken, written or signed"],
     )
