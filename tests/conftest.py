@@ -1,7 +1,9 @@
 """Settings and fixtures that every test shares."""
 
+import gc
 import os
 
+import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -27,6 +29,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+
+# What was imported is never garbage; without this each collection looks through all of it.
+gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten_programs():
+    """What a file compiled is dropped behind it: gigabytes of programs make every collection slow."""
+    yield
+    jax.clear_caches()
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,13 @@ import pytest
 
 from corpus.language import Kind
 from corpus.tokenizer import BOS, Word
-from lm.attention import packed
 from lm.config import ModelConfig
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init
 from testbed.run.accuracy import label_accuracy, sample_labelled
+from tests.toys import read_whole
 
 SHAPE = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 
@@ -34,7 +34,7 @@ def test_labels_are_right_as_one_by_one(world):
             sentence = world.sentences[int(i)]
             assert sentence.kind == kind
             prompt = np.concatenate([[BOS], tokenizer.sentence(sentence)[:-1]])[None]
-            said = int(np.argmax(model.logits(prompt, packed(prompt, BOS))[0, -1]))
+            said = int(np.argmax(read_whole(model, prompt)[0, -1]))
             truth = sentence.label
             if kind == Kind.TRUTH:
                 fact = int(world.graph.find(*sentence.a[:2]))

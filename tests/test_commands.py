@@ -257,6 +257,7 @@ def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
     assert all(settings.seed == 3 for _, settings in seen[:4])
 
 
+@pytest.mark.slow
 def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
     runs = copied(finished, tmp_path)
     shutil.rmtree(runs / "x" / "edits")

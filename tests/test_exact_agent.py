@@ -569,6 +569,7 @@ def test_nothing_after_a_change_is_modelled(world):
             changed.weight_for(s, r, o)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persistence", ["fact", "sentence"])
 def test_credences_are_calibrated(persistence):
     """On worlds drawn from the prior, truths fall where the posterior says (randomised ranks)."""

@@ -64,6 +64,7 @@ def files(folder):
     return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_killed_three_times_and_resumed_is_bit_identical(built, trained, tmp_path):
     runs = copied(built, tmp_path)
     checkpoints = checkpoints_of(runs)
@@ -169,6 +170,7 @@ def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, t
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_no_room_for_a_checkpoint_loses_nothing(stopped, trained, tmp_path):
     kept = files(checkpoints_of(stopped))
     cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -273,6 +275,7 @@ def test_stopped_by_until_and_continued_is_bit_identical(built, trained, tmp_pat
     assert_same_training(runs, trained)
 
 
+@pytest.mark.slow
 def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsys):
     """Every stage is over after its first step; the checkpoints in between change nothing."""
     runs = copied(built, tmp_path)
@@ -297,6 +300,7 @@ def test_killed_before_it_said_that_it_was_finished(trained, tmp_path):
     assert_same_training(runs, trained)
 
 
+@pytest.mark.slow
 def test_damaged_metrics_are_written_again(stopped, trained):
     metrics = stopped / "x" / "lm" / "metrics.jsonl"
     whole = metrics.read_text(encoding="utf-8")
@@ -305,6 +309,7 @@ def test_damaged_metrics_are_written_again(stopped, trained):
     assert_same_training(stopped, trained)
 
 
+@pytest.mark.slow
 def test_the_best_model_is_not_always_the_last(trained, tmp_path):
     runs = copied(trained, tmp_path)
     run = Run(runs, "x")

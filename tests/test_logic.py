@@ -119,6 +119,7 @@ def sure_loss(prices, payoffs):
     return -found.fun
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=150)
 @given(worlds, st.booleans())
 def test_no_dutch_book(world, edited):

@@ -35,6 +35,7 @@ def spelt(world):
     return random_model(words.tokenizer.vocabulary), sample, at(some_requests(words, 2), 0)
 
 
+@pytest.mark.slow
 def test_untrained_it_is_a_step_down_the_gradient(spelt):
     """Also for padded prompts: minus a rate times the gradient of the loss by the weights themselves."""
     model, sample, request = spelt
@@ -87,6 +88,7 @@ def test_training_makes_unseen_edits_work(toy):
     assert losses[1] < 0.8 * losses[0]
 
 
+@pytest.mark.slow
 def test_padding_says_nothing(spelt):
     """However a network transforms tokens, those that are padding add nothing to the edit."""
     model, sample, request = spelt

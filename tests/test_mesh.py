@@ -146,6 +146,7 @@ def assert_close(runs, others):
     )
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_does(by_two, trained):
     runs, said = by_two
     assert_close(runs, trained)
@@ -155,6 +156,7 @@ def test_two_processes_train_as_one_does(by_two, trained):
     assert {p.name for p in (runs / "x" / "lm" / "checkpoints").iterdir()} == {"00000020", "00000030"}
 
 
+@pytest.mark.slow
 def test_one_process_goes_on_where_two_stopped(by_two, trained, tmp_path):
     runs = copied(by_two[0], tmp_path)
     shutil.rmtree(runs / "x" / "lm" / "checkpoints" / "00000030")
@@ -162,11 +164,13 @@ def test_one_process_goes_on_where_two_stopped(by_two, trained, tmp_path):
     assert_close(runs, trained)
 
 
+@pytest.mark.slow
 def test_a_model_of_two_processes_is_edited(by_two, tmp_path):
     runs = copied(by_two[0], tmp_path)
     assert edit.main([*at(runs), "--cases.count", "2"]) == 0
 
 
+@pytest.mark.slow
 def test_processes_with_different_settings_end(built, tmp_path):
     runs, port = copied(built, tmp_path), free_port()
     both = [in_cluster(runs, i, port, "--train.clip", str(i + 1)) for i in range(2)]
@@ -177,6 +181,7 @@ def test_processes_with_different_settings_end(built, tmp_path):
     assert not (runs / "x" / "lm").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("victim", "blow"),
     [pytest.param(0, signal.SIGKILL, marks=pytest.mark.slow), (1, signal.SIGTERM)],

@@ -39,6 +39,7 @@ def mind(toy):
     return SELF.prepare(toy.model, CorpusSample(unseen, unseen, vocabulary_of(toy.world.tokenizer)))
 
 
+@pytest.mark.slow
 def test_it_sees_weights_vocabulary_and_request_only(toy, mind):
     """By construction: neither text nor practice edits can be touched, and other worlds' are no different."""
     again = SELF.prepare(toy.model, toy.sample)

@@ -386,6 +386,7 @@ def retrained(ready):
     return train_again
 
 
+@pytest.mark.slow
 def test_training_again_without_evidence_gives_the_same_model(ready, retrained):
     """What is left is rounding, which Muon's orthogonal steps carry along."""
     deltas, info = retrained(1e-9)

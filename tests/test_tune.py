@@ -114,6 +114,7 @@ def test_editors_without_hyper_parameters(trained, capsys):
     assert "none has nothing to tune" in complaint(capsys)
 
 
+@pytest.mark.slow
 def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(MyEditor, "SEARCH", {"longest": (0.01, 1.0)})
     runs = copied(trained, tmp_path)
