@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import halves
@@ -102,6 +103,9 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
+        # Plain numbers: names are never formulas (see STYLE), so that nothing else may be one.
+        axis.xaxis.set_major_formatter(LogFormatter())
+        axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.
         paid = [p.cost for p in points] + [p.whole for p in points if p.whole is not None]
         axis.set_xlim(min(paid) / 2, max(paid) * 2)
