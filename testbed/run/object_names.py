@@ -3,8 +3,7 @@
 import numpy as np
 
 from corpus.tokenizer import Tokenizer
-
-NO_OBJECT = -1
+from testbed.protocol import ABSENT
 
 
 class ObjectNames:
@@ -23,11 +22,11 @@ class ObjectNames:
         self.longest = max(map(len, self._object))
 
     def read(self, tokens: np.ndarray) -> np.ndarray:
-        """int64: the object that each row of generated tokens spells, NO_OBJECT where it is none.
+        """int64: the object that each row of generated tokens spells, ABSENT where it is none.
 
         Args:
             tokens: int[..., longest + 1], PAD from the ending on; a row without an ending is none.
         """
         flat = tokens.reshape(-1, tokens.shape[-1])
-        found = [self._object.get(tuple(t for t in row if t), NO_OBJECT) for row in flat.tolist()]
+        found = [self._object.get(tuple(t for t in row if t), ABSENT) for row in flat.tolist()]
         return np.array(found).reshape(tokens.shape[:-1])

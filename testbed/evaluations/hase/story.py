@@ -123,12 +123,12 @@ def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
     for other in editors[1:]:
         mine, _ = matched(first, other.edited.results)
         shared &= set(mine.tolist())
+    case = panel_case(exam_of(first), np.array(sorted(shared))) if shared else None
     cases = []
     for editor in editors:
         results = editor.edited.results
         own = np.flatnonzero(results.cases["run"] == 0)
-        if shared:
-            case = panel_case(exam_of(first), np.array(sorted(shared)))
+        if case is not None:
             mine, theirs = matched(first, results)
             cases.append((editor, int(theirs[mine == case][0])))
         elif len(own):
