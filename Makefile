@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test slow format lock clean
+.PHONY: demo test slow docs format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
@@ -15,6 +15,11 @@ test: .venv/.ready
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow
+
+# The pages of docs/ as a site; needs `uv pip install -e '.[docs]'`. Warnings are errors.
+docs: .venv/.ready
+	$(RUN) -m sphinx -W --keep-going -q -b html docs docs/_site
+	@echo docs/_site/index.html
 
 format: .venv/.ready
 	$(RUN) -m ruff check --fix .
