@@ -17,7 +17,7 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.language import Kind
 from corpus.sentences import Sentences, concatenate
-from tests import naive
+from tests.enumeration import Enumeration
 from tests.test_exact import tiny_graph
 
 TOLERANCE = 1e-10
@@ -113,16 +113,14 @@ def assert_same(found, wanted, tolerance=TOLERANCE):
         np.testing.assert_allclose(p, q, rtol=0, atol=tolerance)
 
 
-def enumerated(graph, config, sentences, extra=()):
+def expected(every):
     """What every fact is, or what is stated next of those without a truth of their own, per fact."""
-    found = naive.exact_posterior(graph, config, sentences, extra)
-    if config.persistence == "sentence":
-        found |= naive.exact_statements(graph, config, sentences, extra)
-    return [list(found[f].values()) for f in range(len(graph))]
+    found = every.posterior() | every.statements()
+    return [list(found[f].values()) for f in range(len(found))]
 
 
 def assert_equals_enumeration(agent, sentences, asked, extra=()):
-    wanted = enumerated(agent.graph, agent.config, sentences, extra)
+    wanted = expected(Enumeration(agent.graph, agent.config, sentences, extra))
     assert_same([belief(agent, f) for f in asked], [wanted[f] for f in asked])
 
 
@@ -238,7 +236,8 @@ def test_conjunctions_equal_enumeration(world, count):
     graph, _, sentences = tiny_world(seed, config, [0, 1], upstream)
     agent = fit_exact(graph, config, sentences).with_focus([0, 1])
     agent, extra = edit(rng, agent, facts_of(graph, [0, 1]), count)
-    z, p = naive.exact_states(graph, config, sentences, extra)
+    every = Enumeration(graph, config, sentences, extra)
+    z, p = every.z, every.p
     f, g = rng.choice([f for f in facts_of(graph, [0, 1]) if f in z], 2, replace=False)
     first, second = (graph.candidates_of(int(graph.relation[h])) for h in (f, g))
     for place, chance in enumerate(belief(agent, f)):
@@ -288,8 +287,8 @@ def assert_a_change_equals_enumeration(rng, agent, sentences, extra, redraw, aft
     agent = agent.with_edit(request(agent, changed, place, kind="do", redraw=redraw))
     agent, more = edit(rng, agent, facts_of(graph, [1]), after)
     extra = [*extra, *more]
-    wanted = enumerated(graph, agent.config, sentences, extra)
-    moved = naive.exact_after_do(graph, agent.config, sentences, changed, candidates[place], redraw, extra)
+    every = Enumeration(graph, agent.config, sentences, extra)
+    wanted, moved = expected(every), every.after_do(changed, candidates[place], redraw)
     assert set(moved) == {f for f in range(len(graph)) if changed in (f, *upstream_facts(graph, f))}
     for f, after_it in moved.items():
         wanted[f] = list(after_it.values())
@@ -327,7 +326,7 @@ def test_only_what_is_impossible_cannot_be_corrected(world, count):
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
     agent = fit_exact(graph, config, sentences)
     agent, extra = edit(np.random.default_rng(seed), agent, facts_of(graph, [0]), count)
-    for f, chances in naive.exact_posterior(graph, config, sentences, extra).items():
+    for f, chances in Enumeration(graph, config, sentences, extra).posterior().items():
         for place, chance in enumerate(chances.values()):
             correction = request(agent, f, place, kind="correction")
             if chance > 0:

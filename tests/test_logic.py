@@ -13,7 +13,7 @@ from bayes.logic import conditional, conjunction, disjunction, right
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
-from tests import naive
+from tests.enumeration import Enumeration
 from tests.test_exact_agent import tiny_world, worlds
 
 TOLERANCE = 1e-10
@@ -34,7 +34,8 @@ class Joint:
 
     def __init__(self, graph, config, sentences):
         self.graph = graph
-        self.objects, self.p = naive.exact_states(graph, config, sentences)
+        worlds = Enumeration(graph, config, sentences)
+        self.objects, self.p = worlds.z, worlds.p
 
     def holds(self, atom):
         """Whether a statement holds in each state."""
