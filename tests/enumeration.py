@@ -83,13 +83,11 @@ class Enumeration:
     def _ways_on(self, fact, up, way, redraw):
         """The ways in which a world may go on where this fact is drawn again, and where it stays."""
         chance, new = way
-        rows = self._next_draw(self.graph.relation[fact])
+        rows, objects = self._next_draw(self.graph.relation[fact]), self._objects(fact)
 
         def drawn(share, above):
             drawn = share * rows[np.arange(len(share)), self._row(fact, above)].T
-            return [
-                (p, {**new, fact: np.full(len(p), o)}) for p, o in zip(drawn, self._objects(fact), strict=True)
-            ]
+            return [(p, {**new, fact: np.full(len(p), o)}) for p, o in zip(drawn, objects, strict=True)]
 
         # A fact without a truth of its own is no state: its next statement is a draw, whatever its row.
         if fact not in self.z:
