@@ -11,7 +11,7 @@ test: .venv/.ready
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not gpu"
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow
