@@ -51,6 +51,9 @@ class EditSettings:
     """Edits made one after another on top of each other; 1 makes each on the unedited model."""
     batch: int = 1
     """Facts of one edit; 1 edits each for itself."""
+    strength: float | None = None
+    """Stop every edit where the request reaches this probability, such as 0.9: what it adds to the model is
+    scaled down, or up to four times; without it, edits are taken as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
     """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
     examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
@@ -77,6 +80,10 @@ class EditSettings:
                 f"{self.cases.count} cases must be whole sequences of {self.sequence} edits, "
                 f"and a sequence whole batches of {self.batch}"
             )
+        if self.strength is not None and not 0 < self.strength < 1:
+            raise ValueError(f"strength is a probability inside (0, 1); it is {self.strength}")
+        if self.strength is not None and self.batch > 1:
+            raise ValueError(f"strength is that of a single fact, and --batch {self.batch} edits more at once")
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
         check_seed(self.seed)

@@ -24,6 +24,7 @@ class SweepSettings(Protocol):
         sequence, batch: edits that build on each other, and facts of one edit.
         agent, paper_agent: the standard, and settings of the paper's agent.
         seed: root seed.
+        strength: the request's probability at which edits stop; None for no such stop.
     """
 
     @property
@@ -42,6 +43,8 @@ class SweepSettings(Protocol):
     def paper_agent(self) -> PaperAgentConfig: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def strength(self) -> float | None: ...
 
 
 class Method(NamedTuple):
@@ -50,11 +53,14 @@ class Method(NamedTuple):
     Attributes:
         facts: what it is told; the first again where another case has more.
         most: how many edits are worth computing side by side.
+        strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
+            are taken as the editor makes them.
     """
 
     editor: "Editor"
     facts: "Callable[[Case], list[Fact]]"
     most: int = 128
+    strength: float | None = None
 
 
 @dataclass(frozen=True)

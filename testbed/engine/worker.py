@@ -9,6 +9,7 @@ import numpy as np
 from corpus.seeds import integer
 from lm.delta import Delta, room, settle
 from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
+from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from testbed.engine.methods import Fact, Method
@@ -50,7 +51,9 @@ class Worker:
 
     def __init__(self, questions: Questions, method: Method, state: State, seed: int) -> None:
         self.questions, self.method, self.state = questions, method, state
-        self.editor, self.model = method.editor, questions.model
+        strength = method.strength
+        self.editor = method.editor if strength is None else AtStrength(method.editor, strength)
+        self.model = questions.model
         self._root = jax.random.key(integer(seed, "editor"))
         self._facts = max(len(method.facts(case)) for case in questions.cases)
         self._programs: dict[str, jax.stages.Compiled] = {}
