@@ -100,7 +100,7 @@ def fold(delta: Delta, vocabulary: int) -> Delta:
 
 
 def has_dial(delta: Delta) -> bool:
-    """Whether an edit adds something, and nothing but that; what is looked up or read has no more and less."""
+    """Whether an edit adds, and does nothing else; what is looked up or read has no more and less."""
     return bool(delta) and delta.keys() <= set(ADDED)
 
 

@@ -83,7 +83,9 @@ class EditSettings:
         if self.strength is not None and not 0 < self.strength < 1:
             raise ValueError(f"strength is a probability inside (0, 1); it is {self.strength}")
         if self.strength is not None and self.batch > 1:
-            raise ValueError(f"strength is that of a single fact, and --batch {self.batch} edits more at once")
+            raise ValueError(
+                f"strength is that of a single fact, and --batch {self.batch} edits more at once"
+            )
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
         check_seed(self.seed)

@@ -4,9 +4,9 @@ An editor moves a model from W to W + d. Between and beyond lies the line W + c 
 is reached at the smallest c in [0, FARTHEST] where p(o* | s, r) is that high; found on a grid, then by
 bisection. That asks nothing of an editor but that its edit adds something, so it is one rule for fine-tuning,
 closed forms, hyper-networks and a user's own, and needs no second training. c = 0 where the model says the
-request with this probability already; where no c reaches it, the edit is taken at the c of the grid that comes
-nearest. Edits that are looked up or read before every question (grace, in-context) have no such line and are
-taken as they are.
+request with this probability already; where no c reaches it, the edit is taken at the c of the grid that
+comes nearest. Edits that are looked up or read before every question (grace, in-context) have no such line
+and are taken as they are.
 
 What this is not: an editor that stops its own loop earlier ends elsewhere, not on this line. And c > 1 is a
 stronger edit in the editor's direction than the editor itself would make.
