@@ -37,7 +37,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from corpus.config import TokenizerConfig
+from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json, staged_file
 from corpus.seeds import generator
 from experiments.record import write_record
@@ -117,6 +117,8 @@ class Settings:
     """Most training steps."""
     minutes: float | None = None
     """Begin nothing new after about this long."""
+    subjects: int = 240
+    """Subjects of each world; 240 is the demo's."""
     runs: Path = Path("runs")
     """Folder of all runs."""
 
@@ -284,7 +286,10 @@ def _work(options: Settings, made: Sequence[Made]) -> Iterator[Any]:
     for one in made:
         run = Run(options.runs, one.name)
         where: dict[str, Any] = {"run": run.name, "runs": options.runs}
-        corpus = replace(CORPUS["tiny"], tokenizer=TokenizerConfig(one.tokenizer), seed=one.world, **where)
+        world = WorldConfig(subjects=options.subjects)
+        corpus = replace(
+            CORPUS["tiny"], world=world, tokenizer=TokenizerConfig(one.tokenizer), seed=one.world, **where
+        )
         recipe = replace(TRAIN["tiny"].train, steps=options.steps)
         trained = replace(
             TRAIN["tiny"], model=one.shape, train=recipe, until=options.accuracy, seed=one.seed, **where

@@ -45,8 +45,8 @@ class EditSettings:
         default_factory=configurations, metadata=NO_RESULT
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
-    tuned: bool = field(default=False, metadata=NO_RESULT)
-    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    tuned: str = field(default="", metadata=NO_RESULT)
+    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     sequential: int = 1
     """Edits made one after another on top of each other; 1 makes each on the unedited model."""
     batch: int = 1
@@ -108,6 +108,21 @@ class EditSettings:
 
 
 @dataclass(frozen=True)
+class TuneSettings(EditSettings):
+    """As for edits, and the budget that every editor gets; the cases belong to it."""
+
+    trials: int = 6
+    """Settings that are tried of each editor."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials < 1:
+            raise ValueError(f"trials must be at least 1; it is {self.trials}")
+        if self.tuned:
+            raise ValueError("tuned is what this command chooses; leave it out")
+
+
+@dataclass(frozen=True)
 class ReportSettings:
     """Which runs to report on, and whom editors are compared with."""
 
@@ -152,8 +167,8 @@ class AskSettings:
         default_factory=lambda: configurations(small=True)
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
-    tuned: bool = False
-    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    tuned: str = ""
+    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     seed: int = 0
     """Root seed of the editor."""
 
