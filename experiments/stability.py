@@ -40,6 +40,7 @@ import numpy as np
 from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json, staged_file
 from corpus.seeds import generator
+from experiments.agreement import CASES, Agreement, agreement, ratios, weights
 from experiments.record import write_record
 from lm.config import ModelConfig
 from testbed.console import command, say
@@ -54,8 +55,7 @@ from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.metric import shown_in
-from testbed.scores.ranks import goodness, kendall
-from testbed.scores.statistics import Estimate
+from testbed.scores.ranks import goodness
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
 from testbed.train import train
@@ -66,7 +66,6 @@ EDITORS = (
 )  # fmt: skip
 Factor = Literal["seed", "depth", "size", "tokenizer", "world"]
 RESAMPLES = 2000
-CASES = "cases"
 
 
 class Made(NamedTuple):
@@ -184,64 +183,6 @@ def pairs(made: Sequence[Made]) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-class Agreement(NamedTuple):
-    """How well rankings agree.
-
-    Attributes:
-        tau: the mean over pairs of models, with its interval.
-        pairs: tau of each of them.
-    """
-
-    tau: Estimate
-    pairs: list[float]
-
-    @property
-    def spread(self) -> str:
-        """The least and the most of all pairs."""
-        known = [t for t in self.pairs if t == t]
-        return f"{min(known):.2f} to {max(known):.2f} ({len(known)})" if known else "-"
-
-
-def agreement(
-    ranked: np.ndarray, halves: np.ndarray, which: Mapping[str, list[tuple[int, int]]], cases: int
-) -> dict[str, Agreement]:
-    """How far models agree about editors.
-
-    Args:
-        ranked: float64[1 + B, models, editors], goodness on all cases, then on those of B resamples.
-        halves: float64[1 + B, models, 2, editors], likewise on either half of the cases.
-        which: by factor, the pairs of models that are compared.
-        cases: of each model.
-    """
-    found = {}
-    for factor, both in which.items():
-        taus = np.stack([kendall(ranked[:, i], ranked[:, j]) for i, j in both], axis=1)
-        found[factor] = _agreement_of(taus, cases)
-    found[CASES] = _agreement_of(kendall(halves[:, :, 0], halves[:, :, 1]), cases // 2)
-    return found
-
-
-def _agreement_of(taus: np.ndarray, cases: int) -> Agreement:
-    """From tau of all cases and of resamples, float64[1 + B, pairs]; pairs without a ranking do not count."""
-    known = ~np.isnan(taus[0])
-    if not known.any():
-        return Agreement(Estimate(np.nan, np.nan, np.nan, 0), taus[0].tolist())
-    resampled = taus[1:, known]
-    resampled = resampled[~np.isnan(resampled).any(axis=1)].mean(axis=1)
-    low, high = np.quantile(resampled, [0.025, 0.975]) if len(resampled) else (np.nan, np.nan)
-    return Agreement(Estimate(float(taus[0, known].mean()), float(low), float(high), cases), taus[0].tolist())
-
-
-def weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
-    """float64[1 + count, E]: ones, then how often each case was drawn: as often as all its clusters were."""
-    drawn = np.ones((1 + count, len(next(iter(levels.values())))))
-    for members in levels.values():
-        place = np.unique(members, return_inverse=True)[1]
-        size = place.max() + 1
-        drawn[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
-    return drawn
-
-
 def _agreement(ranked: Mapping[Made, Sequence[Scored]], metric: str) -> dict[str, Agreement]:
     whole, halves, made = [], [], list(ranked)
     for one, editors in ranked.items():
@@ -250,18 +191,11 @@ def _agreement(ranked: Mapping[Made, Sequence[Scored]], metric: str) -> dict[str
         side = rng.permutation(drawn.shape[1]) % 2 == 0
         better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
         pair = [e.values[e.name][metric] for e in editors]
-        parts = [goodness(_ratios(pair, drawn * part), better) for part in (1, side, ~side)]
+        parts = [goodness(ratios(pair, drawn * part), better) for part in (1, side, ~side)]
         whole.append(parts[0])
         halves.append(np.stack(parts[1:], axis=1))
     least = min(len(editors[0].edited.results) for editors in ranked.values())
     return agreement(np.stack(whole, 1), np.stack(halves, 1), pairs(made), least)
-
-
-def _ratios(metrics: Sequence[Any], drawn: np.ndarray) -> np.ndarray:
-    """float64[draws, metrics]: the value of each metric of cases that weigh so much."""
-    above, below = (np.stack([getattr(m, part) for m in metrics], 1) for part in ("numerator", "denominator"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (drawn @ above) / (drawn @ below)
 
 
 def _value(editor: Scored, metric: str) -> dict[str, Any]:
