@@ -25,7 +25,7 @@ from testbed.engine.methods import Belief, Method, SweepSettings
 from testbed.run.agents import agent_named
 
 if TYPE_CHECKING:
-    from bayes.interface import Agent
+    from bayes.interface import Agent, EditRequest
     from testbed.protocol import Case
     from testbed.run.world import World
 
@@ -77,21 +77,24 @@ def oracle(config: OracleConfig, settings: SweepSettings, world: "World") -> Met
 def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callable[[Case], list[Belief]]":
     """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
 
-    def told(case: "Case") -> "list[Belief]":
-        after, subject = agent().with_edit(case.request), case.request.subject
+    @cache
+    def believed(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
+        after, subject = agent().with_edit(request), request.subject
         own = world.graph.relation[world.graph.subject == subject].tolist()
-        asked = [(c.subject, c.relation) for c in case.choices]
-        pairs = dict.fromkeys([case.fact[:2], *asked, *((subject, r) for r in own)])
         found: list[Belief] = []
-        for s, r in pairs:
-            itself = (s, r) == case.fact[:2]
+        for s, r in dict.fromkeys([request[:2], *asked, *((subject, r) for r in own)]):
+            itself = (s, r) == request[:2]
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")
-            likely = belief.top(named).tolist() or [belief.mode()]
-            objects = list(dict.fromkeys([case.request.object, *likely] if itself else likely))[:named]
+            # Not `top`, which leaves out objects that are named nowhere and may be likelier than named ones.
+            likely = belief.support[np.argsort(-belief.dense(), kind="stable")[:named]].tolist()
+            objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:named]
             p = belief.of(np.array(objects)).tolist()
             some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]
             found += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
         return found
+
+    def told(case: "Case") -> list[Belief]:
+        return believed(case.request, tuple((c.subject, c.relation) for c in case.choices))
 
     return told
