@@ -54,6 +54,7 @@ EDITORS = (
 NO_DIAL = ("in-context", "grace")
 EVALUATION = "hase"
 REACHED = "p(request)"
+NEAR = 0.02
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,14 @@ class Settings:
         if self.cases < 1 or not self.strengths or not all(0 < p < 1 for p in self.strengths):
             raise ValueError("cases must be positive, and strengths probabilities inside (0, 1)")
 
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        many = f"--editors {' '.join(self.editors)} --strengths {' '.join(map(str, self.strengths))}"
+        return (
+            f"python -m experiments.strength --run {self.run} {many} --cases {self.cases} --seed {self.seed}"
+        )
+
 
 class Point(NamedTuple):
     """One editor at one strength.
@@ -88,14 +97,14 @@ class Point(NamedTuple):
     Attributes:
         strength: what was asked for; None for an editor without a dial.
         reached: the mean probability of the request.
-        within: share of edits whose request is within .02 of what was asked for, or beyond it.
+        within: share of edits whose request is within NEAR of what was asked for, or beyond it; None without.
         found: the metrics that are shown.
     """
 
     editor: str
     strength: float | None
     reached: Estimate
-    within: Estimate
+    within: Estimate | None
     found: dict[str, Estimate]
 
 
@@ -119,7 +128,7 @@ def experiment(options: Settings) -> None:
     with staged_file(folder / "strength.md") as aside:
         aside.write_text(markdown_section(told), encoding="utf-8")
     kept = write_record(
-        run, "strength", f"python -m experiments.strength --run {options.run}", read_metrics(run),
+        run, "strength", options.command, read_metrics(run),
         (".png", ".md"), points=[_plain(p) for p in points], cases=options.cases,
     )  # fmt: skip
     say(f"record: {kept}")
@@ -220,11 +229,11 @@ def _point(editor: Scored, names: Sequence[str]) -> Point:
     p = requested(results)
     there = ~np.isnan(p)
     levels, everywhere = clusters(results), np.ones(len(results), bool)
-    near = np.nan_to_num(p) >= (0.0 if strength is None else strength - 0.02)
+    near = np.nan_to_num(p) >= (strength or 0.0) - NEAR
     reached, within = (estimate(mean(x, there), levels, everywhere) for x in (np.nan_to_num(p), near))
     summary = editor.summary["all"][editor.name]
     found = {name: summary[name] for name in names if name in summary}
-    return Point(editor.edited.editor, strength, reached, within, found)
+    return Point(editor.edited.editor, strength, reached, None if strength is None else within, found)
 
 
 def _order(options: Settings, point: Point) -> tuple[int, float]:
@@ -234,7 +243,9 @@ def _order(options: Settings, point: Point) -> tuple[int, float]:
 def _plain(point: Point) -> dict[str, Any]:
     found = {name: e._asdict() for name, e in point.found.items()}
     return point._asdict() | {
-        "reached": point.reached._asdict(), "within": point.within._asdict(), "found": found,
+        "reached": point.reached._asdict(),
+        "within": point.within and point.within._asdict(),
+        "found": found,
     }  # fmt: skip
 
 
