@@ -72,7 +72,7 @@ def plan(options: EditSettings) -> Jobs:
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
     if options.tuned:
-        options = replace(options, configs=tuned(run, options.editors, options.configs))
+        options = replace(options, configs=tuned(run, options.editors, options))
     shared = {
         "inputs": {
             "world": digest(run.world),
@@ -95,6 +95,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.bench import Bench, Grouping
     from testbed.engine.records import Columns
+    from testbed.engine.tuned import origin
     from testbed.run.agents import agent_named
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
@@ -106,6 +107,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     found = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
         "controls": bench.controls,
+        "tuned": origin(options),
         "made_with": provenance(),
     }
     for job in pending:

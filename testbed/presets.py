@@ -11,7 +11,7 @@ from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
 from lm.config import ModelConfig, TrainConfig
 from testbed.engine.catalogue import configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.settings import CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings, TuneSettings
 
 DEFAULT_PRESET = "tiny"
 
@@ -91,3 +91,5 @@ EDIT = {
     "small": EditSettings(run="small", configs=SMALL_MODELS),
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
 }
+
+TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}

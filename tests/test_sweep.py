@@ -30,7 +30,7 @@ from testbed.engine.results import read_results
 from testbed.engine.sweep import Plan, control_stem
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase.exam import exam_of
-from testbed.evaluations.hase.roles import CELLS, REQUEST
+from testbed.evaluations.hase.roles import CELLS
 from testbed.protocol import ControlRequest
 from testbed.run.model import load_model
 from testbed.run.runs import Run
@@ -256,34 +256,45 @@ def test_random_targets_are_nobodys_request(ready):
     method = method_named("random-target", EditSettings(), world)
     again = method_named("random-target", EditSettings(), world)
     other = method_named("random-target", EditSettings(seed=1), world)
-    told = [method.facts(case) for case in cases]
-    assert all(len(facts) == 1 for facts in told)
-    for case, ((s, r, o),) in zip(cases, told, strict=True):
+    told = [method.told(case) for case in cases]
+    assert all(len(beliefs) == 1 for beliefs in told)
+    for case, [((s, r, o), credence)] in zip(cases, told, strict=True):
+        assert credence == case.credence
         assert (s, r) == case.fact[:2]
         assert o in world.graph.objects
         assert o not in (case.request.object, case.truth)
-    assert told == [again.facts(case) for case in cases]
-    assert told != [other.facts(case) for case in cases]
+    assert told == [again.told(case) for case in cases]
+    assert told != [other.told(case) for case in cases]
 
 
-def test_the_oracle_is_taught_what_the_agent_answers(ready):
+def test_the_oracle_is_told_what_the_agent_believes(ready):
+    """Of the request, of all that is asked and of the subject's other facts; against the cases' own gold."""
     _, world, _, cases = ready
-    method = method_named("oracle", EditSettings(), world)
+    method, graph = method_named("oracle", EditSettings(), world), world.graph
     for case in cases:
-        told = method.facts(case)
-        assert told[0] == case.fact
-        expected = [
-            (c.subject, c.relation, int(c.options[np.argmax(c.agent[1])]))
-            for c in case.choices
-            if c.role != CELLS[REQUEST]
-        ]
-        assert told[1:] == expected
-    # Every case of a sweep is told as many; where there are fewer, the first again.
+        told, named = method.told(case), method.editor.config.named
+        assert told[0].fact == case.fact
+        groups = [told[i : i + named] for i in range(0, len(told), named)]
+        pairs = [group[0].fact[:2] for group in groups]
+        own = graph.relation[graph.subject == case.request.subject]
+        wanted = {(c.subject, c.relation) for c in case.choices} | {(case.request.subject, r) for r in own}
+        assert set(pairs) == wanted
+        assert len(set(pairs)) == len(pairs)
+        believed = {belief.fact: belief.credence for belief in told if belief.credence}
+        for choice in case.choices:
+            of = {o: p for (s, r, o), p in believed.items() if (s, r) == (choice.subject, choice.relation)}
+            gold = dict(zip(choice.options.tolist(), choice.agent[1].tolist(), strict=True))
+            both = of.keys() & gold.keys()
+            assert {o: of[o] for o in both} == pytest.approx({o: gold[o] for o in both})
+            assert sum(of.values()) <= 1 + 1e-9
+            # Nothing likelier was left out.
+            assert max((gold[o] for o in gold.keys() - of.keys()), default=0) <= min(of.values()) + 1e-9
+    # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
     worker = Worker(bench_of(ready).questions, method, {}, 0)
-    most = max(len(method.facts(case)) for case in cases)
+    most = max(len(method.told(case)) for case in cases)
     for case in cases:
-        facts = method.facts(case)
-        assert worker._told(case, "") == facts + [facts[0]] * (most - len(facts))
+        told = method.told(case)
+        assert worker._told(case, "") == told + [(told[0].fact, 0.0)] * (most - len(told))
 
 
 def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):

@@ -108,9 +108,9 @@ class Witness:
 
     def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        told = method.facts(case)
-        each = np.ones(len(told))
-        batch = requests(self.world.tokenizer, told, case.request.weight * each, case.credence * each)
+        told = method.told(case)
+        weights, credences = [case.request.weight] * len(told), [belief.credence for belief in told]
+        batch = requests(self.world.tokenizer, [belief.fact for belief in told], weights, credences)
         state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
         deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)

@@ -74,11 +74,12 @@ def write_page(page: Page, folder: Path) -> Path:
 
 
 def _finished(told: Told) -> Told:
-    """The chapter under keys that no other has, and with detectable differences where they can be told."""
+    """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = told.chapter
 
     def named(found: Sequence[tables.Table]) -> list[tables.Table]:
-        return [tables.explained(table)._replace(key=f"{told.key}-{table.key}") for table in found]
+        counted = [tables.explained(tables.with_counts(table)) for table in found]
+        return [table._replace(key=f"{told.key}-{table.key}") for table in counted]
 
     def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
         return named([tables.with_detectable(table) for table in found])

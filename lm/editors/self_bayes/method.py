@@ -90,12 +90,12 @@ class SelfBayes:
         others = ~asked.is_subject
         parts, weights = [], []
         for pick, holders in ((new, asked.holders_new), (old, asked.holders_old)):
-            which, there = _sample(pick, holders * others, min(config.peers, subjects))
+            which, there = sample(pick, holders * others, min(config.peers, subjects))
             for relation in (asked.relation, found.relation[0]):
-                parts.append(_prompts(mind, relation, which))
+                parts.append(prompts_of(mind, relation, which))
                 weights.append(there)
-        which, there = _sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
-        parts.append(_prompts(mind, which // subjects, which % subjects))
+        which, there = sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
+        parts.append(prompts_of(mind, which // subjects, which % subjects))
         weights.append(there)
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
         width = max(own.prompts.shape[1], peers.prompts.shape[1])
@@ -117,7 +117,7 @@ class SelfBayes:
         """Sentences about the request, alone, with other statements and with its first consequence."""
         config, subjects = self.config, mind.known.shape[1]
         pick, false, which_object = jax.random.split(key, 3)
-        which, there = _sample(
+        which, there = sample(
             pick, (mind.known * ~asked.is_subject).ravel(), min(config.partners, mind.known.size)
         )
         relation, subject = which // subjects, which % subjects
@@ -181,13 +181,13 @@ def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.
     )
 
 
-def _sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
+def sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
     """`count` different places drawn by weight, and whether each has one: fewer may have any."""
     drawn, places = jax.lax.top_k(jnp.log(weight) + jax.random.gumbel(key, weight.shape), count)
     return places, (drawn > -jnp.inf).astype(jnp.float32)
 
 
-def _prompts(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
+def prompts_of(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
     """Prompts of some subjects; one relation for all of them, or one each."""
     names = mind.relations[relation]
     return side_by_side(mind.subjects[subject], names if names.ndim == 2 else names[None])

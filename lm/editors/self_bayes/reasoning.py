@@ -16,8 +16,8 @@ from lm.attention import Array, left_padded
 from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.beliefs import read_beliefs
-from lm.editors.self_bayes.dependence import find_dependence, read_often
+from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, read_often
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -104,7 +104,16 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
     """What a model believes, and what depends on what, from nothing but the model and its language."""
     beliefs = read_beliefs(model, vocabulary, config.beliefs)
     found = find_dependence(beliefs, config.dependence)
-    share, known = read_often(beliefs.said, config.dependence.seldom)
+    return mind_of(beliefs, found, vocabulary, config.dependence.seldom)
+
+
+def mind_of(beliefs: Beliefs, found: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
+    """Beliefs and how they depend on each other, as `edit` needs them.
+
+    Args:
+        seldom: see `lm.editors.self_bayes.dependence.read_often`.
+    """
+    share, known = read_often(beliefs.said, seldom)
     persists = found.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
     first = np.arange(beliefs.p.shape[2]) == 0
@@ -129,7 +138,7 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
         parent=jnp.asarray(found.parent),
         kappa=jnp.asarray(found.kappa),
         persists=jnp.asarray(found.persists),
-        seldom=jnp.float32(config.dependence.seldom),
+        seldom=jnp.float32(seldom),
         children=jnp.asarray(table),
     )
 
