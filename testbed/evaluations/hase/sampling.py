@@ -10,9 +10,19 @@ from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
 from testbed.evaluations.gold import Gold
-from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
+from testbed.evaluations.hase.roles import (
+    CHILD,
+    GRANDCHILD,
+    INDEPENDENT,
+    LOGIC,
+    OTHER_CHILD,
+    OTHERS,
+    PARENT,
+    REQUEST,
+    SIBLING,
+)
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Claim, answer_changes, equally_good
+from testbed.protocol import ABSENT, Case, Claim, answer_changes, equally_good, said_of
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -25,7 +35,8 @@ class Sampler:
 
     Args:
         count: how many.
-        credence: the agent's belief in a request after evidence of it, which sets the evidence weight n'.
+        credence: how sure whoever edits is; evidence of a request weighs as much (n') as brings the agent to
+            it.
     """
 
     def __init__(
@@ -79,7 +90,7 @@ class Sampler:
         if r1 == ABSENT:
             return None
         truth = int(self.truth[first + relations.index(r1)])
-        children = [r for r in self.graph.downstream(r1) if r in relations]
+        children, *further = self._descendants(r1, relations)
         up = int(self.graph.upstream[r1])
         r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
@@ -90,20 +101,26 @@ class Sampler:
         r0 = up if up in relations else ABSENT
         family = self.graph.root_of(r1)
         independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent, "s1rx"))]
+        beside = self.graph.downstream(r0) if r0 != ABSENT else []
+        siblings = [r for r in beside if r in relations and r != r1]
+        asked = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2), (PARENT, s, r0)]
+        asked += [(INDEPENDENT, s, self._pick(independent, "s1rx"))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
-        for holder in (truth, target, ABSENT):
+        for k, holder in enumerate((truth, target, ABSENT)):
             s2 = self._other_subject(s, wanted, holder)
-            asked += [(s2, r1), (s2, r2)]
-        there = [(role, *pair) for role, pair in zip(CELLS, asked, strict=True) if ABSENT not in pair]
+            asked += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
+        asked += [(OTHER_CHILD, s, r) for r in children[1:]]
+        asked += [(GRANDCHILD, s, r) for generation in further for r in generation]
+        asked += [(SIBLING, s, r) for r in siblings if r != r2]
+        there = [question for question in asked if ABSENT not in question]
         about, other = Atom(s, r1, target), self._other_statement(s)
         choices, believed = self.gold.choices([request], there, [about, other])
-        child = next((c for c in choices if c.role == CELLS[CHILD]), None)
+        child = next((c for c in choices if c.role == CHILD), None)
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
         seen = self.world.chosen
         return Case(
             request=request,
-            credence=float(believed[1, 0]),
+            credence=said_of(request.kind, self.credence),
             truth=truth,
             facets={
                 "reinforces": reinforces,
@@ -118,6 +135,14 @@ class Sampler:
             choices=choices,
             claims=logical_claims(about, other, *believed.T),
         )
+
+    def _descendants(self, relation: int, there: list[int]) -> list[list[int]]:
+        """What depends on a relation among those that a subject has: children, then theirs, and so on."""
+        generations, last = [], [relation]
+        while last:
+            last = [below for r in last for below in self.graph.downstream(r) if below in there]
+            generations.append(last)
+        return generations
 
     def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
         """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
@@ -202,5 +227,7 @@ def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Clai
         (Sentence(Kind.AND, True, b, a), p * q),
         (Sentence(Kind.OR, True, a, b), p + q - p * q),
         (Sentence(Kind.TRUTH, True, b), q),
+        (Sentence(Kind.NOT, True, b), 1 - q),
+        (Sentence(Kind.OR, True, b, a), p + q - p * q),
     )
     return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))
