@@ -14,6 +14,7 @@ from testbed.evaluations.hase.subsets import subsets
 from testbed.protocol import ABSENT
 from testbed.scores.answers import as_good, must_change
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
+from testbed.scores.metric import shown_in
 from testbed.scores.readers import READERS
 from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, Exam, asked, exam_with, flat, scores
 
@@ -49,6 +50,70 @@ def test_no_edit_moves_nothing(seed):
     for name in still:
         if found[name].denominator.sum() > 0:
             assert found[name].value() == pytest.approx(0, abs=1e-12), name
+
+
+def test_what_tuning_aims_at_comes_first_and_last():
+    headline = shown_in(HASE.metrics, "headline")
+    assert (headline[0], headline[-1]) == ("edit success", "coherence skill")
+
+
+@given(seeds)
+def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
+    found = scores(exam_with(seed), "perfect revision")
+    assert found["damage"].value() == 0
+    assert found["coherence skill"].value() == found["coherence skill, moved"].value() == 1
+    assert found["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
+    for name, ideal in (("spill", 0), ("coherence skill, still", 1)):
+        assert found[name].value() == ideal or not found[name].denominator.sum()
+
+
+def by_hand():
+    """One case: the request, a child whose belief the agent turns over, and a fact that it leaves alone."""
+    o = exam_with(0)
+    one = Exam({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
+    one.scalars["object"][0] = 10
+    one.agent_answer[:] = one.lm_answer[:] = ABSENT
+    told = {
+        REQUEST: ((0, 1), (1, 0), (0, 0), (0.3, 0)),
+        CHILD: ((0.9, 0.1), (0.1, 0.9), (0.8, 0.2), (0.5, 0.5)),
+        ROLES.index("s1rx"): ((1, 0), (1, 0), (0.9, 0.1), (0.7, 0.3)),
+    }
+    for q, beliefs in told.items():
+        one.agent_answer[0, q] = 10
+        who = (one.agent[0, q, 0], one.agent[0, q, 1], one.lm[0, q, 0], one.lm[0, q, 1])
+        for into, belief in zip(who, beliefs, strict=True):
+            into[:] = (*belief, 0, 0)
+    return one
+
+
+def test_harm_and_skill_by_hand():
+    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3."""
+    found = {name: metric.value() for name, metric in scores(by_hand()).items()}
+    assert found["damage"] == pytest.approx((0 + 0.2) / 2)
+    assert found["spill"] == pytest.approx(0.2)
+    assert found["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
+    assert found["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
+    assert found["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
+    # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
+    assert found["propagation ratio"] == pytest.approx(0.3 / 0.8)
+    assert found["orthogonal movement"] == pytest.approx(0)
+    assert found["stray movement"] == pytest.approx(0.2)
+    perfect = {name: metric.value() for name, metric in scores(by_hand(), "perfect revision").items()}
+    assert (perfect["damage"], perfect["spill"], perfect["stray movement"]) == (0, 0, pytest.approx(0.1))
+
+
+def test_what_was_right_before_by_hand():
+    """Three consequences must change: two follow, one of which the model had wrong before the edit."""
+    o = exam_with(0)
+    o.agent_answer[:], o.scalars["child"][:] = ABSENT, True
+    o.agent_answer[:, REQUEST] = 10
+    for case, (before, after) in enumerate(((10, 11), (12, 11), (10, 10))):
+        o.agent[case, CHILD] = [[0.9, 0.1, 0, 0], [0.1, 0.9, 0, 0]]
+        o.agent_answer[case, CHILD], o.lm_answer[case, CHILD] = (10, 11), (before, after)
+    found = scores(o)
+    assert found["answer s1r2, must change"].value() == pytest.approx(2 / 3)
+    assert found["answer s1r2, must change, right before"].value() == pytest.approx(1 / 2)
+    assert found["answer s1r2, must change, right before"].denominator.sum() == 2
 
 
 @given(seeds, st.floats(0, 1))

@@ -9,7 +9,7 @@ from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from testbed.evaluations.gold import Gold
+from testbed.evaluations.gold import Asked, Gold
 from testbed.evaluations.hase.roles import (
     CHILD,
     GRANDCHILD,
@@ -90,7 +90,7 @@ class Sampler:
         if r1 == ABSENT:
             return None
         truth = int(self.truth[first + relations.index(r1)])
-        children, *further = self._descendants(r1, relations)
+        children = [r for r in self.graph.downstream(r1) if r in relations]
         up = int(self.graph.upstream[r1])
         r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
@@ -98,21 +98,7 @@ class Sampler:
         if target == ABSENT:
             return None
         request = self._request(s, r1, target)
-        r0 = up if up in relations else ABSENT
-        family = self.graph.root_of(r1)
-        independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        beside = self.graph.downstream(r0) if r0 != ABSENT else []
-        siblings = [r for r in beside if r in relations and r != r1]
-        asked = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2), (PARENT, s, r0)]
-        asked += [(INDEPENDENT, s, self._pick(independent, "s1rx"))]
-        wanted = tuple(r for r in (r1, r2) if r != ABSENT)
-        for k, holder in enumerate((truth, target, ABSENT)):
-            s2 = self._other_subject(s, wanted, holder)
-            asked += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
-        asked += [(OTHER_CHILD, s, r) for r in children[1:]]
-        asked += [(GRANDCHILD, s, r) for generation in further for r in generation]
-        asked += [(SIBLING, s, r) for r in siblings if r != r2]
-        there = [question for question in asked if ABSENT not in question]
+        there = self._asked(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
         choices, believed = self.gold.choices([request], there, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
@@ -136,13 +122,37 @@ class Sampler:
             claims=logical_claims(about, other, *believed.T),
         )
 
-    def _descendants(self, relation: int, there: list[int]) -> list[list[int]]:
-        """What depends on a relation among those that a subject has: children, then theirs, and so on."""
-        generations, last = [], [relation]
-        while last:
-            last = [below for r in last for below in self.graph.downstream(r) if below in there]
-            generations.append(last)
-        return generations
+    def _asked(
+        self, s: int, r1: int, r2: int, relations: Sequence[int], holders: tuple[int, ...]
+    ) -> list[Asked]:
+        """What is asked about a request of s and r1.
+
+        Args:
+            relations: those that s has.
+            holders: what the other subjects' object of r1 is, as OTHERS has them; ABSENT takes anybody.
+        """
+
+        def below(r: int) -> list[int]:
+            return [d for d in self.graph.downstream(r) if d in relations]
+
+        r0 = int(self.graph.upstream[r1])
+        siblings = [r for r in below(r0) if r != r1] if r0 in relations else []
+        family = self.graph.root_of(r1)
+        independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
+        asked = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2)]
+        asked += [(PARENT, s, r0)] if r0 in relations else []
+        asked += [(INDEPENDENT, s, self._pick(independent, "s1rx"))]
+        wanted = tuple(r for r in (r1, r2) if r != ABSENT)
+        for k, holder in enumerate(holders):
+            s2 = self._other_subject(s, wanted, holder)
+            asked += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
+        asked += [(OTHER_CHILD, s, r) for r in below(r1)[1:]]
+        generation = below(r1)
+        while generation:
+            generation = [d for r in generation for d in below(r)]
+            asked += [(GRANDCHILD, s, r) for r in generation]
+        asked += [(SIBLING, s, r) for r in siblings if r != r2]
+        return [question for question in asked if ABSENT not in question]
 
     def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
         """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
