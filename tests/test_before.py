@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.pages.before import before_table
@@ -53,6 +53,7 @@ def test_by_hand():
     assert [row[0] for row in rows] == ["all", "S0, never stated", "S2, stated more often"]
 
 
+@settings(max_examples=15)
 @given(seeds)
 def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
     exam = exam_with(seed)
@@ -64,6 +65,7 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
         assert value[RIGHT] == 1
 
 
+@settings(max_examples=15)
 @given(seeds)
 def test_strata_share_out_the_questions_and_what_is_said_of_them(seed):
     exam = exam_with(seed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from testbed.pages.chapter import Material, Picture, Section
 from testbed.pages.charts import halves
-from testbed.pages.style import AGENT, GRID, LINES, QUIET, STYLE, save
+from testbed.pages.style import GRID, LINES, MODEL, QUIET, STYLE, save
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, before_edit
 from testbed.scores.tables import Cell, Table
@@ -56,7 +56,7 @@ def draw_before(found: Mapping[str, Stratum], path: Path) -> None:
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2), width_ratios=(2, 3))
         values = np.array([of.found[DISTANCE][:3] for of in found.values()]).T
         at = np.arange(len(found))
-        left.bar(at, values[0], 0.55, yerr=halves(*values), color=AGENT, capsize=3, ecolor=QUIET)
+        left.bar(at, values[0], 0.55, yerr=halves(*values), color=MODEL, capsize=3)
         left.set_xticks(at, list(found))
         left.set_ylim(0, 1)
         left.set_ylabel("total variation to the agent")
@@ -81,6 +81,7 @@ def draw_before(found: Mapping[str, Stratum], path: Path) -> None:
         right.set_ylabel("agent's belief in it")
         for axis in (left, right):
             axis.grid(axis="y", color=GRID, lw=0.6)
+            axis.set_axisbelow(True)
         right.legend(frameon=False)
         figure.tight_layout()
         save(figure, path)

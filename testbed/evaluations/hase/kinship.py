@@ -21,7 +21,10 @@ SAYS = {
 def inferred(editors: Sequence[Scored]) -> Table:
     """Consequences that follow: of all, and of those that the unedited model had right; by stratum."""
     rows: list[list[Cell]] = []
-    for subset in ("all", *(f"stated {name}" for name in STRATA)):
+    first = editors[0]
+    strata = [f"stated {name}" for name in STRATA]
+    there = [s for s in strata if first.summary[s][first.name][FOLLOWS].cases]
+    for subset in (["all"] if len(there) > 1 else []) + there:
         for e in editors:
             before, after = (e.summary[subset][reader] for reader in (BEFORE_EDIT, e.name))
             if after[FOLLOWS].cases:
