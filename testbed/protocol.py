@@ -100,7 +100,7 @@ class ControlRequest(NamedTuple):
     fact: tuple[int, int, int]
 
 
-def said_of(kind: RequestKind, credence: float) -> float:
+def credence_told(kind: RequestKind, credence: float) -> float:
     """How sure whoever edits says to be: of evidence what is given, of a correction or a change entirely."""
     return credence if kind == "evidence" else 1.0
 

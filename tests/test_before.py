@@ -67,7 +67,7 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
 
 @settings(max_examples=15)
 @given(seeds)
-def test_strata_share_out_the_questions_and_what_is_said_of_them(seed):
+def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
     exam = exam_with(seed)
     found, c = before_edit(flat(exam)), flat(exam).choices
     everything = found.pop(ALL)

@@ -17,7 +17,7 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.methods import Fact, Method
-from testbed.protocol import ABSENT, Case, Choice, said_of
+from testbed.protocol import ABSENT, Case, Choice, credence_told
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -130,7 +130,7 @@ class Witness:
             choices.append(
                 Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan), ABSENT)
             )
-        return Case(request, said_of(kind, credence), truth, {}, tuple(choices))
+        return Case(request, credence_told(kind, credence), truth, {}, tuple(choices))
 
     def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""

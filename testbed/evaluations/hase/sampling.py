@@ -22,7 +22,7 @@ from testbed.evaluations.hase.roles import (
     SIBLING,
 )
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Claim, answer_changes, equally_good, said_of
+from testbed.protocol import ABSENT, Case, Claim, answer_changes, credence_told, equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -106,7 +106,7 @@ class Sampler:
         seen = self.world.chosen
         return Case(
             request=request,
-            credence=said_of(request.kind, self.credence),
+            credence=credence_told(request.kind, self.credence),
             truth=truth,
             facets={
                 "reinforces": reinforces,
