@@ -25,7 +25,7 @@ from testbed.edit import edit
 from testbed.engine.tuned import tuned
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
+from testbed.evaluations.hase.meanings import FOLLOWS, METRICS
 from testbed.evaluations.hase.support import draw_support
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN

@@ -20,7 +20,8 @@ class CaseConfig:
     count: int = 240
     """Number of edits, each independent of the others."""
     credence: float = 0.95
-    """The agent's belief in a request after evidence of it, which sets the evidence weight n'."""
+    """How sure whoever edits is of a request. Editors are told it, and it sets n', the weight of a request as
+    evidence, with which the agent comes to be as sure."""
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -162,7 +163,7 @@ class AskSettings:
     top: int = 5
     """Answers shown."""
     credence: float = 0.95
-    """The agent's belief in the edit after it."""
+    """How sure one is of the edit; the editor is told it, and evidence of it brings the agent to it."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=lambda: configurations(small=True)
     )

@@ -6,7 +6,7 @@ import pytest
 from corpus.errors import InputError
 from experiments.strength import NO_DIAL, Settings, _asked, _meant, _point, _shown, draw, requested, table
 from testbed.evaluations.examination import examination_named
-from testbed.evaluations.hase.metrics import METRICS
+from testbed.evaluations.hase.meanings import METRICS
 from testbed.run.runs import Run
 from testbed.scores.comparison import score
 from testbed.scores.gather import gather

@@ -29,8 +29,8 @@ from testbed.engine.records import done
 from testbed.engine.results import read_results
 from testbed.engine.sweep import Plan, control_stem
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.exam import exam_of
-from testbed.evaluations.hase.roles import CELLS
+from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ControlRequest
 from testbed.run.model import load_model
 from testbed.run.runs import Run
@@ -110,7 +110,9 @@ def stems(folder):
 
 def after(folder, stem=""):
     """float64[cases, roles, options]: what the model answers after the edits."""
-    return exam_of(read_results(folder, COLUMNS, stem)).lm[:, :, 1]
+    results = read_results(folder, COLUMNS, stem)
+    rows = np.stack([rows_of(results, role) for role in ROLES], axis=1)
+    return np.where(rows[..., None] >= 0, results.choices.lm[rows, 1], 0)
 
 
 def answers_of(folder, stem, number):
@@ -217,8 +219,8 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     mode = "sequences of batches"
     bench = bench_of(ready, MODES[mode])
     worker = Worker(bench.questions, LORA, {}, 0)
-    kept = exam_of(read_results(whole[mode], COLUMNS, "retained-6-"))
-    number = kept.scalars["case"]
+    kept = read_results(whole[mode], COLUMNS, "retained-6-")
+    number = kept.cases["case"]
     edit_once = jax.jit(LORA.editor.edit)
     now = model
     for which in (np.arange(3)[None], np.arange(3, 6)[None]):
@@ -230,9 +232,9 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
         found = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest)
         line = int(np.flatnonzero(number == k)[0])
         for q, choice in enumerate(cases[k].choices):
-            size, role = len(choice.options), CELLS.index(choice.role)
+            size, row = len(choice.options), rows_of(kept, choice.role)[line]
             np.testing.assert_allclose(
-                kept.lm[line, role, 1, :size], found.ended[0, q, :size], rtol=1e-3, atol=1e-5
+                kept.choices.lm[row, 1, :size], found.ended[0, q, :size], rtol=1e-3, atol=1e-5
             )
 
 

@@ -62,7 +62,7 @@ class Columns:
         }  # fmt: skip
         asked = {"case": whole, "role": text, "group": text}
         choices = {
-            **asked, "subject": whole, "relation": whole, "options": pa.list_(whole),
+            **asked, "subject": whole, "relation": whole, "stated": whole, "options": pa.list_(whole),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
             **{f"agent_answer_{t}": whole for t in self.times},
             **{f"{who}_{w}": reals for who in _MODEL for w in WHEN},
@@ -111,7 +111,7 @@ def rows_of(
         for q, choice in enumerate(case.choices):
             n = len(choice.options)
             row = {"case": number, "role": choice.role, "group": choice.group}
-            row |= {"subject": choice.subject, "relation": choice.relation, "options": choice.options}
+            row |= {name: getattr(choice, name) for name in ("subject", "relation", "stated", "options")}
             for t, time in enumerate(columns.times):
                 row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}
                 row[f"agent_answer_{time}"] = int(choice.answer[t])

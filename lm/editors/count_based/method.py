@@ -22,7 +22,7 @@ from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import prompts_of, sample
 from lm.editors.self_bayes.reasoning import FEW, Asked, Mind, about, mind_of
-from lm.editors.self_bayes.revision import Cells, anchors, goal, revise, tokens_of
+from lm.editors.self_bayes.revision import Cells, anchors, goal, held, revise, tokens_of
 from lm.language_model import LanguageModel
 
 SELDOM = 0.03
@@ -77,29 +77,29 @@ class CountBased:
         few = found.share.shape[1]
         itself = jnp.arange(len(found.follows)) == asked.relation
         row = found.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
-        held = request.credence if config.soft else 1.0
+        told = held(model, request).added if config.soft else 1.0
         width = mind.objects.shape[1]
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
         names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         # The request's own name, since the model may never have said it.
         own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
-        told = Cells(
+        cells = Cells(
             asked.prompts,
-            jnp.where(itself, held, found.follows),
+            jnp.where(itself, told, found.follows),
             jnp.where(itself[:, None, None], own, names),
             jnp.where(itself[:, None], jnp.eye(1, few), row),
             (itself | found.follows).astype(jnp.float32),
         )
         if not config.anchor:
-            return [told]
+            return [cells]
         relations, subjects = mind.known.shape
         elsewhere = (mind.known * ~asked.is_subject).ravel()
         which, there = sample(key, elsewhere, min(config.others, relations * subjects))
         others = prompts_of(mind, which // subjects, which % subjects)
         wide = max(others.shape[1], asked.prompts.shape[1])
-        weight = jnp.concatenate([jnp.where(told.weight > 0, 0.0, asked.known), there])
+        weight = jnp.concatenate([jnp.where(cells.weight > 0, 0.0, asked.known), there])
         prompts = jnp.concatenate([widened(asked.prompts, wide), widened(others, wide)])
-        return [told, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
+        return [cells, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
 
 
 def count(mind: Mind, asked: Asked, config: CountConfig) -> Counted:
