@@ -123,6 +123,8 @@ def _nothing_depends(relations: int) -> Dependence:
     whole = (relations, relations)
     return Dependence(
         np.full(relations, -1, np.int32),
+        np.zeros(whole),
+        np.full(whole, np.nan),
         np.full(whole, np.nan),
         np.ones(whole, np.float32),
         np.ones(relations, np.float32),
