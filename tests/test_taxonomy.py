@@ -32,7 +32,7 @@ from corpus.taxonomy import (
 from corpus.taxonomy_graph import Row, split
 from corpus.world import build_world
 from testbed.corpus import main
-from tests import naive
+from tests.enumeration import Enumeration
 
 TAXI = Path(__file__).parents[2] / "shared" / "data" / "taxi"
 real = pytest.mark.skipif(not TAXI.exists(), reason="TAXI's tables are not here")
@@ -464,14 +464,14 @@ def test_phrasings_and_a_change_agree_with_enumeration(seed):
         phrasing=np.zeros(len(read), np.int16),
     )
     agent = fit_exact(graph, config, sentences).with_focus([0, 1])
-    wanted = naive.exact_posterior(graph, config, plain)
-    for f, expected in wanted.items():
+    every = Enumeration(graph, config, plain)
+    for f, expected in every.posterior().items():
         p = agent.predict(int(graph.subject[f]), int(graph.relation[f]))
         np.testing.assert_allclose(p.of(np.array([*expected])), [*expected.values()], rtol=0, atol=1e-10)
     root = int(graph.find(0, 0))
     for redraw in (1.0, 0.4):
         changed = agent.with_edit(EditRequest(0, 0, 3, 1.0, "do", redraw))
-        for f, expected in naive.exact_after_do(graph, config, plain, root, 3, redraw).items():
+        for f, expected in every.after_do(root, 3, redraw).items():
             p = changed.predict(int(graph.subject[f]), int(graph.relation[f]))
             np.testing.assert_allclose(p.of(np.array([*expected])), [*expected.values()], rtol=0, atol=1e-10)
 
