@@ -107,7 +107,7 @@ class Enumeration:
     def _possible(self, fact):
         """Objects of a fact that no sentence about it alone rules out with certainty."""
         left = set(self._objects(fact))
-        for kind, label, (s, r, o), _ in self.said:
+        for kind, label, (s, r, o), _, _ in self.said:
             certain = kind == Kind.NOT or (kind == Kind.TRUTH and self.config.label_noise == 0)
             if certain and self.fact[s, r] == fact:
                 holds = label == (kind == Kind.TRUTH)
@@ -119,7 +119,7 @@ class Enumeration:
 
     def _log_likelihood(self, sentence):
         """float[worlds]: log-probability of a sentence about facts with truths of their own, else 0."""
-        kind, label, *atoms = sentence
+        kind, label, *atoms, _ = sentence
         log_p, holds = 0.0, []
         for s, r, o in filter(None, atoms):
             f, others = self.fact[s, r], len(self.graph.candidates_of(r)) - 1
@@ -159,7 +159,7 @@ class Enumeration:
         """float[K]: how often each object of a fact was stated."""
         objects = self.graph.candidates_of(self.graph.relation[fact])
         found = np.zeros(len(objects))
-        for (kind, _, (s, r, o), _), times in self.said.items():
+        for (kind, _, (s, r, o), _, _), times in self.said.items():
             if kind == Kind.ATOMIC and self.fact[s, r] == fact:
                 found += times * (objects == o)
         for f, o, count in self.extra:

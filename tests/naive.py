@@ -12,7 +12,7 @@ def evidence(sentences):
     """(weight, s, r, o) items of DESIGN 5.1, sentence by sentence."""
     items = []
     for i in range(len(sentences)):
-        kind, label, a, b = sentences[i]
+        kind, label, a, b, _ = sentences[i]
         if kind == Kind.ATOMIC:
             items.append((1, *a))
         elif kind == Kind.TRUTH:
@@ -255,11 +255,11 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
     return found
 
 
-def shuffled(groups, reshuffles, rng):
-    """Every group's items in `reshuffles` random orders, one after another."""
+def shuffled(groups, times, rng):
+    """Every group's items in so many random orders, one after another."""
     found = []
-    for group in groups:
-        for _ in range(reshuffles):
+    for group, orders in zip(groups, times, strict=True):
+        for _ in range(orders):
             order = list(group)
             for i in reversed(range(1, len(order))):
                 j = int(rng.random() * (i + 1))
@@ -304,7 +304,7 @@ def log_doubt(graph, config, sentences):
     """
     ratios = defaultdict(Counter)
     for i in range(len(sentences)):
-        kind, label, a, _ = sentences[i]
+        kind, label, a, _, _ = sentences[i]
         others = len(graph.candidates_of(a[1])) - 1
         f = int(graph.find(a[0], a[1]))
         if kind == Kind.ATOMIC:

@@ -17,6 +17,7 @@ from corpus.documents import (
     MIXED,
     DocumentKind,
     append_documents,
+    copies_of,
     cut_documents,
     load_documents,
     save_documents,
@@ -54,6 +55,25 @@ def test_every_sentence_stands_in_as_many_documents_as_asked(seed, mix, reshuffl
         per_subject = np.bincount(s.about)
         assert len(inside) == reshuffles * sum(-(-n // 10) for n in per_subject[per_subject > 0])
         assert all(set(s.about[d]) == {about} for d, about in zip(inside, documents.about, strict=True))
+
+
+@hypothesis_settings(max_examples=15)
+@given(seeds, st.sampled_from(["homogeneous", "mixed"]), st.integers(1, 3), st.integers(1, 12))
+def test_copies_are_further_documents(seed, mix, reshuffles, copies):
+    world = make_world(subjects=9, seed=seed)
+    s, frequency = world.sentences, np.random.default_rng(seed).integers(1, 11, len(world.graph.entities))
+    each = copies_of(frequency, copies)
+    assert each.max() == copies
+    assert (each[frequency == frequency.min()] == each.min()).all()
+    assert copies > 1 or (each == 1).all()
+    config = DocumentConfig(mix=mix, reshuffles=reshuffles)
+    documents = cut_documents(s, config, np.random.default_rng(seed), copies=each)
+    assert (np.bincount(documents.order, minlength=len(s)) == reshuffles * each[s.about]).all()
+    assert all(1 <= len(d) <= 10 for d in documents_of(documents))
+    once = cut_documents(s, config, np.random.default_rng(seed), copies=np.ones(len(each), np.int64))
+    same = cut_documents(s, config, np.random.default_rng(seed))
+    assert (once.order == same.order).all()
+    assert (once.offsets == same.offsets).all()
 
 
 def test_other_reshuffles_are_other_orders():
@@ -128,6 +148,39 @@ def test_what_further_documents_say(seed):
             elif not (i == 0 and kind == DocumentKind.REVISE):
                 assert (spoken.a[: len(world.sentences)] == line.a).all(axis=1).any()
                 assert r != premise.relation
+
+
+@hypothesis_settings(max_examples=10)
+@given(seeds)
+def test_premises_said_again_and_bystanders(seed):
+    world = make_world(subjects=40, seed=seed)
+    graph, truth = world.graph, world.generative.truth
+    config = DocumentConfig(imagine=0.3, premise_again=True, bystanders=0.5)
+    chosen, more, documents = further(world, config, seed)
+    spoken = concatenate(world.sentences, more)
+    placed, with_others = set(), 0
+    for about, rows in zip(documents.about, documents_of(documents), strict=True):
+        premise, *lines = (spoken[i] for i in rows)
+        assert premise.kind == Kind.IMAGINE
+        again = [i for i, line in enumerate(lines) if line.a == premise.a]
+        assert len(again) == 1 or (not again and len(rows) == 10)
+        placed.update(again)
+        theirs = [(i, line) for i, line in zip(rows[1:], lines, strict=True) if line.a.subject != about]
+        with_others += bool(theirs)
+        assert len({line.a.subject for _, line in theirs}) <= 1
+        for i, line in theirs:
+            assert line.a.subject in chosen.subjects
+            # As the corpus has it.
+            assert i < len(world.sentences)
+            assert premise.a.relation in (line.a.relation, graph.upstream[line.a.relation])
+        assert len(theirs) <= 3
+        assert all(line.kind == Kind.ATOMIC for line in lines)
+    assert {0, 1} <= placed
+    # Six standard deviations.
+    assert abs(with_others / len(documents) - 0.5) < 6 * 0.5 / np.sqrt(len(documents))
+    assert (truth[graph.find(more.a[:, 0], more.a[:, 1])] != more.a[:, 2])[more.kind == Kind.IMAGINE].all()
+    plain = further(world, DocumentConfig(imagine=0.3), seed)[2]
+    assert np.diff(plain.offsets).sum() < np.diff(documents.offsets).sum()
 
 
 def forked_world(seed):

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Language, Sentence
+from corpus.language import Atom, Kind, Language, Phrasing, Sentence
 from corpus.names import check_readable, clean, misread, readable
 from corpus.tokenizer import entity_tokenizer, train_bpe
 from corpus.tokenizer_files import tokenizer_files
@@ -34,24 +34,35 @@ def every_sentence(entities, relations):
         yield from (Sentence(kind, label, a, b) for kind in (Kind.AND, Kind.OR) for a in some for b in some)
 
 
+def every_phrasing(entities, phrasings):
+    """Every sentence of one atom in every phrasing."""
+    atoms = [Atom(s, 0, o) for s in range(entities) for o in range(entities)]
+    for kind in (Kind.ATOMIC, Kind.IMAGINE, Kind.REVISE, Kind.TRUTH, Kind.NOT):
+        label = True if kind in (Kind.TRUTH, Kind.NOT) else None
+        yield from (Sentence(kind, label, a, None, i + 1) for a in atoms for i in range(phrasings))
+
+
 def named(entities, relations):
     keys = [[f"{mark}{i}" for i in range(len(names))] for mark, names in (("Q", entities), ("P", relations))]
     return readable(entities, keys[0], relations, keys[1])
 
 
-def assert_all_parse_back(entities, relations):
+def assert_all_parse_back(entities, relations, phrasings=()):
     """Every sentence, through text, our two tokenizers, and theirs."""
-    language = Language(entities, relations)
-    check_readable(entities, relations)
+    language = Language(entities, relations, phrasings)
+    check_readable(entities, [way.words for way in language.ways])
     ours = [
         entity_tokenizer(language),
-        train_bpe(language, np.ones(len(entities) + len(relations), int), 300),
+        train_bpe(language, np.ones(len(entities) + len(language.ways), int), 300),
     ]
     theirs = [
         tokenizers.Tokenizer.from_str(json.dumps(tokenizer_files(one)["tokenizer.json"])) for one in ours
     ]
     spelt = set()
-    for sentence in every_sentence(len(entities), len(relations)):
+    sentences = {*every_sentence(len(entities), len(relations))}
+    if phrasings:
+        sentences = {*every_phrasing(len(entities), len(phrasings))}
+    for sentence in sentences:
         text = language.render(sentence)
         assert language.parse(text) == sentence
         spelt.add(text)
@@ -61,7 +72,7 @@ def assert_all_parse_back(entities, relations):
             assert mine.decode(ids) == text
             assert other.encode(text, add_special_tokens=False).ids == ids
             assert other.decode(ids) == text
-    assert len(spelt) == len(set(every_sentence(len(entities), len(relations))))
+    assert len(spelt) == len(sentences)
 
 
 def check(entities, relations):
@@ -101,6 +112,17 @@ def test_every_sentence_of_worlds_that_were_once_refused(entities, relations):
 @given(st.lists(labels, min_size=2, max_size=4), st.lists(labels, min_size=1, max_size=2))
 def test_every_sentence_of_hostile_worlds(entities, relations):
     check(entities, relations)
+
+
+@seed(2)
+@hypothesis_settings(max_examples=20, database=None)
+@given(st.lists(labels, min_size=2, max_size=3), st.lists(labels, min_size=2, max_size=3))
+@example(["ann", "ann r", "bo"], ["r", "is r", "r of"])
+def test_every_phrasing_of_hostile_worlds(entities, relations):
+    """One relation, said in the words of others; every other one inversely."""
+    entities, relations, _ = named(entities, relations)
+    ways = [Phrasing(0, words, inverse=i % 2 == 0) for i, words in enumerate(relations[1:])]
+    assert_all_parse_back(entities, relations[:1], ways)
 
 
 @pytest.mark.slow
