@@ -490,3 +490,19 @@ def log_doubt(graph, config, sentences):
         most = max(rest, default=-math.inf)
         found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
     return found
+
+
+def sampling_distribution(logits, temperature, top_k, top_p):
+    """p of each token: softmax at a temperature, cut to the top k, then to the nucleus; 0 is greedy."""
+    if temperature == 0:
+        return np.eye(len(logits))[np.argmax(logits)]
+    p = probabilities(np.asarray(logits, float) / temperature)
+    order = sorted(range(len(p)), key=lambda token: (-p[token], token))[:top_k]
+    whole, kept, mass = sum(p[token] for token in order), [], 0.0
+    for token in order:
+        if mass < top_p * whole:
+            kept.append(token)
+        mass += p[token]
+    found = np.zeros(len(p))
+    found[kept] = p[kept] / p[kept].sum()
+    return found
