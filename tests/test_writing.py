@@ -1,6 +1,7 @@
 """Texts that a model writes: greedy as the limit of sampling, top-k and top-p against a twin, keys."""
 
 from collections import Counter
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.decoding import Sampling, _drawn, generate, write
 from lm.prompts import left_pad
 from tests import naive
-from tests.toys import random_model
+from tests.toys import SMALL, random_model
 
 VOCABULARY, LONGEST = 11, 12
 OPENINGS = [np.array([BOS]), np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
@@ -22,7 +23,7 @@ OPENINGS = [np.array([BOS]), np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])
 
 @pytest.fixture(scope="module")
 def model():
-    return random_model(VOCABULARY)
+    return random_model(VOCABULARY, replace(SMALL, layers=1))
 
 
 def sampling(rows, temperature, top_k=VOCABULARY, top_p=1.0):
@@ -30,9 +31,13 @@ def sampling(rows, temperature, top_k=VOCABULARY, top_p=1.0):
     return Sampling(*whole)
 
 
-def written(model, openings, keys, how, width=5, longest=LONGEST):
-    texts = write(model, model.read(left_pad(openings, width)), longest, keys, how, VOCABULARY)
-    return np.asarray(texts)
+def written(model, openings, keys, how, width=5):
+    return np.asarray(_written(model, left_pad(openings, width), keys, how))
+
+
+@jax.jit
+def _written(model, prompts, keys, how):
+    return write(model, model.read(prompts), LONGEST, keys, how, VOCABULARY)
 
 
 def greedy(model, opening):
@@ -112,11 +117,16 @@ def test_the_same_key_writes_the_same_text_whatever_stands_beside_it(model):
 
 def test_the_first_sentence_is_distributed_as_generated_ones(model):
     rows, longest = 3000, 3
-    context = model.read(np.tile(OPENINGS[1], (rows, 1)))
+
+    @jax.jit
+    def both(model, prompts, keys, how):
+        context = model.read(prompts)
+        texts = write(model, context, longest, keys, how, VOCABULARY)
+        return texts, generate(model, context, longest, jax.random.key(7))
+
     keys = jax.random.split(jax.random.key(2), rows)
-    texts = np.asarray(write(model, context, longest, keys, sampling(rows, 1.0), VOCABULARY))
-    mine = Counter(tuple(_first(row)) for row in texts.tolist())
-    other = Counter(map(tuple, np.asarray(generate(model, context, longest, jax.random.key(7))).tolist()))
+    texts, sentences = both(model, np.tile(OPENINGS[1], (rows, 1)), keys, sampling(rows, 1.0))
+    mine, other = (Counter(map(_first, np.asarray(x).tolist())) for x in (texts, sentences))
     common = [text for text in mine | other if min(mine[text], other[text]) > 5]
     table = np.array([[x[text] for text in common] for x in (mine, other)])
     table = np.column_stack([table, rows - table.sum(axis=1)])
@@ -125,6 +135,6 @@ def test_the_first_sentence_is_distributed_as_generated_ones(model):
 
 
 def _first(row):
-    """The first sentence of a text as `generate` gives it."""
+    """What stands before the first ending, a padding token that was drawn included."""
     ends = [i for i, token in enumerate(row) if token in (SEP, PAD)]
-    return row[: ends[0]] + [PAD] * (len(row) - ends[0]) if ends else row
+    return tuple(row[: ends[0]]) if ends else tuple(row)
