@@ -24,11 +24,13 @@ class Sampling(NamedTuple):
         temperature: float32[B]; 0 takes the most probable token.
         top_k: int32[B], at least 1.
         top_p: float32[B], in (0, 1].
+        longest: int32[B], most tokens of each text, its ending included.
     """
 
     temperature: Array
     top_k: Array
     top_p: Array
+    longest: Array
 
 
 def generate(model: LanguageModel, context: Context, longest: int, key: jax.Array | None = None) -> jax.Array:
@@ -55,9 +57,9 @@ def generate(model: LanguageModel, context: Context, longest: int, key: jax.Arra
 def write(
     model: LanguageModel,
     context: Context,
-    longest: int,
     keys: jax.Array,
     sampling: Sampling,
+    room: int,
     most_k: int,
 ) -> jax.Array:
     """Texts up to the end of the document, each drawn with a key of its own.
@@ -68,19 +70,18 @@ def write(
 
     Args:
         context: B openings that were read.
-        longest: most tokens to write, the ending included; static under jit.
         keys: key[B].
-        most_k: the largest `top_k`; static under jit.
+        room, most_k: the largest `longest` and `top_k`; static under jit.
 
     Returns:
-        int32[B, longest]: the tokens, sentences ended by SEP, PAD from the end of the document on. A text
-        that does not end within `longest` tokens has no PAD.
+        int32[B, room]: the tokens, sentences ended by SEP, PAD from the end of the document on. A text that
+        does not end within its `longest` tokens has no PAD among them.
     """
 
     def pick(logits: jax.Array, step: jax.Array) -> jax.Array:
         return jax.vmap(_drawn, in_axes=(0, 0, 0, None, None))(logits, keys, sampling, step, most_k)
 
-    return _said(model, context, longest, pick, (EOS, PAD))
+    return _said(model, context, room, pick, (EOS, PAD), sampling.longest)
 
 
 def _drawn(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Array, most_k: int) -> jax.Array:
@@ -99,13 +100,19 @@ def _drawn(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Array, mo
 
 
 def _said(
-    model: LanguageModel, context: Context, longest: int, pick: Pick, endings: Sequence[int]
+    model: LanguageModel,
+    context: Context,
+    longest: int,
+    pick: Pick,
+    endings: Sequence[int],
+    limit: Array | int | None = None,
 ) -> jax.Array:
-    """int32[B, longest]: what is said up to the first of the `endings`, PAD from there on.
+    """int32[B, longest]: what is said up to the first of the `endings` or a limit, PAD from there on.
 
     Every token is read once; keys and values of the prompt and of what was said are kept.
     """
     rows, before = context.cache.real.shape
+    most = jnp.broadcast_to(longest if limit is None else limit, rows)
 
     def unfinished(carry: tuple) -> jax.Array:
         step, _, _, ended, _ = carry
@@ -119,10 +126,11 @@ def _said(
         here = jnp.ones((rows, 1), bool)
         layout = Layout((context.position + step)[:, None], here[:, :, None], here)
         hidden, own = model.hidden_states(token[:, None], layout, read)
-        return step + 1, pick(model.unembed(hidden[:, 0]), step + 1), tokens, ended, read.put(before + step, own)
+        following, ended = pick(model.unembed(hidden[:, 0]), step + 1), ended | (step + 1 >= most)
+        return step + 1, following, tokens, ended, read.put(before + step, own)
 
     tokens = jnp.full((rows, longest), PAD, jnp.int32)
     first = jnp.int32(0)
     room = context.cache.joined(context.cache.blank(longest))
-    start = first, pick(model.unembed(context.hidden), first), tokens, jnp.zeros(rows, bool), room
+    start = first, pick(model.unembed(context.hidden), first), tokens, most <= 0, room
     return jax.lax.while_loop(unfinished, say, start)[2]

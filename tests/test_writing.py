@@ -14,6 +14,7 @@ from scipy.stats import chi2_contingency, chisquare
 from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.decoding import Sampling, _drawn, generate, write
 from lm.prompts import left_pad
+from lm.scoring import text_log_probability
 from tests import naive
 from tests.toys import SMALL, random_model
 
@@ -27,8 +28,8 @@ def model():
 
 
 def sampling(rows, temperature, top_k=VOCABULARY, top_p=1.0):
-    whole = (np.full(rows, x, t) for x, t in ((temperature, "f4"), (top_k, "i4"), (top_p, "f4")))
-    return Sampling(*whole)
+    columns = ((temperature, "f4"), (top_k, "i4"), (top_p, "f4"), (LONGEST, "i4"))
+    return Sampling(*(np.full(rows, x, t) for x, t in columns))
 
 
 def written(model, openings, keys, how, width=5):
@@ -37,7 +38,7 @@ def written(model, openings, keys, how, width=5):
 
 @jax.jit
 def _written(model, prompts, keys, how):
-    return write(model, model.read(prompts), LONGEST, keys, how, VOCABULARY)
+    return write(model, model.read(prompts), keys, how, LONGEST, VOCABULARY)
 
 
 def greedy(model, opening):
@@ -82,7 +83,7 @@ def test_tokens_are_drawn_as_their_twin_says(seed, temperature, top_k, top_p):
     rng = np.random.default_rng(seed)
     logits, draws = (rng.normal(size=VOCABULARY) * 2).astype("f4"), 2000
     p = naive.sampling_distribution(logits, temperature, top_k, top_p)
-    how = Sampling(jnp.float32(temperature), jnp.int32(top_k), jnp.float32(top_p))
+    how = Sampling(jnp.float32(temperature), jnp.int32(top_k), jnp.float32(top_p), jnp.int32(LONGEST))
     keys = jax.random.split(jax.random.key(seed), draws)
     counts = np.bincount(_many(jnp.asarray(logits), keys, how), minlength=VOCABULARY)
     assert not counts[p == 0].any()
@@ -110,9 +111,25 @@ def test_the_same_key_writes_the_same_text_whatever_stands_beside_it(model):
     for i in range(8):
         alone = written(model, [openings[i]], keys[i : i + 1], sampling(1, 0.9, 6, 0.95))
         np.testing.assert_array_equal(alone[0], together[i])
-    how = Sampling(np.array([0.9, 0.0] * 4, "f4"), np.array([6, 3] * 4), np.array([0.95, 1.0] * 4, "f4"))
+    columns = ((0.9, 0.0, "f4"), (6, 3, "i4"), (0.95, 1.0, "f4"), (LONGEST, 4, "i4"))
+    how = Sampling(*(np.array([mine, other] * 4, kind) for mine, other, kind in columns))
     mixed = written(model, openings, keys, how)
     np.testing.assert_array_equal(mixed[::2], together[::2])
+    assert (mixed[1::2, :4] != PAD).any(axis=0).all()
+    assert (mixed[1::2, 4:] == PAD).all()
+
+
+def test_the_probability_of_a_text_is_that_of_its_tokens(model):
+    """Token by token, its end included; and whatever it was written by."""
+    keys = jax.random.split(jax.random.key(5), 6)
+    texts = written(model, OPENINGS * 2, keys, sampling(6, 1.0))
+    found = jax.jit(text_log_probability)(model, left_pad(OPENINGS * 2, 6), texts, np.full(6, LONGEST))
+    assert len({(row != PAD).sum() for row in texts}) > 2
+    for log_p, opening, text in zip(np.asarray(found), OPENINGS * 2, texts.tolist(), strict=True):
+        said = [*text[: text.index(PAD)], EOS] if PAD in text else text
+        p = naive.probabilities(naive.forward(model.config, model.params, np.append(opening, said)))
+        wanted = np.log(p[np.arange(len(said)) + len(opening) - 1, said]).sum()
+        np.testing.assert_allclose(log_p, wanted, rtol=1e-4)
 
 
 def test_the_first_sentence_is_distributed_as_generated_ones(model):
@@ -121,7 +138,7 @@ def test_the_first_sentence_is_distributed_as_generated_ones(model):
     @jax.jit
     def both(model, prompts, keys, how):
         context = model.read(prompts)
-        texts = write(model, context, longest, keys, how, VOCABULARY)
+        texts = write(model, context, keys, how, longest, VOCABULARY)
         return texts, generate(model, context, longest, jax.random.key(7))
 
     keys = jax.random.split(jax.random.key(2), rows)
