@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.links import NO_LINK, check_links
 from corpus.names import check_readable
 
 NO_UPSTREAM = -1
@@ -24,6 +25,8 @@ class KnowledgeGraph:
         relations: rendered name of each relation; unique.
         subject, relation, object: int32[facts], sorted by (subject, relation).
         upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
+        via: int32[relations], the link by which a relation depends on another subject's: the subject's object
+            under this relation is whose fact it depends on. NO_LINK where it depends on the subject's own.
         group: int32[entities], a latent group of each subject (0 where the world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
@@ -35,6 +38,7 @@ class KnowledgeGraph:
     relation: np.ndarray
     object: np.ndarray
     upstream: np.ndarray
+    via: np.ndarray
     group: np.ndarray
     candidates: np.ndarray
     candidate_offsets: np.ndarray
@@ -93,10 +97,22 @@ class KnowledgeGraph:
         return np.unique(self.upstream[self.upstream != NO_UPSTREAM]).tolist()
 
     @cached_property
+    def links(self) -> np.ndarray:
+        """The relations that say on whose facts others depend, ascending; their facts are never in doubt."""
+        return np.unique(self.via[self.via != NO_LINK])
+
+    @cached_property
+    def is_link(self) -> np.ndarray:
+        """bool[facts]: whether a fact is a link."""
+        return np.isin(self.relation, self.links)
+
+    @cached_property
     def upstream_fact(self) -> np.ndarray:
-        """int64[facts]: the same subject's fact of the upstream relation, or -1."""
-        up = self.upstream[self.relation]
-        return np.where(up == NO_UPSTREAM, -1, self.find(self.subject, up))
+        """int64[facts]: the fact of the upstream relation, the subject's own or a linked one's, or -1."""
+        up, via = self.upstream[self.relation], self.via[self.relation]
+        link = self.find(self.subject, via)
+        whose = np.where(via == NO_LINK, self.subject, np.where(link < 0, -1, self.object[link]))
+        return np.where((up == NO_UPSTREAM) | (whose < 0), -1, self.find(whose, up))
 
     @cached_property
     def dependents(self) -> dict[int, list[int]]:
@@ -114,6 +130,7 @@ def build_graph(
     upstream: np.ndarray,
     group: np.ndarray | None = None,
     candidates: Sequence[np.ndarray] | None = None,
+    via: np.ndarray | None = None,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
@@ -121,10 +138,12 @@ def build_graph(
 
     Args:
         candidates: objects that each relation may have; by default those it has.
+        via: links, see `KnowledgeGraph`; by default there are none.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
-            any chain, or names that would make a sentence ambiguous.
+            any chain, links that are none (see `corpus.links`), or names that would make a sentence
+            ambiguous.
     """
     if len(triples) == 0:
         raise InputError("the graph is empty: no fact is left; check the source and its filters")
@@ -139,7 +158,9 @@ def build_graph(
             seen.add(at)
             at = int(upstream[at])
 
+    via = np.full(len(relation_names), NO_LINK) if via is None else via
     triples = np.asarray(triples, np.int64)
+    check_links(triples, entity_names, relation_names, np.asarray(upstream), via)
     keys = triples[:, 0] * len(relation_names) + triples[:, 1]
     first = np.unique(keys, return_index=True)[1]
     s, r, o = triples[first].T
@@ -154,6 +175,7 @@ def build_graph(
         relation=r.astype(np.int32),
         object=np.searchsorted(used, o).astype(np.int32),
         upstream=np.asarray(upstream, np.int32),
+        via=np.asarray(via, np.int32),
         group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
         candidates=np.searchsorted(used, pool).astype(np.int32),
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
@@ -178,6 +200,7 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         relation=graph.relation,
         object=graph.object,
         upstream=graph.upstream,
+        via=graph.via,
         group=graph.group,
         candidates=graph.candidates,
         candidate_offsets=graph.candidate_offsets,
@@ -196,6 +219,7 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
         if "candidates" not in arrays:
             raise InputError(f"{folder} was written by an older version; delete {folder.parent}, build again")
+        columns = {"via": np.full_like(arrays["upstream"], NO_LINK)} | dict(arrays)
         return KnowledgeGraph(
-            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **dict(arrays)
+            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **columns
         )

@@ -298,6 +298,18 @@ def urn(rng, masses, objects, tables):
     return found
 
 
+def upstream_fact(graph, fact):
+    """The fact that a fact depends on, or -1: of the subject itself, or of whom its link names."""
+    facts = {
+        (s, r): (i, o)
+        for i, (s, r, o) in enumerate(zip(graph.subject, graph.relation, graph.object, strict=True))
+    }
+    whose, r = graph.subject[fact], graph.relation[fact]
+    if graph.via[r] >= 0:
+        whose = facts.get((whose, graph.via[r]), (-1, -1))[1]
+    return facts.get((whose, graph.upstream[r]), (-1, -1))[0]
+
+
 def exact_states(graph, config, sentences, extra=()):
     """Every world that the sentences allow under the model W of DESIGN 5.3, and how probable it is.
 
@@ -394,6 +406,9 @@ def _own_facts(graph, config):
 def _possible(graph, config, said, extra, fact):
     """Objects of a fact that no sentence about it alone rules out with certainty."""
     left = set(graph.candidates_of(graph.relation[fact]).tolist())
+    # Links are given.
+    if graph.relation[fact] in graph.via:
+        left = {int(graph.object[fact])}
     for kind, label, (s, r, o), _ in said:
         certain = kind == Kind.NOT or (kind == Kind.TRUTH and config.label_noise == 0)
         if certain and graph.find(s, r) == fact:
@@ -493,7 +508,7 @@ def log_doubt(graph, config, sentences):
 
 
 def sampling_distribution(logits, temperature, top_k, top_p):
-    """p of each token: softmax at a temperature, cut to the top k, then to the nucleus; 0 is greedy."""
+    """Probability of each token: a softmax cut to the top k, then to the nucleus; temperature 0 is greedy."""
     if temperature == 0:
         return np.eye(len(logits))[np.argmax(logits)]
     p = probabilities(np.asarray(logits, float) / temperature)

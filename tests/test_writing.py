@@ -63,7 +63,9 @@ def test_cold_texts_are_the_greedy_ones(model, temperature):
 def test_texts_go_on_behind_stops_and_end_with_the_document(model):
     """Nothing stands behind the end, and a text that is cut off has no end."""
     rows = 400
-    texts = written(model, OPENINGS[:1] * rows, jax.random.split(jax.random.key(0), rows), sampling(rows, 1.0))
+    texts = written(
+        model, OPENINGS[:1] * rows, jax.random.split(jax.random.key(0), rows), sampling(rows, 1.0)
+    )
     ended = texts == PAD
     np.testing.assert_array_equal(ended, np.maximum.accumulate(ended, axis=1))
     assert not (texts == EOS).any()
