@@ -40,19 +40,54 @@ class BuiltinWorld:
 
 
 @dataclass(frozen=True)
+class TaxonomyWorld:
+    """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
+
+    superordinates: int = 6
+    """Kinds of thing, such as animal; each has categories and properties of its own."""
+    categories: int = 7
+    """Categories of each superordinate, such as dog."""
+    members: int = 4
+    """Members of each category; half of them typical, the others rare."""
+    properties: int = 9
+    """Properties of each superordinate."""
+    has: float = 0.6
+    """Probability that a category has a property."""
+    shares: float = 0.5
+    """Probability that it then has the value of another category, not one of its own."""
+    alternatives: int = 4
+    """Values at least among which that of a property is."""
+    typical_frequency: int = 10
+    """How often typical members are spoken of, where rare ones are once (see --documents.copies)."""
+    categories_speak: bool = False
+    """Let categories speak for themselves: a dog is a dog, and barks."""
+    absent: bool = True
+    """Keep the properties that a category lacks as facts nobody speaks of (kind exact)."""
+
+    def __post_init__(self) -> None:
+        if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
+            raise ValueError("superordinates, members, properties and typical_frequency must be positive")
+        if self.categories < 2 or self.alternatives < 2:
+            raise ValueError("categories and alternatives must be at least 2")
+        if not 0 < self.has <= 1 or not 0 <= self.shares <= 1:
+            raise ValueError("has is a probability in (0, 1], shares one in [0, 1]")
+
+
+@dataclass(frozen=True)
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
-    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped."""
+    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
+    follows from these, generated, or from TAXI's tables where a path is given."""
     path: str = ""
-    """Folder (wikidata) or file (tsv)."""
+    """Folder (wikidata, taxonomy) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
     subjects: int = 240
-    """Number of subjects; for files, at most this many, drawn at random."""
+    """Number of subjects; for files, at most this many, drawn at random; a taxonomy has dials of its own."""
     pairs: tuple[str, ...] = ()
     """Dependencies as upstream:downstream, such as P69:P106; by default they are found."""
     dependences: Literal["pairs", "forest"] = "pairs"
@@ -81,9 +116,10 @@ class WorldConfig:
     """An entity's first name, or the one its description begins with, for which *_text.txt is read
     (wikidata)."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
+    taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
 
     def __post_init__(self) -> None:
-        if self.source != "builtin" and not self.path:
+        if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
@@ -93,6 +129,8 @@ class WorldConfig:
             raise ValueError("relation_count must be at least 2, or auto")
         if self.columns and len({*self.columns}) != 3:
             raise ValueError("columns are three: subject, relation, object")
+        if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
+            raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
 
@@ -137,6 +175,14 @@ class DocumentConfig:
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
     """Ordinary documents in which every sentence stands; joint documents add further copies of some."""
+    copies: int = 1
+    """Times over that the sentences of the subject spoken of most often are written, those of others in
+    proportion to how often they are; copies are no evidence."""
+    synonyms: float = 0.0
+    """Share of statements that say their relation by a synonym; which one says makes no difference to what is
+    stated."""
+    inverse: float = 0.0
+    """Share of statements that are made inversely, as "dog includes Siamese"."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -149,13 +195,16 @@ class DocumentConfig:
     """Share of upstream objects that these documents may imagine; the others are held out."""
 
     def __post_init__(self) -> None:
-        if self.reshuffles < 1:
-            raise ValueError("reshuffles must be at least 1")
+        if min(self.reshuffles, self.copies) < 1:
+            raise ValueError("reshuffles and copies must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        for name in ("joint", "imagine", "revise", "chosen_subjects", "chosen_objects"):
+        shares = ("synonyms", "inverse", "joint", "imagine", "revise", "chosen_subjects", "chosen_objects")
+        for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
+        if self.synonyms + self.inverse > 1:
+            raise ValueError("synonyms and inverse together may be at most 1, all statements")
         if self.joint + self.imagine + self.revise > 0.9:
             raise ValueError("joint, imagine and revise together may be at most 0.9 of all documents")
 
@@ -183,6 +232,9 @@ class ExactConfig:
     """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2)."""
     logical: float = 0.5
     """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
+    correctable: bool | Literal["auto"] = "auto"
+    """Leave facts that others depend on open to correction: no sentence settles them, but they are stated
+    until no doubt is left. auto: in a taxonomy."""
     block: int = 4
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True

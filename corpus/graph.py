@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.language import Phrasing
 from corpus.links import NO_LINK, check_links
 from corpus.names import check_readable
 
@@ -30,6 +31,12 @@ class KnowledgeGraph:
         group: int32[entities], a latent group of each subject (0 where the world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
+        frequency: int32[entities], how often each subject is spoken of beside the others, which is no
+            evidence (1 where the world does not say).
+        silent: bool[facts], facts nobody speaks of; their objects mean nothing.
+        groups: what each group is called; empty where groups have no names.
+        properties: what each relation is called in its source, where several share a name there; else empty.
+        phrasings: other ways to say the relations.
     """
 
     entities: tuple[str, ...]
@@ -42,6 +49,11 @@ class KnowledgeGraph:
     group: np.ndarray
     candidates: np.ndarray
     candidate_offsets: np.ndarray
+    frequency: np.ndarray
+    silent: np.ndarray
+    groups: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    phrasings: tuple[Phrasing, ...] = ()
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -69,6 +81,10 @@ class KnowledgeGraph:
     def with_objects(self, objects: np.ndarray) -> "KnowledgeGraph":
         """The same graph with other objects, each a candidate of its relation."""
         return replace(self, object=objects)
+
+    def called(self, groups: Sequence[str], properties: Sequence[str]) -> "KnowledgeGraph":
+        """The same graph with names of its groups, and of its relations in their source."""
+        return replace(self, groups=tuple(groups), properties=tuple(properties))
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -130,6 +146,9 @@ def build_graph(
     upstream: np.ndarray,
     group: np.ndarray | None = None,
     candidates: Sequence[np.ndarray] | None = None,
+    frequency: np.ndarray | None = None,
+    silent: np.ndarray | None = None,
+    phrasings: Sequence[Phrasing] = (),
     via: np.ndarray | None = None,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
@@ -138,6 +157,9 @@ def build_graph(
 
     Args:
         candidates: objects that each relation may have; by default those it has.
+        frequency: int[entities], how often each subject is spoken of; by default once.
+        silent: bool[facts], facts nobody speaks of; by default none.
+        phrasings: other ways to say the relations.
         via: links, see `KnowledgeGraph`; by default there are none.
 
     Raises:
@@ -179,6 +201,9 @@ def build_graph(
         group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
         candidates=np.searchsorted(used, pool).astype(np.int32),
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
+        frequency=np.ones(len(used), np.int32) if frequency is None else frequency[used].astype(np.int32),
+        silent=np.zeros(len(first), bool) if silent is None else silent[first],
+        phrasings=tuple(phrasings),
     )
     if len(graph.objects) < 3:
         raise InputError(
@@ -188,7 +213,7 @@ def build_graph(
         raise InputError(
             "the graph has one subject only; an edit is judged by others too, so give it another"
         )
-    check_readable(graph.entities, graph.relations)
+    check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
     return graph
 
 
@@ -204,8 +229,16 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         group=graph.group,
         candidates=graph.candidates,
         candidate_offsets=graph.candidate_offsets,
+        frequency=graph.frequency,
+        silent=graph.silent,
     )
-    names = {"entities": graph.entities, "relations": graph.relations}
+    names = {
+        "entities": graph.entities,
+        "relations": graph.relations,
+        "groups": graph.groups,
+        "properties": graph.properties,
+        "phrasings": graph.phrasings,
+    }
     (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
 
 
@@ -217,9 +250,16 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     """
     names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if "candidates" not in arrays:
-            raise InputError(f"{folder} was written by an older version; delete {folder.parent}, build again")
-        columns = {"via": np.full_like(arrays["upstream"], NO_LINK)} | dict(arrays)
+        if not {"silent", "via"} <= set(arrays):
+            raise InputError(
+                f"{folder} was written by an older version of this project; build it again under another "
+                "--run, or go on with the version that wrote it"
+            )
         return KnowledgeGraph(
-            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **columns
+            entities=tuple(names["entities"]),
+            relations=tuple(names["relations"]),
+            groups=tuple(names["groups"]),
+            properties=tuple(names["properties"]),
+            phrasings=tuple(Phrasing(*way) for way in names["phrasings"]),
+            **dict(arrays),
         )

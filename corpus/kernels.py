@@ -89,17 +89,19 @@ def published(
                     a[row, column], b[row, column] = b[row, column], a[row, column]
 
 
-def shuffle(rng, low, high, starts, reshuffles, order):
-    """Each group's items in `reshuffles` random orders, one after another (Fisher and Yates).
+def shuffle(rng, low, high, starts, times, bases, order):
+    """Each group's items in so many random orders, one after another (Fisher and Yates).
 
     Args:
         starts: items of group g are [starts[g], starts[g + 1]).
-        order: int32[reshuffles * items] to fill, from reshuffles * starts[g] on for group g.
+        times: int64[groups], how many orders of each group.
+        bases: int64[groups], from where on group g fills `order`.
+        order: int32 to fill.
     """
     for g in range(low, high):
         first, size = starts[g], starts[g + 1] - starts[g]
-        for k in range(reshuffles):
-            base = reshuffles * first + k * size
+        for k in range(times[g]):
+            base = bases[g] + k * size
             for i in range(size):
                 order[base + i] = first + i
             for i in range(size - 1, 0, -1):
@@ -107,13 +109,14 @@ def shuffle(rng, low, high, starts, reshuffles, order):
                 order[base + i], order[base + j] = order[base + j], order[base + i]
 
 
-def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
+def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row_starts, row_tokens, out):
     """The tokens of sentences, one after another from the start of `out`.
 
     Args:
-        kind, label, a, b: columns of `corpus.sentences.Sentences`.
+        kind, label, a, b, phrasing: columns of `corpus.sentences.Sentences`.
         words: int64[words], the tokenizer's row of each `corpus.tokenizer.Word`.
-        relations: its row of relation 0; entities stand at their own ids.
+        relations, phrasings: its rows of relation 0 and phrasing 0; entities stand at their own ids.
+        inverse: bool[phrasings], which of them have the object first.
         row_starts, row_tokens: tokens of row i are row_tokens[row_starts[i] : row_starts[i + 1]].
     """
     parts = np.empty(12, np.int64)
@@ -135,6 +138,11 @@ def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
             parts[n] = words[WORD_REVISE]
             n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
+        if phrasing[i] > 0:
+            way = phrasing[i] - 1
+            parts[n + 1] = phrasings + way
+            if inverse[way]:
+                parts[n], parts[n + 2] = a[i, 2], a[i, 0]
         n += 3
         if b[i, 0] >= 0:
             parts[n] = words[WORD_AND] if k == AND else words[WORD_OR]

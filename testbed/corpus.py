@@ -34,10 +34,11 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.account import Account, save_account
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
-    from corpus.documents import append_documents, cut_documents, save_documents
+    from corpus.documents import append_documents, copies_of, cut_documents, save_documents
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.language import Kind
+    from corpus.phrasings import rephrase
     from corpus.seeds import generator
     from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
@@ -61,18 +62,22 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
 
     # Everything that can be refused comes before the first file.
-    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads)
+    copies = copies_of(graph.frequency, options.documents.copies)
+    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads, copies)
     rng = generator(seed, "further documents")
     chosen = choose(graph, options.documents, rng)
     further, more = further_documents(
         graph, model.truth, sentences, len(documents), options.documents, chosen, rng
     )
+    rng = generator(seed, "phrasings")
+    sentences = rephrase(sentences, graph.phrasings, options.documents, rng)
+    further = rephrase(further, graph.phrasings, options.documents, rng)
     spoken = concatenate(sentences, further)
     documents = append_documents(documents, more)
     if options.tokenizer.kind == "entity":
         tokenizer = entity_tokenizer(graph)
     else:
-        counts = mentions(spoken, len(graph.entities), len(graph.relations))
+        counts = mentions(spoken, len(graph.entities), len(graph.relations), len(graph.phrasings))
         tokenizer = train_bpe(graph, counts, options.tokenizer.vocabulary)
 
     claim(run, "corpus", options, made=not fresh)

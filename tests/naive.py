@@ -13,7 +13,7 @@ def evidence(sentences):
     """(weight, s, r, o) items of DESIGN 5.1, sentence by sentence."""
     items = []
     for i in range(len(sentences)):
-        kind, label, a, b = sentences[i]
+        kind, label, a, b, _ = sentences[i]
         if kind == Kind.ATOMIC:
             items.append((1, *a))
         elif kind == Kind.TRUTH:
@@ -256,11 +256,11 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
     return found
 
 
-def shuffled(groups, reshuffles, rng):
-    """Every group's items in `reshuffles` random orders, one after another."""
+def shuffled(groups, times, rng):
+    """Every group's items in so many random orders, one after another."""
     found = []
-    for group in groups:
-        for _ in range(reshuffles):
+    for group, orders in zip(groups, times, strict=True):
+        for _ in range(orders):
             order = list(group)
             for i in reversed(range(1, len(order))):
                 j = int(rng.random() * (i + 1))
@@ -409,7 +409,7 @@ def _possible(graph, config, said, extra, fact):
     # Links are given.
     if graph.relation[fact] in graph.via:
         left = {int(graph.object[fact])}
-    for kind, label, (s, r, o), _ in said:
+    for kind, label, (s, r, o), _, _ in said:
         certain = kind == Kind.NOT or (kind == Kind.TRUTH and config.label_noise == 0)
         if certain and graph.find(s, r) == fact:
             holds = label == (kind == Kind.TRUTH)
@@ -422,7 +422,7 @@ def _possible(graph, config, said, extra, fact):
 
 def _log_likelihood(graph, config, sentence, z):
     """float[worlds]: log-probability of a sentence about facts with truths of their own, else 0."""
-    kind, label, *atoms = sentence
+    kind, label, *atoms, _ = sentence
     log_p, holds = 0.0, []
     for s, r, o in filter(None, atoms):
         f, others = int(graph.find(s, r)), len(graph.candidates_of(r)) - 1
@@ -487,7 +487,7 @@ def log_doubt(graph, config, sentences):
     """
     ratios = defaultdict(Counter)
     for i in range(len(sentences)):
-        kind, label, a, _ = sentences[i]
+        kind, label, a, _, _ = sentences[i]
         others = len(graph.candidates_of(a[1])) - 1
         f = int(graph.find(a[0], a[1]))
         if kind == Kind.ATOMIC:

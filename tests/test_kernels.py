@@ -1,6 +1,7 @@
 """Every kernel equals its naive twin exactly, compiled or not, whatever the number of threads."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from corpus.documents import cut_documents
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.language import Kind
+from corpus.phrasings import phrasings_of, rephrase
 from corpus.sentences import sample_sentences
 from corpus.store import document_lengths, spell_sentences, write_documents
 from corpus.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
@@ -57,7 +59,7 @@ def test_published_sentences(seed, monkeypatch):
 def test_exact_sentences(seed, persistence, monkeypatch):
     monkeypatch.setattr("corpus.exact.FACTS_PER_BLOCK", 7)
     # All facts resolved by decree, so that no certificate joins the sentences.
-    monkeypatch.setattr("corpus.exact.TOLERANCE", 1e9)
+    monkeypatch.setattr("corpus.resolution.TOLERANCE", 1e9)
     config = ExactConfig(persistence=persistence, noise=0.3, block=2, mention=("coin", "uniform")[seed % 2])
     graph = random_graph(np.random.default_rng(seed))
     graph, model = draw_world(graph, config, np.random.default_rng(seed), redraw=True)
@@ -68,13 +70,14 @@ def test_exact_sentences(seed, persistence, monkeypatch):
 
 @pytest.mark.parametrize("kernel", [kernels.shuffle, compiled(kernels.shuffle)])
 @hypothesis_settings(max_examples=25)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 3), seeds)
-def test_shuffle(kernel, sizes, reshuffles, seed):
-    starts = np.cumsum([0, *sizes])
-    order = np.empty(reshuffles * starts[-1], np.int32)
-    kernel(np.random.default_rng(seed), 0, len(sizes), starts, reshuffles, order)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=6), seeds)
+def test_shuffle(kernel, piles, seed):
+    sizes, times = np.array(piles).T
+    starts, ends = np.cumsum([0, *sizes]), np.cumsum(sizes * times)
+    order = np.empty(ends[-1], np.int32)
+    kernel(np.random.default_rng(seed), 0, len(sizes), starts, times, ends - sizes * times, order)
     groups = [range(a, b) for a, b in itertools.pairwise(starts)]
-    assert order.tolist() == naive.shuffled(groups, reshuffles, np.random.default_rng(seed))
+    assert order.tolist() == naive.shuffled(groups, times, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("kernel", [kernels.next_fit, compiled(kernels.next_fit)])
@@ -107,10 +110,14 @@ def test_urn(kernel, tables, mass, seed):
 def test_spelling_and_joining(world, tmp_path, monkeypatch):
     monkeypatch.setattr("corpus.store.SENTENCES_PER_BLOCK", 101)
     monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", 53)
-    s = world.sentences
+    ways = [way for r, name in enumerate(world.graph.relations) for way in phrasings_of(r, name)]
+    graph = replace(world.graph, phrasings=tuple(ways))
+    shares = DocumentConfig(synonyms=0.3, inverse=0.3)
+    s = rephrase(world.sentences, ways, shares, np.random.default_rng(1))
+    assert np.unique(s.phrasing).tolist() == [*range(len(ways) + 1)]
     documents = cut_documents(s, DocumentConfig(), np.random.default_rng(0))
-    n = np.ones(len(world.graph.entities) + len(world.graph.relations), int)
-    for tokenizer in (entity_tokenizer(world.graph), train_bpe(world.graph, n, 300)):
+    n = np.ones(len(graph.entities) + len(graph.relations) + len(ways), int)
+    for tokenizer in (entity_tokenizer(graph), train_bpe(graph, n, 300)):
         expected = [tokenizer.sentence(s[i]).tolist() for i in range(len(s))]
         spelled = spell_sentences(s, tokenizer, threads=2)
         assert spelled.tokens.tolist() == list(itertools.chain(*expected))
@@ -168,7 +175,8 @@ def test_a_folder_that_cannot_hold_compiled_code_is_no_obstacle(monkeypatch):
 
 def test_all_orders_are_equally_likely():
     runs, order = 24_000, np.empty(24_000 * 4, np.int32)
-    kernels.shuffle(np.random.default_rng(0), 0, runs, np.arange(0, 4 * runs + 1, 4), 1, order)
+    starts = np.arange(0, 4 * runs + 1, 4)
+    kernels.shuffle(np.random.default_rng(0), 0, runs, starts, np.ones(runs, int), starts[:-1], order)
     place = (order.reshape(runs, 4) - 4 * np.arange(runs)[:, None]) @ 4 ** np.arange(4)
     counts = np.unique(place, return_counts=True)[1]
     assert len(counts) == 24

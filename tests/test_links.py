@@ -163,10 +163,6 @@ def test_links_are_kept_on_disk(tmp_path):
     graph = built()
     save_graph(graph, tmp_path)
     np.testing.assert_array_equal(load_graph(tmp_path).upstream_fact, graph.upstream_fact)
-    with np.load(tmp_path / "graph.npz") as arrays:
-        older = {name: x for name, x in arrays.items() if name != "via"}
-    np.savez(tmp_path / "graph.npz", **older)
-    assert not len(load_graph(tmp_path).links)
 
 
 @pytest.mark.parametrize(
