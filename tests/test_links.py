@@ -62,7 +62,7 @@ def linked_graph(rng, shape, each=2, size=2):
     names = [f"thing {i}" for i in range(first)]
     relations = [f"rel{r}" for r in range(len(kinds))]
     assume({s for s, _, _ in kept} == {s for s, _, _ in triples})
-    return build_graph(np.array(kept), names, relations, upstream, None, candidates, via)
+    return build_graph(np.array(kept), names, relations, upstream, None, candidates, via=via)
 
 
 def linked_world(seed, config, shape, open_subjects):
