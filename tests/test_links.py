@@ -155,7 +155,7 @@ TOWERS = [(0, 0, 4), (1, 0, 5), (2, 1, 0), (3, 1, 1), (2, 2, 4), (3, 2, 5)]
 def built(triples=TOWERS, upstream=(-1, -1, 0), via=(-1, -1, 1)):
     candidates = [np.array([4, 5, 6]), np.array([0, 1]), np.array([4, 5, 6])]
     return build_graph(
-        np.array(triples), NAMES, RELATIONS, np.array(upstream), None, candidates, np.array(via)
+        np.array(triples), NAMES, RELATIONS, np.array(upstream), None, candidates, via=np.array(via)
     )
 
 

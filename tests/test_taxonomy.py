@@ -32,6 +32,7 @@ from corpus.taxonomy import (
     split,
 )
 from corpus.world import build_world
+from testbed.corpus import main
 from tests import naive
 
 TAXI = Path(__file__).parents[2] / "shared" / "data" / "taxi"
@@ -261,6 +262,23 @@ def test_a_folder_without_tables_is_refused(tmp_path):
     (tmp_path / "a" / "pet-data.tsv").unlink()
     with pytest.raises(InputError, match=r"pet-data\.tsv: no such file"):
         build_world(config, 0)
+
+
+def test_a_bad_table_ends_the_command_and_nothing_is_written(tmp_path, capsys):
+    write_tables(tmp_path / "a", rows=COLUMNS.replace("foil1", "foil"))
+    options = [
+        "--world.source",
+        "taxonomy",
+        "--world.path",
+        str(tmp_path / "a"),
+        "--runs",
+        str(tmp_path / "runs"),
+    ]
+    assert main(options) == 2
+    assert "pet-data.tsv, line 1: the header has no column 'foil1'" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_property_that_is_always_the_same_is_left_out_of_exact_worlds(tmp_path):
