@@ -175,7 +175,7 @@ SENTENCES: tuple[SentenceName, ...] = ("atomic", "truth", "not", "and", "or")
 
 @dataclass(frozen=True)
 class DocumentConfig:
-    """Which sentences stand together. The four shares are of all documents; the rest is ordinary."""
+    """Which sentences stand together. Shares of documents are of all; the rest is ordinary."""
 
     sentences: tuple[SentenceName, ...] = SENTENCES
     """Kinds of sentence that are written (published)."""
@@ -191,6 +191,12 @@ class DocumentConfig:
     stated."""
     inverse: float = 0.0
     """Share of statements that are made inversely, as "dog includes Siamese"."""
+    length: int = 10
+    """Most sentences of a document (published)."""
+    outlined: float = 0.0
+    """Share of ordinary documents that open by saying of what they will speak (linked subjects)."""
+    together: float = 0.0
+    """Share of documents about two linked subjects in turn."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -207,18 +213,23 @@ class DocumentConfig:
     """Share of upstream objects that these documents may imagine; the others are held out."""
 
     def __post_init__(self) -> None:
-        if min(self.reshuffles, self.copies) < 1:
-            raise ValueError("reshuffles and copies must be at least 1")
+        if min(self.reshuffles, self.copies, self.length) < 1:
+            raise ValueError("reshuffles, copies and length must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise")
+        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined", "together")
         for name in (*shares, "chosen_subjects", "chosen_objects"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
-        if self.joint + self.imagine + self.revise > 0.9:
-            raise ValueError("joint, imagine and revise together may be at most 0.9 of all documents")
+        if self.ordinary < 0.1:
+            raise ValueError("together, joint, imagine and revise may be at most 0.9 of all documents")
+
+    @property
+    def ordinary(self) -> float:
+        """Share of ordinary documents."""
+        return 1.0 - self.together - self.joint - self.imagine - self.revise
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,11 @@ class KnowledgeGraph:
         """bool[facts]: whether a fact is a link."""
         return np.isin(self.relation, self.links)
 
+    @property
+    def outlines(self) -> bool:
+        """Whether its language says of what a document will speak, as essays about linked subjects do."""
+        return len(self.links) > 0
+
     @cached_property
     def upstream_fact(self) -> np.ndarray:
         """int64[facts]: the fact of the upstream relation, the subject's own or a linked one's, or -1."""

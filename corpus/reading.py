@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import CONNECTIVES, SUPPOSING, VERDICTS, WORDS, Kind, Language, Sentence
+from corpus.language import ABOUT, CONNECTIVES, SUPPOSING, VERDICTS, Kind, Language, Sentence
 
 Flaw = Literal[
     "",
@@ -48,7 +48,12 @@ class Reader:
         self.graph, self.language = graph, language
         self._names = sorted(language.entities)
         self._relations = [way.words for way in language.ways]
-        spelt = [*WORDS, *(word for name in (*self._names, *self._relations) for word in name.split(" "))]
+        self._openings = [kind.name.lower() for kind in SUPPOSING]
+        self._openings += [ABOUT] if ABOUT in language.words else []
+        spelt = [
+            *language.words,
+            *(word for name in (*self._names, *self._relations) for word in name.split(" ")),
+        ]
         self._words = frozenset(spelt)
         self._read: dict[str, Line] = {}
 
@@ -70,7 +75,8 @@ class Reader:
         atoms = [atom for atom in (sentence.a, sentence.b) if atom is not None]
         if any(self.graph.find(s, r) < 0 for s, r, _ in atoms):
             return Line(text, sentence, "wrong kind of subject")
-        if any(o not in self.graph.candidates_of(r) for _, r, o in atoms):
+        states = sentence.kind != Kind.ABOUT
+        if states and any(o not in self.graph.candidates_of(r) for _, r, o in atoms):
             return Line(text, sentence, "wrong kind of object")
         return Line(text, sentence, "")
 
@@ -92,7 +98,7 @@ class Reader:
             return any(
                 f" is {v}".startswith(rest) and self._is_sentence(f'"{inside}" is {v}') for v in VERDICTS
             )
-        openings = [f"{kind.name.lower()} " for kind in SUPPOSING]
+        openings = [f"{word} " for word in self._openings]
         behind = [text.removeprefix(word) for word in openings]
         return any(word.startswith(text) for word in openings) or any(map(self._begins_statement, behind))
 
