@@ -6,6 +6,9 @@ one table does, over the same subjects. The number of forests grows faster than 
 weights sum by the directed matrix-tree theorem. Its determinant is taken by eliminating one relation after
 another (Grassmann, Taksar and Heyman), which adds and multiplies only, so that it works on logarithms of
 any size.
+
+A dependence is looked for among the facts of one subject. Those that go through links are not found here:
+they are given (`corpus.links`).
 """
 
 from typing import NamedTuple
