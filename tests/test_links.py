@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
@@ -15,6 +14,7 @@ from corpus.graph import build_graph, load_graph, save_graph
 from corpus.language import Kind
 from corpus.sentences import concatenate
 from tests import naive
+from tests.examples import holds_for
 from tests.test_exact_agent import (
     assert_a_change_equals_enumeration,
     assert_equals_enumeration,
@@ -25,7 +25,10 @@ from tests.test_exact_agent import (
     own_fact,
 )
 
-EDITED, RESOLVED, CHANGED = 300, 150, 150
+# Random worlds that each comparison with enumeration sees: by default, and among the slow tests.
+RESOLVED = {"few": 30, "many": 150}
+EDITED = {"few": 60, "many": 300}
+CHANGED = {"few": 40, "many": 150}
 # Relations of every shape: kind of subject, relation it depends on, link. Kinds are 0 tower, 1 park, 2 pub.
 SHAPES = {
     "pair": ([0, 1, 1], [-1, -1, 0], [-1, -1, 1]),
@@ -94,8 +97,7 @@ def group_of(graph, subject):
     return sorted(found)
 
 
-@hypothesis_settings(max_examples=100)
-@given(st.integers(0, 10**6), st.sampled_from([*SHAPES]))
+@holds_for(st.integers(0, 10**6), st.sampled_from([*SHAPES]), few=60, many=200)
 def test_facts_depend_on_whom_the_link_names(seed, shape):
     graph = linked_graph(np.random.default_rng(seed), shape)
     assert graph.upstream_fact.tolist() == [naive.upstream_fact(graph, f) for f in range(len(graph))]
@@ -108,16 +110,14 @@ def test_facts_depend_on_whom_the_link_names(seed, shape):
         assert len({*graph.relation[tree].tolist()}) == len(tree)
 
 
-@hypothesis_settings(max_examples=RESOLVED)
-@given(worlds)
+@holds_for(worlds, **RESOLVED)
 def test_beliefs_in_a_resolved_world_equal_enumeration(world):
     seed, config, shape = world
     graph, sentences = linked_world(seed, config, shape, [])
     assert_equals_enumeration(fit_exact(graph, config, sentences), sentences, range(len(graph)))
 
 
-@hypothesis_settings(max_examples=EDITED)
-@given(worlds, st.integers(0, 2))
+@holds_for(worlds, st.integers(0, 2), **EDITED)
 def test_edits_of_linked_subjects_in_doubt_equal_enumeration(world, count):
     """All whom links join are in doubt, any is edited by evidence or correction, and everybody is asked."""
     seed, config, shape = world
@@ -131,8 +131,7 @@ def test_edits_of_linked_subjects_in_doubt_equal_enumeration(world, count):
     assert_equals_enumeration(agent, sentences, range(len(graph)), extra)
 
 
-@hypothesis_settings(max_examples=CHANGED)
-@given(worlds, st.sampled_from([0.0, 0.4, 1.0]), st.integers(0, 1))
+@holds_for(worlds, st.sampled_from([0.0, 0.4, 1.0]), st.integers(0, 1), **CHANGED)
 def test_a_change_carried_through_links_equals_enumeration(world, redraw, before):
     """The world changes in a fact of a tower; what depends on it, of whomever, is drawn again."""
     seed, config, shape = world
