@@ -8,7 +8,12 @@ from bayes.interface import EditRequest
 from corpus.config import ExactConfig, WorldConfig
 from corpus.coupled import KINDS, RELATIONS, build
 from corpus.dials import CoupledWorld
+from corpus.documents import DocumentKind, load_documents
 from corpus.exact import draw_world, sample_exact
+from testbed import corpus
+from testbed.run.agents import agent_named
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 
 PAIRS = 30
 # One pair of relations of each couple: where the coupling starts, and what it decides.
@@ -116,3 +121,21 @@ def test_a_coupled_world_takes_no_file_and_no_relations(settings):
 def test_every_kind_is_a_subject():
     graph = built()
     assert len(graph.subjects) == len(KINDS) * PAIRS
+
+
+def test_the_preset_builds_a_corpus_of_essays(tmp_path, capsys):
+    settings = ["--runs", str(tmp_path), "--run", "x", "--world.subjects", "24", "--threads", "1"]
+    assert corpus.main(["leme", *settings]) == 0
+    assert "located in -> lies in" in capsys.readouterr().out
+    world = load_world(Run(tmp_path, "x"))
+    assert len(world.graph.links) == 3
+    assert agent_named("exact", world).exactness.kind == "exact"
+    kinds, _ = load_documents(Run(tmp_path, "x").corpus / "documents.npz")
+    assert (kinds == DocumentKind.TOGETHER).any()
+
+
+@pytest.mark.parametrize("option", ["together", "outlined"])
+def test_essays_about_two_need_links(option, tmp_path, capsys):
+    settings = ["--runs", str(tmp_path), "--run", "x", f"--documents.{option}", "0.3"]
+    assert corpus.main(["tiny", *settings]) == 2
+    assert "--world.source coupled" in capsys.readouterr().err
