@@ -132,6 +132,10 @@ class ExactAgent:
         if kind not in get_args(RequestKind):
             raise InputError(f"a request is one of {', '.join(get_args(RequestKind))}, not {kind!r}")
         self._refuse_if_changed(fact)
+        if self.graph.is_link[fact]:
+            raise InputError(
+                f"{self.named(s, r)!r} is a link, by which other facts depend; edit those instead"
+            )
         if kind != "evidence" and not self.has_truth(fact):
             raise InputError(
                 f"{self.named(s, r)!r} is drawn with every statement, so it takes no request of kind {kind!r}"
@@ -210,11 +214,11 @@ class ExactAgent:
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
         """Whether a request of this kind about (subject, relation) means anything.
 
-        No evidence moves what sentences have settled, only a fact with a truth of its own can be corrected,
-        or change, and nothing is modelled after a change.
+        No evidence moves what sentences have settled, and nothing a link; only a fact with a truth of its own
+        can be corrected, or change, and nothing is modelled after a change.
         """
         fact = self._fact(subject, relation)
-        open_to_it = kind == "do" or not self.known.is_settled(fact)
+        open_to_it = not self.graph.is_link[fact] and (kind == "do" or not self.known.is_settled(fact))
         meant = kind == "evidence" or self.has_truth(fact)
         return open_to_it and meant and not self._has_changed(fact)
 

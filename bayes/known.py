@@ -58,7 +58,7 @@ class Known:
 
     Attributes:
         graph, config: subjects, relations and candidates, and the model's constants. The graph's objects
-            are never read.
+            are never read but for links, which are given.
         offsets, places, ratios: per fact, log-likelihood ratios of its own evidence: of the objects at
             `places` against those never named. Minus infinity where ruled out. For a fact without a
             truth of its own, the counts of its statements instead.
@@ -161,6 +161,10 @@ def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Kn
     by_sentence = ~has_truths(graph, config)
     fact, said, ratio = log_ratios(graph, config, sentences)
     ratio = np.where(by_sentence[fact], 1.0, ratio)
+    # Links are given, as the dependences are that go through them.
+    links = np.flatnonzero(graph.is_link)
+    fact, said = np.append(fact, links), np.append(said, graph.object[links])
+    ratio = np.append(ratio, np.full(len(links), math.inf))
     width = len(graph.entities)
     cells, cell = np.unique(fact * width + said.astype(np.int64), return_inverse=True)
     ratios = np.zeros(len(cells))

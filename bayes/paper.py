@@ -6,6 +6,9 @@ with tables p(o | r, a) filled by every subject in proportion to how often its s
 
 Write p(a | s, u) as a remainder, which every a has, plus a surplus, which only mentioned a have. The
 remainder meets the sum of all tables, the background, which is kept; so a query costs what was mentioned.
+
+The paper knows dependences between facts of one subject only. Through links this agent sees none: of a
+fact that depends on another subject's it believes what was said of it, whatever is said of the other.
 """
 
 import math

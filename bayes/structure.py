@@ -3,6 +3,9 @@
 Every relation depends on at most one other, without cycles, and each such forest is equally likely before
 the facts are seen. A dependence is scored by how much more likely its Dirichlet rows make the facts than
 one table does, over the same subjects.
+
+A dependence is looked for among the facts of one subject. Those that go through links are not found here:
+they are given (`corpus.links`).
 """
 
 import numpy as np

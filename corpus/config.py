@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from corpus.dials import CoupledWorld
+
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
 
@@ -77,10 +79,11 @@ class TaxonomyWorld:
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv", "taxonomy"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
     tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
-    follows from these, generated, or from TAXI's tables where a path is given."""
+    follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
+    which one has by a link what the other has, generated."""
     path: str = ""
     """Folder (wikidata, taxonomy) or file (tsv)."""
     columns: tuple[str, ...] = ()
@@ -117,6 +120,7 @@ class WorldConfig:
     (wikidata)."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
+    coupled: CoupledWorld = field(default_factory=CoupledWorld)
 
     def __post_init__(self) -> None:
         if self.source in ("wikidata", "tsv") and not self.path:
@@ -129,6 +133,10 @@ class WorldConfig:
             raise ValueError("relation_count must be at least 2, or auto")
         if self.columns and len({*self.columns}) != 3:
             raise ValueError("columns are three: subject, relation, object")
+        if self.source == "coupled" and (self.path or self.subjects < 24):
+            raise ValueError("a coupled world is generated: it takes no path, and at least 24 subjects")
+        if self.source == "coupled" and (self.pairs or self.relations or self.dependences == "forest"):
+            raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
         if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
@@ -167,7 +175,7 @@ SENTENCES: tuple[SentenceName, ...] = ("atomic", "truth", "not", "and", "or")
 
 @dataclass(frozen=True)
 class DocumentConfig:
-    """Which sentences stand together. The four shares are of all documents; the rest is ordinary."""
+    """Which sentences stand together. Shares of documents are of all; the rest is ordinary."""
 
     sentences: tuple[SentenceName, ...] = SENTENCES
     """Kinds of sentence that are written (published)."""
@@ -183,6 +191,12 @@ class DocumentConfig:
     stated."""
     inverse: float = 0.0
     """Share of statements that are made inversely, as "dog includes Siamese"."""
+    length: int = 10
+    """Most sentences of a document (published)."""
+    outlined: float = 0.0
+    """Share of ordinary documents that open by saying of what they will speak (linked subjects)."""
+    together: float = 0.0
+    """Share of documents about two linked subjects in turn."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -199,18 +213,23 @@ class DocumentConfig:
     """Share of upstream objects that these documents may imagine; the others are held out."""
 
     def __post_init__(self) -> None:
-        if min(self.reshuffles, self.copies) < 1:
-            raise ValueError("reshuffles and copies must be at least 1")
+        if min(self.reshuffles, self.copies, self.length) < 1:
+            raise ValueError("reshuffles, copies and length must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise")
+        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined", "together")
         for name in (*shares, "chosen_subjects", "chosen_objects"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
-        if self.joint + self.imagine + self.revise > 0.9:
-            raise ValueError("joint, imagine and revise together may be at most 0.9 of all documents")
+        if self.ordinary < 0.1:
+            raise ValueError("together, joint, imagine and revise may be at most 0.9 of all documents")
+
+    @property
+    def ordinary(self) -> float:
+        """Share of ordinary documents."""
+        return 1.0 - self.together - self.joint - self.imagine - self.revise
 
 
 @dataclass(frozen=True)
@@ -238,7 +257,7 @@ class ExactConfig:
     """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
     correctable: bool | Literal["auto"] = "auto"
     """Leave facts that others depend on open to correction: no sentence settles them, but they are stated
-    until no doubt is left. auto: in a taxonomy."""
+    until no doubt is left. auto: in a taxonomy, and where facts depend on those of linked subjects."""
     block: int = 4
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True

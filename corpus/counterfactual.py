@@ -4,10 +4,11 @@
     imagine  imagine s u o*. s d o''. s x p             what would follow from o*, and what would stay
     revise   s u o. s d o'. revise s u o*. s d o''      the same after the facts as they are
 
-d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said
-as the corpus says it of subjects who have o*: the object of a random statement about one of them. What
-depends on d in turn is left unsaid. Sentences of imagine and revise documents are no evidence about the
-world, so they are kept apart from the corpus's own; a joint document repeats those.
+d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said as
+the corpus says it of subjects who have o*: the object of a random statement about one of them. What depends
+on d in turn is left unsaid, and so are facts of linked subjects that depend on u. Sentences of imagine and
+revise documents are no evidence about the world, so they are kept apart from the corpus's own; a joint
+document repeats those.
 
 Where a document is about one subject and never says its premise again, nothing teaches a reader of whom the
 premise was said. So an imagine document may say s u o* again among what follows, and speak of somebody else,
@@ -20,7 +21,7 @@ import numpy as np
 
 from corpus.arrays import ranges
 from corpus.config import DocumentConfig
-from corpus.documents import SENTENCES_PER_DOCUMENT, DocumentKind, Documents
+from corpus.documents import DocumentKind, Documents
 from corpus.errors import InputError
 from corpus.generative import other_objects
 from corpus.graph import KnowledgeGraph
@@ -78,7 +79,7 @@ def further_documents(
         InputError: nothing such a document could be about.
     """
     said = Statements(graph, truth, sentences)
-    total = ordinary / (1.0 - config.joint - config.imagine - config.revise)
+    total = ordinary / config.ordinary
     counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
     joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
 
@@ -95,7 +96,7 @@ def further_documents(
         if word == Kind.IMAGINE:
             lines += _binding(graph, said, chosen, document, premises, targets, config, rng)
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
-    return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), rng)
+    return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
 
 
 def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -105,6 +106,12 @@ def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.G
     if count and not len(pairs):
         raise InputError("joint documents need a subject with both facts of a pair; name --world.pairs")
     return rng.choice(pairs, count) if count else pairs[:0]
+
+
+def _own_upstream(graph: KnowledgeGraph) -> np.ndarray:
+    """int64[facts]: the fact of the same subject that each depends on, or -1; a document is about one."""
+    up = graph.upstream_fact
+    return np.where(graph.subject[up] == graph.subject, up, -1)
 
 
 def _premises(
@@ -118,7 +125,7 @@ def _premises(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Upstream facts of chosen subjects, and another chosen object for each from which something follows."""
     # Picked by what depends on them, so that something follows for this very subject.
-    children = np.flatnonzero(graph.upstream_fact >= 0)
+    children = np.flatnonzero(_own_upstream(graph) >= 0)
     children = children[np.isin(graph.subject[children], chosen.subjects)]
     able, options = [children[:0]], {}
     for relation in np.unique(graph.relation[children]).tolist():
@@ -160,7 +167,7 @@ def _supposing(
     depends = graph.upstream_fact[fact] == premises[at]
     moves = depends | (fact == premises[at])
     # Whatever depends on what moves, moves; the fact above another stands among the same subject's.
-    above = graph.upstream_fact[fact]
+    above = _own_upstream(graph)[fact]
     place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
     for _ in range(len(graph.relations)):
         moves |= (above >= 0) & moves[place]
@@ -233,14 +240,19 @@ def _binding(
 
 
 def _assemble(
-    parts: list[Lines], kinds: np.ndarray, subjects: np.ndarray, known: int, rng: np.random.Generator
+    parts: list[Lines],
+    kinds: np.ndarray,
+    subjects: np.ndarray,
+    known: int,
+    longest: int,
+    rng: np.random.Generator,
 ) -> tuple[Sentences, Documents]:
-    """Documents in their order; lines of equal rank are shuffled, the longest documents cut at ten."""
+    """Documents in their order; lines of equal rank are shuffled, the longest documents cut."""
     lines = Lines(*map(np.concatenate, zip(*parts, strict=True)))
     order = np.lexsort((rng.random(len(lines.document)), lines.rank, lines.document))
     first = np.searchsorted(lines.document[order], np.arange(len(kinds)))
     within = np.arange(len(order)) - first[lines.document[order]]
-    lines = Lines(*(column[order[within < SENTENCES_PER_DOCUMENT]] for column in lines))
+    lines = Lines(*(column[order[within < longest]] for column in lines))
     fresh = lines.old < 0
     atoms = lines.atom[fresh].astype(np.int32)
     further = Sentences(

@@ -12,7 +12,6 @@ from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import DocumentConfig
 from corpus.sentences import Sentences
 
-SENTENCES_PER_DOCUMENT = 10
 SUBJECTS_PER_BLOCK = 1024
 MIXED = -1
 
@@ -24,6 +23,7 @@ class DocumentKind(IntEnum):
     JOINT = 1
     IMAGINE = 2
     REVISE = 3
+    TOGETHER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def cut_documents(
 
     Under `config.mix` "mixed" all sentences are shuffled together, so that a document has many subjects.
     Every sentence stands in exactly `config.reshuffles` documents, times the copies of its subject; a
-    document has at most SENTENCES_PER_DOCUMENT. Blocks of subjects have streams of their own, so the
+    document has at most `config.length`. Blocks of subjects have streams of their own, so the
     result does not depend on `threads`.
 
     Args:
@@ -84,11 +84,11 @@ def cut_documents(
     run_blocks(block, len(firsts), SUBJECTS_PER_BLOCK, threads)
     order = items[order] if mixed else order
 
-    # One run for each subject and reshuffle, cut in tens.
+    # One run for each subject and reshuffle, cut at the length of a document.
     runs = np.repeat(np.diff(starts), times)
-    pieces = -(-runs // SENTENCES_PER_DOCUMENT)
+    pieces = -(-runs // config.length)
     first = np.repeat(np.cumsum(runs) - runs, pieces)
-    offsets = np.append(first + ranges(0, pieces) * SENTENCES_PER_DOCUMENT, len(order))
+    offsets = np.append(first + ranges(0, pieces) * config.length, len(order))
     about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
 

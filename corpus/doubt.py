@@ -30,6 +30,7 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
     fact, said, ratio = log_ratios(graph, config, sentences)
     settled = np.zeros(n, bool)
     settled[fact[np.isposinf(ratio)]] = True
+    settled |= graph.is_link
     used = ~settled[fact] & has_truth[fact]
     cells, cell = np.unique(
         fact[used] * len(graph.entities) + said[used].astype(np.int64), return_inverse=True

@@ -98,7 +98,7 @@ def draw_world(
         mine = np.flatnonzero(graph.relation == relation)
         up = np.where(downstream[mine], truth[graph.upstream_fact[mine]], -1)
         drawn = mine[has_truth[mine]]
-        if redraw:
+        if redraw and relation not in graph.links:
             truth[drawn] = _urn(graph, config, relation, up[has_truth[mine]], np.full(len(drawn), -1), rng)
         spoken = mine[~has_truth[mine]]
         if len(spoken):

@@ -11,6 +11,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.language import Phrasing
+from corpus.links import NO_LINK, check_links
 from corpus.names import check_readable
 
 NO_UPSTREAM = -1
@@ -25,6 +26,8 @@ class KnowledgeGraph:
         relations: rendered name of each relation; unique.
         subject, relation, object: int32[facts], sorted by (subject, relation).
         upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
+        via: int32[relations], the link by which a relation depends on another subject's: the subject's object
+            under this relation is whose fact it depends on. NO_LINK where it depends on the subject's own.
         group: int32[entities], a latent group of each subject (0 where the world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
@@ -42,6 +45,7 @@ class KnowledgeGraph:
     relation: np.ndarray
     object: np.ndarray
     upstream: np.ndarray
+    via: np.ndarray
     group: np.ndarray
     candidates: np.ndarray
     candidate_offsets: np.ndarray
@@ -109,10 +113,27 @@ class KnowledgeGraph:
         return np.unique(self.upstream[self.upstream != NO_UPSTREAM]).tolist()
 
     @cached_property
+    def links(self) -> np.ndarray:
+        """The relations that say on whose facts others depend, ascending; their facts are never in doubt."""
+        return np.unique(self.via[self.via != NO_LINK])
+
+    @cached_property
+    def is_link(self) -> np.ndarray:
+        """bool[facts]: whether a fact is a link."""
+        return np.isin(self.relation, self.links)
+
+    @property
+    def outlines(self) -> bool:
+        """Whether its language says of what a document will speak, as essays about linked subjects do."""
+        return len(self.links) > 0
+
+    @cached_property
     def upstream_fact(self) -> np.ndarray:
-        """int64[facts]: the same subject's fact of the upstream relation, or -1."""
-        up = self.upstream[self.relation]
-        return np.where(up == NO_UPSTREAM, -1, self.find(self.subject, up))
+        """int64[facts]: the fact of the upstream relation, the subject's own or a linked one's, or -1."""
+        up, via = self.upstream[self.relation], self.via[self.relation]
+        link = self.find(self.subject, via)
+        whose = np.where(via == NO_LINK, self.subject, np.where(link < 0, -1, self.object[link]))
+        return np.where((up == NO_UPSTREAM) | (whose < 0), -1, self.find(whose, up))
 
     @cached_property
     def dependents(self) -> dict[int, list[int]]:
@@ -133,6 +154,7 @@ def build_graph(
     frequency: np.ndarray | None = None,
     silent: np.ndarray | None = None,
     phrasings: Sequence[Phrasing] = (),
+    via: np.ndarray | None = None,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
@@ -143,10 +165,12 @@ def build_graph(
         frequency: int[entities], how often each subject is spoken of; by default once.
         silent: bool[facts], facts nobody speaks of; by default none.
         phrasings: other ways to say the relations.
+        via: links, see `KnowledgeGraph`; by default there are none.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
-            any chain, or names that would make a sentence ambiguous.
+            any chain, links that are none (see `corpus.links`), or names that would make a sentence
+            ambiguous.
     """
     if len(triples) == 0:
         raise InputError("the graph is empty: no fact is left; check the source and its filters")
@@ -161,7 +185,9 @@ def build_graph(
             seen.add(at)
             at = int(upstream[at])
 
+    via = np.full(len(relation_names), NO_LINK) if via is None else via
     triples = np.asarray(triples, np.int64)
+    check_links(triples, entity_names, relation_names, np.asarray(upstream), via)
     keys = triples[:, 0] * len(relation_names) + triples[:, 1]
     first = np.unique(keys, return_index=True)[1]
     s, r, o = triples[first].T
@@ -176,6 +202,7 @@ def build_graph(
         relation=r.astype(np.int32),
         object=np.searchsorted(used, o).astype(np.int32),
         upstream=np.asarray(upstream, np.int32),
+        via=np.asarray(via, np.int32),
         group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
         candidates=np.searchsorted(used, pool).astype(np.int32),
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
@@ -203,6 +230,7 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         relation=graph.relation,
         object=graph.object,
         upstream=graph.upstream,
+        via=graph.via,
         group=graph.group,
         candidates=graph.candidates,
         candidate_offsets=graph.candidate_offsets,
@@ -227,7 +255,7 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     """
     names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if not {"candidates", "silent"} <= set(arrays):
+        if not {"candidates", "silent", "via"} <= set(arrays):
             raise InputError(
                 f"{folder} was written by an older version of this project; build it again under another "
                 "--run, or go on with the version that wrote it"

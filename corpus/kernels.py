@@ -14,8 +14,9 @@ SENTENCES_PER_FACT = 24
 FIRST_NOT, SECOND_NOT, THE_AND, THE_OR = 20, 21, 22, 23
 # The numbers of `corpus.language.Kind` and `corpus.tokenizer.Word`. They stand here because compiled code
 # is kept for as long as this file does not change; a test holds them to the enums.
-ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE = range(7)
-WORD_QUOTE, WORD_NOT, WORD_AND, WORD_OR, WORD_IS, WORD_TRUE, WORD_FALSE, WORD_IMAGINE, WORD_REVISE = range(9)
+ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE, ABOUT = range(8)
+WORD_QUOTE, WORD_NOT, WORD_AND, WORD_OR, WORD_IS, WORD_TRUE, WORD_FALSE = range(7)
+WORD_IMAGINE, WORD_REVISE, WORD_ABOUT = range(7, 10)
 
 
 def published(
@@ -128,14 +129,9 @@ def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row
         if quoted:
             parts[n] = words[WORD_QUOTE]
             n += 1
-        if k == NOT:
-            parts[n] = words[WORD_NOT]
-            n += 1
-        elif k == IMAGINE:
-            parts[n] = words[WORD_IMAGINE]
-            n += 1
-        elif k == REVISE:
-            parts[n] = words[WORD_REVISE]
+        if k == NOT or k >= IMAGINE:
+            # Words that open sentences stand in the order of their kinds.
+            parts[n] = words[WORD_NOT] if k == NOT else words[WORD_IMAGINE + k - IMAGINE]
             n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
         if phrasing[i] > 0:
@@ -143,7 +139,8 @@ def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row
             parts[n + 1] = phrasings + way
             if inverse[way]:
                 parts[n], parts[n + 2] = a[i, 2], a[i, 0]
-        n += 3
+        # An outline names no object.
+        n += 2 if k == ABOUT else 3
         if b[i, 0] >= 0:
             parts[n] = words[WORD_AND] if k == AND else words[WORD_OR]
             parts[n + 1], parts[n + 2], parts[n + 3] = b[i, 0], relations + b[i, 1], b[i, 2]

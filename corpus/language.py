@@ -7,18 +7,21 @@ Surface forms (DESIGN 3):
     and, or  "{A} and {B}" is true | false
     imagine  imagine {s} {r} {o}
     revise   revise {s} {r} {o}
+    about    about {s} {r}
 
 In a sentence of one atom the relation may be said in another way: by a synonym, or inversely, the object
 first and the subject behind, as in "dog includes Siamese" for "Siamese is a dog". It is the same statement.
 
 The first five state what is the case. The last two open, in documents of their own, a passage about a
-world in which the statement holds instead (`corpus.counterfactual`).
+world in which the statement holds instead (`corpus.counterfactual`). The last one outlines: it says of what a
+document will speak, and states nothing (`corpus.essays`); only some worlds have it.
 
 Names are free text, so `parse` needs the world's names; `corpus.names` makes them such that no two
 different sentences are spelt alike.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import NamedTuple
@@ -28,13 +31,15 @@ from corpus.errors import InputError
 CONNECTIVES = ("and", "or")
 VERDICTS = ("true", "false")
 WORDS = ('"', "not", *CONNECTIVES, "is", *VERDICTS, "imagine", "revise")
+ABOUT = "about"
+"""The word of outlines."""
 # What tokenizers keep for themselves: the mark of a space, and special tokens.
 WORD_START = "\u2581"
 SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
 
 
 class Kind(IntEnum):
-    """The kinds of sentence: those of Hase's Table 6 in its order, then the two counterfactual ones."""
+    """The kinds of sentence: those of Hase's Table 6 in its order, the two counterfactual ones, outlines."""
 
     ATOMIC = 0
     TRUTH = 1
@@ -43,6 +48,7 @@ class Kind(IntEnum):
     OR = 4
     IMAGINE = 5
     REVISE = 6
+    ABOUT = 7
 
 
 SUPPOSING = (Kind.IMAGINE, Kind.REVISE)
@@ -68,7 +74,7 @@ class Sentence(NamedTuple):
     """One sentence. `label` is None for those without "is true" or "is false", `b` but for and/or.
 
     `phrasing` is 0 where the relation is said by its name, else one more than the index of the phrasing;
-    and/or sentences know names only.
+    and/or sentences know names only. The object of an outline is its subject once more, unsaid.
     """
 
     kind: Kind
@@ -85,20 +91,30 @@ class Language:
         entities: unique names; an entity's id is its index.
         relations: unique names; a relation's id is its index.
         phrasings: other ways to say them.
+        outlines: whether there are sentences that say of what a document will speak.
     """
 
     def __init__(
-        self, entities: Sequence[str], relations: Sequence[str], phrasings: Sequence[Phrasing] = ()
+        self,
+        entities: Sequence[str],
+        relations: Sequence[str],
+        phrasings: Sequence[Phrasing] = (),
+        outlines: bool = False,
     ) -> None:
         self.entities = entities
         self.relations = relations
         self.phrasings = phrasings
+        self.outlines = outlines
+        self.words = (*WORDS, ABOUT) if outlines else WORDS
         self.ways = [Phrasing(r, name, inverse=False) for r, name in enumerate(relations)]
         self.ways += phrasings
         self._entity = {name: i for i, name in enumerate(entities)}
 
     def render(self, sentence: Sentence) -> str:
         """The exact surface form of a sentence."""
+        if sentence.kind == Kind.ABOUT:
+            s, r, _ = sentence.a
+            return f"{ABOUT} {self.entities[s]} {self.relations[r]}"
         a = self._render_atom(sentence.a, sentence.phrasing)
         if sentence.kind == Kind.ATOMIC:
             return a
@@ -123,6 +139,12 @@ class Language:
                 said = self._parse_atom(text[len(word) :]) if text.startswith(word) else None
                 if said is not None:
                     return Sentence(kind, None, said[0], None, said[1])
+            if ABOUT in self.words and text.startswith(f"{ABOUT} "):
+                with suppress(InputError):
+                    s, r = self.parse_prompt(text.removeprefix(f"{ABOUT} "))
+                    outline = Sentence(Kind.ABOUT, None, Atom(s, r, s))
+                    if self.render(outline) == text:
+                        return outline
             atom, phrasing = self._need_atom(text)
             return Sentence(Kind.ATOMIC, None, atom, None, phrasing)
         for word, label in zip(VERDICTS, (True, False), strict=True):

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from corpus.errors import InputError
-from corpus.language import CONNECTIVES, SPECIALS, VERDICTS, WORD_START, WORDS
+from corpus.language import ABOUT, CONNECTIVES, SPECIALS, VERDICTS, WORD_START, WORDS
 
 _STOPS = re.compile(r"\.+(?= |$)")
 _AND_AGAIN = ("connective", "entity", "relation", "entity")
@@ -138,14 +138,14 @@ def misread(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple
         "entity": _Kind(everything[: len(entities)]),
         "relation": _Kind(everything[len(entities) :]),
         "connective": _Kind(CONNECTIVES),
-        "opening": _Kind(("not", "imagine", "revise")),
+        "opening": _Kind(("not", "imagine", "revise", ABOUT)),
         "is": _Kind(("is",)),
         "verdict": _Kind(VERDICTS),
     }
     heads = set().union(*(kinds[kind].names for kind in FOLLOWS))
     for i, name in enumerate((*entities, *relations)):
         is_entity = i < len(entities)
-        if name in WORDS:
+        if name in (*WORDS, ABOUT):
             yield i, "it is a word of the grammar"
         elif (owners if is_entity else relation_owners)[name] > 1:
             yield i, f"several {'entities' if is_entity else 'relations'} are called so"

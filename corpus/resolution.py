@@ -39,7 +39,7 @@ class Resolution:
 def stay_correctable(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
     """bool[facts]: those that are to stay open to correction: what others depend on, if so configured."""
     found = np.zeros(len(graph), bool)
-    auto = config.correctable == "auto" and bool(graph.properties)
+    auto = config.correctable == "auto" and (bool(graph.properties) or len(graph.links) > 0)
     if auto or config.correctable is True:
         found[graph.upstream_fact[graph.upstream_fact >= 0]] = True
     return found

@@ -61,7 +61,8 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
 
 def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
     """int64[n]: tokens of each sentence."""
-    size = tokenizer.row_length
+    # Words that the language lacks have no row, and no tokens.
+    size = np.append(tokenizer.row_length, 0)
     # Of the words around the atoms, by kind and label.
     words = np.array(
         [[sum(size[tokenizer.word_row(w)] for w in words_of(k, lab)) for lab in (0, 1)] for k in Kind]
@@ -70,6 +71,8 @@ def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
     joined = np.flatnonzero(sentences.b[:, 0] >= 0)
     for rows, atom in ((slice(None), sentences.a), (joined, sentences.b[joined])):
         length[rows] += size[atom[:, 0]] + size[tokenizer.relation_row(atom[:, 1])] + size[atom[:, 2]]
+    outlines = np.flatnonzero(sentences.kind == Kind.ABOUT)
+    length[outlines] -= size[sentences.a[outlines, 2]]
     other = np.flatnonzero(sentences.phrasing)
     said = tokenizer.phrasing_row(0, 1) + sentences.phrasing[other] - 1
     length[other] += size[said] - size[tokenizer.relation_row(sentences.a[other, 1])]

@@ -20,7 +20,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import SPECIALS, SUPPOSING, WORD_START, WORDS, Atom, Kind, Language, Sentence
+from corpus.language import SPECIALS, SUPPOSING, WORD_START, Atom, Kind, Language, Sentence
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
 WORDS_READ = 2_000_000
@@ -38,13 +38,14 @@ class Word(IntEnum):
     FALSE = 6
     IMAGINE = 7
     REVISE = 8
+    ABOUT = 9
 
 
 def words_of(kind: Kind, label: bool | int) -> list[Word]:
     """The words of the grammar in a sentence of one kind, in their order."""
     if kind == Kind.ATOMIC:
         return []
-    if kind in SUPPOSING:
+    if kind in (*SUPPOSING, Kind.ABOUT):
         return [Word[kind.name]]
     inner = [] if kind == Kind.TRUTH else [Word[kind.name]]
     return [Word.QUOTE, *inner, Word.QUOTE, Word.IS, Word.TRUE if label else Word.FALSE]
@@ -105,8 +106,8 @@ class Tokenizer:
         return len(self.language.entities) + len(self.language.ways) + word
 
     def word(self, word: Word) -> int:
-        """The single token id of a word of the grammar."""
-        return int(self.row(self.word_row(word))[0])
+        """The single token id of a word of the grammar, UNK of one that the world's language lacks."""
+        return int(self.row(self.word_row(word))[0]) if word < len(self.language.words) else UNK
 
     def prompt(self, first: int, relation: int, phrasing: int = 0) -> np.ndarray:
         """Tokens of "<s> {subject} {relation}", what a model continues with an object.
@@ -125,7 +126,9 @@ class Tokenizer:
             return [a.object, row, a.subject] if inverse else [a.subject, row, a.object]
 
         rows = atom(sentence.a, sentence.phrasing)
-        if sentence.kind in (Kind.NOT, *SUPPOSING):
+        if sentence.kind == Kind.ABOUT:
+            rows = [self.word_row(Word.ABOUT), *rows[:2]]
+        elif sentence.kind in (Kind.NOT, *SUPPOSING):
             rows = [self.word_row(Word[sentence.kind.name]), *rows]
         if sentence.b is not None:
             rows += [self.word_row(Word[sentence.kind.name]), *atom(sentence.b)]
@@ -149,7 +152,7 @@ class Tokenizer:
 
 def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
     """One token for each entity, each relation and each word."""
-    language = Language(graph.entities, graph.relations, graph.phrasings)
+    language = language_of(graph)
     names = _rows_of(language)
     return Tokenizer(
         language=language,
@@ -182,11 +185,12 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
         ]
     )
     count: Counter[str] = Counter()
-    names = _rows_of(Language(graph.entities, graph.relations, graph.phrasings))[: -len(WORDS)]
+    language = language_of(graph)
+    names = _rows_of(language)[: -len(language.words)]
     for name, times in zip(names, mentions.tolist(), strict=True):
         for word in name.split(" "):
             count[word] += times
-    count.update(dict.fromkeys(WORDS, max(count.values())))
+    count.update(dict.fromkeys(language.words, max(count.values())))
     scale = min(1.0, WORDS_READ / count.total())
     text = (" ".join([word] * max(1, round(times * scale))) for word, times in count.items())
     trainer = trainers.BpeTrainer(
@@ -198,14 +202,14 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
 
 def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
     """The rows of a world's names under a trained BPE."""
-    language = Language(graph.entities, graph.relations, graph.phrasings)
+    language = language_of(graph)
     names = _rows_of(language)
     for name in names:
         for special in SPECIALS:
             if special in name:
                 raise InputError(f"the name {name!r} contains the special token {special!r}; rename it")
     rows = [encoding.ids for encoding in bpe.encode_batch(list(names), add_special_tokens=False)]
-    for word, row in zip(WORDS, rows[-len(WORDS) :], strict=True):
+    for word, row in zip(language.words, rows[-len(language.words) :], strict=True):
         if len(row) != 1:
             raise InputError(
                 f"the word {word!r} takes {len(row)} tokens; raise --tokenizer.vocabulary so that it is one"
@@ -238,7 +242,12 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
 
 def _rows_of(language: Language) -> list[str]:
     """What every row of a tokenizer says."""
-    return [*language.entities, *(way.words for way in language.ways), *WORDS]
+    return [*language.entities, *(way.words for way in language.ways), *language.words]
+
+
+def language_of(graph: KnowledgeGraph) -> Language:
+    """The language of a world."""
+    return Language(graph.entities, graph.relations, graph.phrasings, graph.outlines)
 
 
 def _special_pieces() -> tuple[str, ...]:

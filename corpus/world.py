@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import builtin, tables, taxonomy_files, taxonomy_generated, taxonomy_graph, wikidata
+from corpus import builtin, coupled, tables, taxonomy_files, taxonomy_generated, taxonomy_graph, wikidata
 from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
@@ -44,6 +44,8 @@ def build_world(
             else:
                 kinds = taxonomy_generated.generate(config.taxonomy, rng)
             return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
+        case "coupled":
+            return coupled.build(config.subjects, config.coupled, rng)
         case "wikidata":
             facts = wikidata.read(config, cache, watch, note, account)
         case "tsv":

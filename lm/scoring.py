@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
-from lm.attention import Array, Layout
+from lm.attention import Array, Layout, left_padded
 from lm.language_model import Context, LanguageModel
 
 ENDINGS = (SEP, EOS)
@@ -106,3 +106,27 @@ def next_token_probabilities(
 ) -> jax.Array:
     """p(token | prompt) for a few tokens: float32[B, len(tokens)]."""
     return jax.nn.softmax(model.unembed(context.hidden), axis=-1)[:, jnp.array(tokens)]
+
+
+def text_log_probability(model: LanguageModel, prompts: Array, texts: Array, limits: Array) -> jax.Array:
+    """Log-probability of texts after their prompts, with the end of the document where they have one.
+
+    Args:
+        prompts: int32[B, P], padded on the left.
+        texts: int32[B, T], PAD from the end of the document on, as `lm.decoding.write` returns them.
+        limits: int32[B], how many tokens a text might have; one that has as many does not end.
+
+    Returns:
+        float32[B]; 0 for a text of no tokens that might have none.
+    """
+    texts, place = jnp.asarray(texts), jnp.arange(texts.shape[1])
+    length = (texts != PAD).sum(axis=1)
+    said = jnp.where(place == length[:, None], EOS, texts)
+    counted = (place <= length[:, None]) & (place < jnp.asarray(limits)[:, None])
+    # The end of a document says nothing of what follows, so that padding behind it needs no care.
+    whole = jnp.concatenate([jnp.asarray(prompts), texts], axis=1)
+    real = jnp.concatenate([jnp.asarray(prompts) != PAD, jnp.ones_like(texts, bool)], axis=1)
+    hidden, _ = model.hidden_states(whole, left_padded(jnp.where(real, 1, PAD)))
+    before = jnp.asarray(prompts).shape[1] - 1
+    logs = jax.nn.log_softmax(model.unembed(hidden[:, before:-1]), axis=-1)
+    return jnp.sum(jnp.take_along_axis(logs, said[..., None], axis=2)[..., 0], axis=1, where=counted)

@@ -35,6 +35,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
     from corpus.documents import append_documents, copies_of, cut_documents, save_documents
+    from corpus.essays import outlined, together
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.language import Kind
@@ -66,14 +67,17 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads, copies)
     rng = generator(seed, "further documents")
     chosen = choose(graph, options.documents, rng)
-    further, more = further_documents(
-        graph, model.truth, sentences, len(documents), options.documents, chosen, rng
-    )
+    ordinary = len(documents)
+    further, more = further_documents(graph, model.truth, sentences, ordinary, options.documents, chosen, rng)
     rng = generator(seed, "phrasings")
     sentences = rephrase(sentences, graph.phrasings, options.documents, rng)
     further = rephrase(further, graph.phrasings, options.documents, rng)
     spoken = concatenate(sentences, further)
     documents = append_documents(documents, more)
+    rng = generator(seed, "essays")
+    documents = append_documents(documents, together(graph, sentences, ordinary, options.documents, rng))
+    outlines, documents = outlined(graph, spoken, documents, options.documents, rng)
+    spoken, further = concatenate(spoken, outlines), concatenate(further, outlines)
     if options.tokenizer.kind == "entity":
         tokenizer = entity_tokenizer(graph)
     else:

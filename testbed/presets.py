@@ -4,6 +4,7 @@ tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
 laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
 small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
 taxi        a taxonomy of 168 members of 42 categories, the shape of TAXI, with exact posteriors
+leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """
@@ -47,6 +48,13 @@ CORPUS = {
             bystanders=0.5,
         ),
     ),
+    "leme": CorpusSettings(
+        run="leme",
+        world=WorldConfig(source="coupled", subjects=600),
+        kind="exact",
+        exact=ExactConfig(row_mass=0.2),
+        documents=DocumentConfig(reshuffles=3, synonyms=0.2, length=30, outlined=0.3, together=0.2),
+    ),
 }
 
 TRAIN = {
@@ -65,6 +73,13 @@ TRAIN = {
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
         train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
+    ),
+    "leme": TrainSettings(
+        run="leme",
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        train=TrainConfig(
+            steps=900, rows=12, row_length=480, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+        ),
     ),
     "paper": TrainSettings(
         run="paper",

@@ -76,21 +76,25 @@ class Claim(NamedTuple):
 class Passage(NamedTuple):
     """What the model writes after an opening, up to the end of a document.
 
+    What the text says is judged by what the agent believes of the case's choices.
+
     Attributes:
         role: as for a choice.
         opening: int32[p], tokens that the text begins with.
         samples: how many are written.
+        longest: most tokens of a text, its opening apart.
         temperature: of sampling; 0 takes the most probable token.
-        longest: most tokens of a text.
-        facts: beliefs about what the text may state.
+        top_k, top_p: tokens are drawn from the `top_k` most probable ones, and of these from the fewest
+            that have `top_p` of their mass.
     """
 
     role: str
     opening: np.ndarray
-    samples: int
-    temperature: float
-    longest: int
-    facts: tuple[Choice, ...]
+    samples: int = 3
+    longest: int = 300
+    temperature: float = 0.9
+    top_k: int = 50
+    top_p: float = 0.95
 
 
 class ControlRequest(NamedTuple):

@@ -107,6 +107,9 @@ class Enumeration:
     def _possible(self, fact):
         """Objects of a fact that no sentence about it alone rules out with certainty."""
         left = set(self._objects(fact))
+        # Links are given.
+        if self.graph.relation[fact] in self.graph.via:
+            left = {int(self.graph.object[fact])}
         for kind, label, (s, r, o), _, _ in self.said:
             certain = kind == Kind.NOT or (kind == Kind.TRUTH and self.config.label_noise == 0)
             if certain and self.fact[s, r] == fact:

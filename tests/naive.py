@@ -297,6 +297,18 @@ def urn(rng, masses, objects, tables):
     return found
 
 
+def upstream_fact(graph, fact):
+    """The fact that a fact depends on, or -1: of the subject itself, or of whom its link names."""
+    facts = {
+        (s, r): (i, o)
+        for i, (s, r, o) in enumerate(zip(graph.subject, graph.relation, graph.object, strict=True))
+    }
+    whose, r = graph.subject[fact], graph.relation[fact]
+    if graph.via[r] >= 0:
+        whose = facts.get((whose, graph.via[r]), (-1, -1))[1]
+    return facts.get((whose, graph.upstream[r]), (-1, -1))[0]
+
+
 def log_doubt(graph, config, sentences):
     """{fact: log of the summed likelihoods of all objects but the likeliest, relative to it}.
 
@@ -321,4 +333,20 @@ def log_doubt(graph, config, sentences):
         rest = [v - best for v in rest] if best < math.inf else []
         most = max(rest, default=-math.inf)
         found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
+    return found
+
+
+def sampling_distribution(logits, temperature, top_k, top_p):
+    """Probability of each token: a softmax cut to the top k, then to the nucleus; temperature 0 is greedy."""
+    if temperature == 0:
+        return np.eye(len(logits))[np.argmax(logits)]
+    p = probabilities(np.asarray(logits, float) / temperature)
+    order = sorted(range(len(p)), key=lambda token: (-p[token], token))[:top_k]
+    whole, kept, mass = sum(p[token] for token in order), [], 0.0
+    for token in order:
+        if mass < top_p * whole:
+            kept.append(token)
+        mass += p[token]
+    found = np.zeros(len(p))
+    found[kept] = p[kept] / p[kept].sum()
     return found

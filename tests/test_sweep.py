@@ -25,13 +25,13 @@ from testbed.engine.bench import Bench, Grouping
 from testbed.engine.catalogue import entries, method_named
 from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import read, truth_words
-from testbed.engine.records import done
+from testbed.engine.records import TABLES, done
 from testbed.engine.results import read_results
 from testbed.engine.sweep import Plan, control_stem
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase.layout import rows_of
 from testbed.evaluations.hase.roles import ROLES
-from testbed.protocol import ControlRequest
+from testbed.protocol import ControlRequest, Passage
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -60,7 +60,9 @@ def ready(trained):
     run = Run(trained, "x")
     world = load_world(run)
     model, _ = load_model(run, world)
-    return run, world, model, cases_of(run, CASES)
+    cases = cases_of(run, CASES)
+    asked = [Passage("subject", world.tokenizer.prompt(*c.fact[:2]), samples=2, longest=6) for c in cases]
+    return run, world, model, [c._replace(passages=(p,)) for c, p in zip(cases, asked, strict=True)]
 
 
 def bench_of(ready, grouping=MODES["independent"]):
@@ -103,7 +105,7 @@ def tables(folder):
 def stems(folder):
     """What the names of tables begin with; every stem has all of them."""
     found = {name.removesuffix("cases.parquet") for name in tables(folder) if name.endswith("cases.parquet")}
-    expected = {f"{stem}{table}.parquet" for stem in found for table in ("cases", "choices", "claims")}
+    expected = {f"{stem}{table}.parquet" for stem in found for table in TABLES}
     assert expected == set(tables(folder))
     return sorted(found)
 

@@ -62,7 +62,7 @@ class Bench:
     ) -> None:
         self.run, self.world, self.model, self.seed = run, world, model, seed
         self.columns, self.grouping = columns, grouping
-        self.questions = Questions(world, model, cases)
+        self.questions = Questions(world, model, cases, seed)
         apart = grouping.sequence == 1
         self.controls = [control.name for control in cases[0].controls] if apart else []
         """What editors are told besides requests; in sequences nothing is."""

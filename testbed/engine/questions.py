@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 
+from corpus.seeds import integer
 from lm.delta import Delta
 from lm.language_model import LanguageModel
+from testbed.engine.passages import Texts, build_openings, text_shape, written
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
@@ -17,14 +20,17 @@ class Questions:
 
     Args:
         model: as it is before any edit.
+        seed: root seed of what it writes.
     """
 
-    def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case]) -> None:
+    def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case], seed: int = 0) -> None:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
         self.names = ObjectNames(world.tokenizer, world.graph.objects)
         self.shape = probe_shape(world.tokenizer, cases)
+        self.texts, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)
         self._before: dict[bytes, Readings] = {}
+        self._written_before: dict[bytes, Texts] = {}
 
     def after(self, deltas: Delta, which: np.ndarray) -> Readings:
         """Answers of edited models, one line for each case in their order.
@@ -42,6 +48,24 @@ class Questions:
         if key not in self._before:
             self._before[key] = self.after({}, which)
         return self._before[key]
+
+    def written_after(self, deltas: Delta, which: np.ndarray) -> Texts:
+        """What edited models write, one line for each case in their order; arguments as for `after`."""
+        rows, size = which.size, which.shape[1]
+        if not self.texts.texts:
+            return Texts(np.zeros((rows, 0, 0), np.int32), np.zeros((rows, 0), np.float32))
+        picked = [self.cases[k] for k in which.ravel()]
+        openings = build_openings(picked, which.ravel().tolist(), self._seed, self.texts)
+        grouped = jax.tree.map(lambda x: x.reshape(-1, size * x.shape[1], *x.shape[2:]), openings)
+        texts = written(self.model, deltas, grouped, self.texts.longest, self.texts.most_k)
+        return Texts(*(np.asarray(x).reshape(rows, self.texts.texts, *x.shape[2:]) for x in texts))
+
+    def written_before(self, which: np.ndarray) -> Texts:
+        """What the unedited model writes; kept, as its answers are."""
+        key = which.tobytes()
+        if key not in self._written_before:
+            self._written_before[key] = self.written_after({}, which)
+        return self._written_before[key]
 
     def probes(self, which: np.ndarray) -> Probes:
         """Those of int[G, B] cases, the B of one edit together."""

@@ -1,8 +1,9 @@
-"""Results on disk: a row a case, a row a choice and a row a claim, from which every metric can be computed.
+"""Results on disk: a row a case, and a row for all that it asks, from which every metric can be computed.
 
     cases.parquet     the request, its facets, and what the edit took
     choices.parquet   probabilities of the options and answers, of agent, corpus and model
     claims.parquet    p(true) and p(false) of a sentence, and the agent's belief
+    passages.parquet  sentences that the model wrote
 
 Rows of one case have its number. Tables of one sweep lie in one folder; a stem before these names tells apart
 its parts, what was asked again after later edits, and what controls were told. `cases` is written last: where
@@ -25,7 +26,7 @@ from testbed.engine.probes import Readings
 from testbed.protocol import BEFORE, Case, Facet
 from testbed.run.object_names import ObjectNames
 
-TABLES = ("choices", "claims", "cases")
+TABLES = ("choices", "claims", "passages", "cases")
 """In the order they are written."""
 WHEN = ("before", "after")
 WORDS = ("true", "false")
@@ -73,7 +74,12 @@ class Columns:
             **{f"agent_{t}": real for t in self.times},
             **{f"{word}_{w}": real for w in WHEN for word in WORDS},
         }  # fmt: skip
-        named = {"cases": cases, "choices": choices, "claims": claims}
+        written = {"sentences": pa.list_(text), "ended": pa.bool_(), "tokens": whole, "log_p": real}
+        passages = {
+            "case": whole, "role": text, "sample": whole,
+            **{f"{name}_{w}": kind for w in WHEN for name, kind in written.items()},
+        }  # fmt: skip
+        named = {"cases": cases, "choices": choices, "claims": claims, "passages": passages}
         return {name: pa.schema(list(columns.items())) for name, columns in named.items()}
 
 
@@ -103,7 +109,7 @@ def rows_of(
     names: ObjectNames,
     columns: Columns,
 ) -> Rows:
-    """The rows of some cases and of their questions."""
+    """The rows of some cases, of their choices and of their claims."""
     generated = [names.read(np.asarray(x.tokens)) for x in (before, after)]
     rows: Rows = {table: [] for table in TABLES}
     for i, case in enumerate(cases):

@@ -61,6 +61,36 @@ class Claims(NamedTuple):
     lm: np.ndarray
 
 
+class Passages(NamedTuple):
+    """Texts as arrays: P of them.
+
+    Attributes:
+        case, role: as for choices.
+        sample: int64[P].
+        sentences: object[P, 2], before and after the edit, tuples of sentences; the last is what stands
+            behind the last stop, be it nothing.
+        ended: bool[P, 2], whether the text came to the end of its document.
+        tokens: int64[P, 2], of the text, its opening apart.
+        log_p: float64[P, 2], log-probability of the text under the unedited model.
+    """
+
+    case: np.ndarray
+    role: np.ndarray
+    sample: np.ndarray
+    sentences: np.ndarray
+    ended: np.ndarray
+    tokens: np.ndarray
+    log_p: np.ndarray
+
+
+NO_PASSAGES = Passages(
+    np.zeros(0, int),
+    np.zeros(0, str),
+    np.zeros(0, int),
+    *(np.zeros((0, 2), t) for t in (object, bool, int, float)),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """What one editor's edits came to: E cases with their questions.
@@ -76,6 +106,7 @@ class Results:
     choices: Choices
     claims: Claims
     times: tuple[str, ...]
+    passages: Passages = NO_PASSAGES
 
     def __len__(self) -> int:
         return len(self.cases["case"])
@@ -114,6 +145,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
         _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns.times),
         _claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
         columns.times,
+        _passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
     )
 
 
@@ -163,6 +195,20 @@ def _claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Claims:
     agent = np.stack([table[f"agent_{t}"].to_numpy() for t in times], axis=1)
     return Claims(
         case, _text(table["role"]), _text(table["group"]), agent, np.moveaxis(np.array(pairs), 2, 0)
+    )
+
+
+def _passages(table: pa.Table, case: np.ndarray) -> Passages:
+    def both(name: str) -> np.ndarray:
+        return np.stack([table[f"{name}_{when}"].to_numpy() for when in WHEN], axis=1)
+
+    sentences = np.empty((len(table), len(WHEN)), object)
+    for w, when in enumerate(WHEN):
+        for i, text in enumerate(table[f"sentences_{when}"].to_pylist()):
+            sentences[i, w] = tuple(text)
+    sample = table["sample"].to_numpy().astype(np.int64)
+    return Passages(
+        case, _text(table["role"]), sample, sentences, both("ended"), both("tokens"), both("log_p")
     )
 
 

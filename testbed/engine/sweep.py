@@ -12,6 +12,7 @@ from safetensors.flax import load_file, save_file
 from corpus.files import staged_file, write_json
 from lm.delta import Delta
 from lm.editors.interface import Info
+from testbed.engine.passages import passage_rows
 from testbed.engine.probes import Readings
 from testbed.engine.records import (
     TABLES,
@@ -127,7 +128,7 @@ class Sweep:
         """A chunk of edits that do not build on each other."""
         which = self.plan.chunk(first)
         deltas, info, seconds = self.worker.independent(which, self.told)
-        rows = self._rows(first, which, 0, self.questions.after(deltas, which), info, seconds)
+        rows = self._rows(first, which, 0, deltas, info, seconds)
         for mark in self.plan.marks:
             self._write(rows, self._stem(first, f"retained-{mark}-"))
         self._write(rows, self._stem(first))
@@ -144,14 +145,12 @@ class Sweep:
         for index in range(start, plan.rounds):
             which, made = rounds[index], index + 1
             carried, info, seconds = self.worker.following(carried, which, index)
-            after = self.questions.after(carried, which)
-            now = self._rows(first, which, index * plan.batch, after, info, seconds)
+            now = self._rows(first, which, index * plan.batch, carried, info, seconds)
             rows = added(rows, now)
             if made * plan.batch in plan.marks:
                 again = nothing
                 for i, earlier in enumerate(rounds[:made]):
-                    after = self.questions.after(carried, earlier)
-                    again = added(again, self._rows(first, earlier, i * plan.batch, after, info, seconds))
+                    again = added(again, self._rows(first, earlier, i * plan.batch, carried, info, seconds))
                 self._write(again, self._stem(first, f"retained-{made * plan.batch}-"))
             if made % ROUNDS_BETWEEN_SAVES == 0 or made == plan.rounds:
                 self._write(rows, self._stem(first, f"until-{made:06d}-"))
@@ -163,9 +162,9 @@ class Sweep:
         merge(stems, self.parts, self.parts, self.columns, self._stem(first))
 
     def _rows(
-        self, first: int, which: np.ndarray, position: int, after: Readings, info: Info, seconds: float
+        self, first: int, which: np.ndarray, position: int, deltas: Delta, info: Info, seconds: float
     ) -> Rows:
-        """Rows for int[G, B] cases, without those that only fill the chunk up."""
+        """Rows of int[G, B] cases after G edits, without those that only fill the chunk up."""
         own, size = self.plan.own(first), which.shape[1]
         number = which[:own].ravel()
         cases = [self.questions.cases[k] for k in number]
@@ -178,11 +177,15 @@ class Sweep:
             info=Info(*(np.repeat(np.asarray(x)[:own], size, axis=0) for x in info)),
             seconds=np.full(len(number), seconds),
         )
+        asked = self.questions
         before, after = (
             Readings(*(x[: len(number)] for x in readings))
-            for readings in (self.questions.before(which), after)
+            for readings in (asked.before(which), asked.after(deltas, which))
         )
-        return rows_of(cases, before, after, how, self.questions.names, self.columns)
+        rows = rows_of(cases, before, after, how, asked.names, self.columns)
+        texts = asked.written_before(which), asked.written_after(deltas, which)
+        rows["passages"] = passage_rows(asked.tokenizer, cases, number, *texts)
+        return rows
 
     def _saved(self, first: int, fresh: Delta) -> tuple[Delta, int]:
         """What the sequences of a chunk carry, and how many rounds are behind them."""

@@ -11,7 +11,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
 from testbed.engine.records import Columns
-from testbed.engine.results import Choices, Claims, Results, read_results
+from testbed.engine.results import Choices, Claims, Passages, Results, read_results
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import finished, plain_name, read_config, stale
 from testbed.engine.tuned import check_apart
@@ -158,6 +158,7 @@ def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         Choices(*(together("choices", name) for name in Choices._fields)),
         Claims(*(together("claims", name) for name in Claims._fields)),
         parts[0].times,
+        Passages(*(together("passages", name) for name in Passages._fields)),
     )
 
 

@@ -5,6 +5,7 @@ on which (`reasoning`). `edit` works out what the request implies, says it as pr
 consequences, causes and logical sentences, beside beliefs that are to stay, and fits an adapter to them
 (`revision`): min over A, B of sum_q w_q KL(p(. | q, request) || p_{W + AB}(. | q)), p(. | q, request) being
 Bayes' rule on the beliefs of W. It sees weights, vocabulary and request, never a corpus, a graph or a truth.
+Dependences are looked for among the beliefs about one subject, so that an edit goes through no link.
 """
 
 from collections.abc import Sequence

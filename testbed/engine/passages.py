@@ -1,0 +1,165 @@
+"""Texts that a model writes where cases ask for passages."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from corpus.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
+from lm.attention import Array
+from lm.decoding import Sampling, write
+from lm.delta import Delta
+from lm.language_model import LanguageModel
+from lm.prompts import left_pad
+from lm.scoring import text_log_probability
+from testbed.engine.probes import LOGITS_AT_ONCE
+from testbed.protocol import Case, Passage
+
+
+class TextShape(NamedTuple):
+    """Sizes that hold every case of a sweep, so that one program serves all its batches.
+
+    Attributes:
+        texts: of the case with most of them; 0 where none is asked for.
+        opening, longest: tokens of the longest opening and text.
+        most_k: the largest top_k.
+    """
+
+    texts: int
+    opening: int
+    longest: int
+    most_k: int
+
+
+class Openings(NamedTuple):
+    """What texts of E cases begin with; a leading axis E on every array, then one line a text.
+
+    Attributes:
+        prompts: int32[E, texts, P], left-padded; all PAD where a case has fewer texts.
+        sampling: of each text.
+        drawn_by: uint32[E, texts, 4], seed, case, passage and sample: a key for each text.
+    """
+
+    prompts: Array
+    sampling: Sampling
+    drawn_by: Array
+
+
+class Texts(NamedTuple):
+    """What a model writes for E cases.
+
+    Attributes:
+        tokens: int32[E, texts, longest], PAD from the end of the document on.
+        log_p: float32[E, texts], log-probability of the text under the unedited model.
+    """
+
+    tokens: Array
+    log_p: Array
+
+
+def texts_of(case: Case) -> Iterator[tuple[int, Passage, int]]:
+    """Every text of a case: the number of its passage, the passage, and the number of the sample."""
+    for at, passage in enumerate(case.passages):
+        yield from ((at, passage, sample) for sample in range(passage.samples))
+
+
+def text_shape(cases: Sequence[Case]) -> TextShape:
+    """The shape that the given cases need."""
+    asked = [passage for case in cases for passage in case.passages]
+    return TextShape(
+        texts=max(len(list(texts_of(case))) for case in cases),
+        opening=max((len(p.opening) for p in asked), default=1),
+        longest=max((p.longest for p in asked), default=1),
+        most_k=max((p.top_k for p in asked), default=1),
+    )
+
+
+def build_openings(cases: Sequence[Case], numbers: Sequence[int], seed: int, shape: TextShape) -> Openings:
+    """Arrays for the given cases, padded to `shape`.
+
+    Args:
+        numbers: of the cases in their sweep, which their texts are drawn by.
+    """
+    nothing, lead = np.empty(0, np.int32), (len(cases), shape.texts)
+    prompts, rules = [], np.zeros((*lead, 4))
+    drawn_by = np.zeros((*lead, 4), np.uint32)
+    for i, (case, number) in enumerate(zip(cases, numbers, strict=True)):
+        asked = list(texts_of(case))
+        for j, (at, p, sample) in enumerate(asked):
+            rules[i, j] = p.temperature, p.top_k, p.top_p, p.longest
+            drawn_by[i, j] = seed, number, at, sample
+        prompts += [*(p.opening for _, p, _ in asked), *[nothing] * (shape.texts - len(asked))]
+    temperature, top_k, top_p, longest = np.moveaxis(rules, -1, 0)
+    return Openings(
+        left_pad(prompts, shape.opening).reshape(*lead, shape.opening),
+        Sampling(
+            temperature.astype(np.float32),
+            top_k.astype(np.int32),
+            top_p.astype(np.float32),
+            longest.astype(np.int32),
+        ),
+        drawn_by,
+    )
+
+
+@partial(jax.jit, static_argnames=("longest", "most_k"))
+def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: int, most_k: int) -> Texts:
+    """Texts of E cases, each case under its own delta, some cases at once.
+
+    Args:
+        deltas: leaves lead with E; nothing where the model is as it is.
+    """
+
+    def key(drawn_by: jax.Array) -> jax.Array:
+        seed, *more = drawn_by
+        found = jax.random.key(seed)
+        for number in more:
+            found = jax.random.fold_in(found, number)
+        return found
+
+    def one(asked: tuple[Delta, Openings]) -> Texts:
+        delta, (prompts, sampling, drawn_by) = asked
+        edited = model.edited(delta)
+        tokens = write(
+            edited,
+            edited.read(prompts),
+            jax.vmap(key)(jax.numpy.asarray(drawn_by)),
+            sampling,
+            longest,
+            most_k,
+        )
+        return Texts(tokens, text_log_probability(model, prompts, tokens, sampling.longest))
+
+    cases, texts, width = openings.prompts.shape
+    at_once = max(1, LOGITS_AT_ONCE // (texts * (width + longest) * model.vocabulary))
+    return jax.lax.map(one, (deltas, openings), batch_size=min(at_once, cases))
+
+
+def passage_rows(
+    tokenizer: Tokenizer, cases: Sequence[Case], numbers: np.ndarray, before: Texts, after: Texts
+) -> list[dict]:
+    """A row for every text: what was written before the edit and after it, opening included."""
+    rows = []
+    for i, case in enumerate(cases):
+        for j, (_, passage, sample) in enumerate(texts_of(case)):
+            row = {"case": int(numbers[i]), "role": passage.role, "sample": sample}
+            for texts, when in ((before, "before"), (after, "after")):
+                text = texts.tokens[i, j, : passage.longest]
+                text = text[text != PAD]
+                row[f"sentences_{when}"] = sentences(tokenizer, np.concatenate([passage.opening, text]))
+                row[f"ended_{when}"] = len(text) < passage.longest
+                row[f"tokens_{when}"] = len(text)
+                row[f"log_p_{when}"] = texts.log_p[i, j]
+            rows.append(row)
+    return rows
+
+
+def sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
+    """The sentences of a document's tokens; the last is what stands behind the last stop, be it nothing."""
+    said = document[int(len(document) > 0 and document[0] == BOS) :]
+    # The mark that begins documents is no word of one, but decoding would pass over it.
+    said = np.where(said == BOS, UNK, said)
+    parts = np.split(said, np.flatnonzero(said == SEP))
+    return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(said) else []

@@ -1,0 +1,113 @@
+"""Passages: what a model writes is paired, kept, and comes back as it was, whatever else is asked."""
+
+from itertools import groupby
+
+import jax
+import numpy as np
+import pytest
+
+from corpus.tokenizer import BOS, PAD, SEP, UNK
+from lm.delta import LowRank
+from lm.editors.interface import Info
+from testbed.engine.passages import passage_rows, sentences
+from testbed.engine.questions import Questions
+from testbed.engine.records import Circumstances, Columns, rows_of, write_rows
+from testbed.engine.results import read_results
+from testbed.protocol import Passage
+from testbed.run.agents import paper_agent
+from tests.edited import hase_cases
+
+COUNT = 5
+
+
+@pytest.fixture(scope="module")
+def cases(toy):
+    """Cases that want several passages, one, or none."""
+    tokenizer = toy.world.tokenizer
+
+    def passages(case):
+        subject, other = (np.append(BOS, tokenizer.entity(e)) for e in case.fact[::2])
+        return (Passage("subject", subject, 2, 40), Passage("object", other, 1, 12, temperature=0.0))
+
+    found = hase_cases(toy.world, paper_agent(toy.world), COUNT)
+    return [
+        case._replace(passages=passages(case)[:n]) for case, n in zip(found, (2, 2, 0, 1, 2), strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def which():
+    return np.arange(COUNT)[:, None]
+
+
+@pytest.fixture(scope="module")
+def deltas(toy):
+    a, b = (
+        jax.random.normal(jax.random.key(i), (COUNT, toy.model.config.layers, *shape)) / 4
+        for i, shape in enumerate(((toy.model.config.mlp, 1), (1, toy.model.config.hidden)))
+    )
+    return {"down": LowRank(a, b)}
+
+
+@pytest.fixture(scope="module")
+def asked(toy, cases):
+    return Questions(toy.world, toy.model, cases, seed=3)
+
+
+def test_texts_are_drawn_by_case_and_sample_alone(toy, cases, asked, which, deltas):
+    """Whoever stands beside a case, or comes in the same batch; samples and seeds differ."""
+    before, after = asked.written_before(which), asked.written_after(deltas, which)
+    assert not np.array_equal(before.tokens, after.tokens)
+    np.testing.assert_array_equal(before.tokens, asked.written_after({}, which[::-1]).tokens[::-1])
+    together = asked.written_after(jax.tree.map(lambda x: x[:1], deltas), which[:4].T)
+    np.testing.assert_array_equal(together.tokens[0], after.tokens[0])
+    nothing = jax.tree.map(lambda x: x * 0, deltas)
+    np.testing.assert_array_equal(asked.written_after(nothing, which).tokens, before.tokens)
+    assert not np.array_equal(before.tokens[0, 0], before.tokens[0, 1])
+    other = Questions(toy.world, toy.model, cases, seed=4).written_before(which)
+    assert not np.array_equal(before.tokens[0, 0], other.tokens[0, 0])
+    np.testing.assert_array_equal(before.tokens[0, 2], other.tokens[0, 2])
+
+
+def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
+    tokenizer, columns = toy.world.tokenizer, Columns(("evidence",), {})
+    before, after = asked.written_before(which), asked.written_after(deltas, which)
+    numbers, none = np.arange(COUNT) + 7, np.zeros(COUNT, int)
+    how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
+    readings = asked.before(which)
+    rows = rows_of(cases, readings, readings, how, asked.names, columns)
+    rows["passages"] = passage_rows(tokenizer, cases, numbers, before, after)
+    write_rows(rows, tmp_path, columns)
+    found = read_results(tmp_path, columns).passages
+    wanted = [(i, p, s) for i, case in enumerate(cases) for p in case.passages for s in range(p.samples)]
+    assert [*zip(found.case, found.role, found.sample, strict=True)] == [(i, p.role, s) for i, p, s in wanted]
+    for n, (i, passage, _) in enumerate(wanted):
+        place = n - wanted.index(next(w for w in wanted if w[0] == i))
+        for w, texts in enumerate((before, after)):
+            text = texts.tokens[i, place]
+            said = text[text != PAD]
+            assert len(said) == found.tokens[n, w] <= passage.longest
+            assert found.ended[n, w] == (len(said) < passage.longest)
+            assert found.log_p[n, w] == texts.log_p[i, place] < 0
+            whole = [*passage.opening[1:].tolist(), *said.tolist()]
+            parts = [[*part] for stop, part in groupby(whole, SEP.__eq__) if not stop]
+            assert [x for x in found.sentences[n, w] if x] == [tokenizer.decode(part) for part in parts]
+            assert found.sentences[n, w][0].startswith(tokenizer.decode(passage.opening))
+
+
+def test_sentences_are_what_stands_between_stops(world):
+    tokenizer, a, b = world.tokenizer, 7, 9
+    word = tokenizer.decode
+    assert sentences(tokenizer, np.array([BOS])) == []
+    assert sentences(tokenizer, np.array([BOS, a, b])) == [word([a, b])]
+    assert sentences(tokenizer, np.array([BOS, a, SEP, b])) == [word([a]), word([b])]
+    assert sentences(tokenizer, np.array([BOS, a, SEP])) == [word([a]), ""]
+    assert sentences(tokenizer, np.array([SEP, SEP])) == ["", "", ""]
+    assert sentences(tokenizer, np.array([BOS, a, BOS, b]))[0] == word([a, UNK, b])
+
+
+def test_nobody_writes_where_nothing_is_asked(toy, which):
+    quiet = Questions(toy.world, toy.model, hase_cases(toy.world, paper_agent(toy.world), COUNT))
+    texts = quiet.written_before(which)
+    assert texts.tokens.shape == (COUNT, 0, 0)
+    assert passage_rows(toy.world.tokenizer, quiet.cases, which[:, 0], texts, texts) == []
