@@ -5,6 +5,7 @@ carries what the rational agent believes: first before the edit, then after it, 
 request that the evaluation declares. This axis is T = 1 + readings wherever it appears.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +25,21 @@ Facet = bool | int | float | str
 class Choice(NamedTuple):
     """Which object a subject has: probabilities of the options, and the answer that is generated.
 
+    Asked inversely, which subject has an object: what is said first is the object, and options are subjects.
+
     Attributes:
         role: what the question is for, in the evaluation's words.
-        subject, relation: what is asked.
+        subject, relation: what is asked; of an inverse choice `subject` is the object that is said first.
         options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
         agent: float64[T, c], p(o | subject, relation) under the agent.
         answer: int64[T], the agent's most probable object, among all there are.
         frequency: float64[T, c], share of the corpus's statements that name each option, the request
             added with its weight.
         group: choices of one group belong together, where the evaluation says how.
+        inverse: whether it is asked which subject has the object.
+        phrasing: which way of saying the relation, among those that the world has.
+        offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
+        facets: the columns that the evaluation declares for choices.
     """
 
     role: str
@@ -43,6 +50,10 @@ class Choice(NamedTuple):
     answer: np.ndarray
     frequency: np.ndarray
     group: str = ""
+    inverse: bool = False
+    phrasing: int = 0
+    offered: np.ndarray | None = None
+    facets: Mapping[str, Facet] = {}
 
 
 def equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:

@@ -65,11 +65,11 @@ class HeldOut(NamedTuple):
 def plan(options: EditSettings) -> HeldOut:
     """Load world and model, and draw edits of facts that the test cases leave alone."""
     from testbed.engine.bench import Bench, Grouping
-    from testbed.engine.records import Columns
     from testbed.run.agents import agent_named
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
+    from testbed.scores.measures import columns_of
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -85,7 +85,7 @@ def plan(options: EditSettings) -> HeldOut:
     cases = [case for case in others if case.fact[:2] not in tested]
     if not cases:
         raise InputError("the test cases edit every fact, so nothing is held out; lower --cases.count")
-    columns = Columns(exam.readings, exam.facets)
+    columns = columns_of(exam)
     return HeldOut(run, world, Bench(run, world, model, cases, columns, Grouping(), options.seed), columns)
 
 

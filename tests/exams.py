@@ -50,7 +50,7 @@ def flat(exam, seed=0):
     fields = {name: getattr(exam, name)[case, role] for name in Exam._fields[2:-1]}
     names = np.array(CELLS)[role]
     options = exam.objects[case, role]
-    choices = Choices(case, names, names, 0 * case, 0 * case, options, **fields)
+    choices = Choices(case, names, names, 0 * case, 0 * case, options, offered=options != ABSENT, **fields)
     at = exam.objects[:, REQUEST] == exam.scalars["object"][:, None]
     a = exam.agent[:, REQUEST].sum(-1, where=at[:, None])
     b = rng.random(a.shape)
