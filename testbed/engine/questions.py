@@ -21,7 +21,9 @@ class Questions:
 
     def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case]) -> None:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
-        self.names = ObjectNames(world.tokenizer, world.graph.objects)
+        inversely = [c.options for case in cases for c in case.choices if c.inverse]
+        said = np.unique(np.concatenate([world.graph.objects, *inversely]))
+        self.names = ObjectNames(world.tokenizer, said)
         self.shape = probe_shape(world.tokenizer, cases)
         self.words = truth_words(world.tokenizer)
         self._before: dict[bytes, Readings] = {}
