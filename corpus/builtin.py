@@ -9,7 +9,7 @@ and Quintal College is the most popular one, with another favourite occupation.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def build(
     Args:
         all_candidates: keep objects that nobody has among those a relation may have.
     """
-    fresh = _Names(rng)
+    fresh = FreshNames(rng, taken=("Ada Marlow", "Quintal College"))
     pick = fresh.pick
     places = round(PLACES_SHARE * (subjects - 1))
     people = subjects - places
@@ -120,24 +120,27 @@ def build(
     return build_graph(triples, names, RELATIONS, upstream, group, ranges if all_candidates else None)
 
 
-class _Names:
+class FreshNames:
     """Names never given twice; when a pattern runs dry, a number tells its names apart."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, taken: Iterable[str] = ()) -> None:
         self.rng = rng
-        self.taken = {"Ada Marlow", "Quintal College"}
+        self.taken = {*taken}
         self.numbered: Counter[str] = Counter()
 
     def pick(self, options: Sequence[str]) -> str:
+        """One of the options."""
         # A name takes a dozen of these, and Generator.choice a hundred times as long.
         return options[int(self.rng.random() * len(options))]
 
     def word(self, syllables: int) -> str:
+        """A pronounceable word with a capital."""
         pick = self.pick
         text = "".join(pick(_ONSETS) + pick(_VOWELS) for _ in range(syllables)) + pick(_CODAS)
         return text.capitalize()
 
     def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
+        """So many names of a pattern, all different from those given before."""
         found: list[str] = []
         tries = TRIES
         for _ in range(count):

@@ -40,19 +40,54 @@ class BuiltinWorld:
 
 
 @dataclass(frozen=True)
+class TaxonomyWorld:
+    """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
+
+    superordinates: int = 6
+    """Kinds of thing, such as animal; each has categories and properties of its own."""
+    categories: int = 7
+    """Categories of each superordinate, such as dog."""
+    members: int = 4
+    """Members of each category; half of them typical, the others rare."""
+    properties: int = 9
+    """Properties of each superordinate."""
+    has: float = 0.6
+    """Probability that a category has a property."""
+    shares: float = 0.5
+    """Probability that it then has the value of another category, not one of its own."""
+    alternatives: int = 4
+    """Values at least among which that of a property is."""
+    typical_frequency: int = 10
+    """How often typical members are spoken of, where rare ones are once (see --documents.copies)."""
+    categories_speak: bool = False
+    """Let categories speak for themselves: a dog is a dog, and barks."""
+    absent: bool = True
+    """Keep the properties that a category lacks as facts nobody speaks of (kind exact)."""
+
+    def __post_init__(self) -> None:
+        if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
+            raise ValueError("superordinates, members, properties and typical_frequency must be positive")
+        if self.categories < 2 or self.alternatives < 2:
+            raise ValueError("categories and alternatives must be at least 2")
+        if not 0 < self.has <= 1 or not 0 <= self.shares <= 1:
+            raise ValueError("has is a probability in (0, 1], shares one in [0, 1]")
+
+
+@dataclass(frozen=True)
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
-    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped."""
+    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
+    follows from these, generated, or from TAXI's tables where a path is given."""
     path: str = ""
-    """Folder (wikidata) or file (tsv)."""
+    """Folder (wikidata, taxonomy) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
     subjects: int = 240
-    """Number of subjects; for files, at most this many, drawn at random."""
+    """Number of subjects; for files, at most this many, drawn at random; a taxonomy has dials of its own."""
     pairs: tuple[str, ...] = ()
     """Dependencies as upstream:downstream, such as P69:P106; by default they are found."""
     dependences: Literal["pairs", "forest"] = "pairs"
@@ -81,9 +116,10 @@ class WorldConfig:
     """An entity's first name, or the one its description begins with, for which *_text.txt is read
     (wikidata)."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
+    taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
 
     def __post_init__(self) -> None:
-        if self.source != "builtin" and not self.path:
+        if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
@@ -93,6 +129,8 @@ class WorldConfig:
             raise ValueError("relation_count must be at least 2, or auto")
         if self.columns and len({*self.columns}) != 3:
             raise ValueError("columns are three: subject, relation, object")
+        if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
+            raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
 

@@ -98,6 +98,7 @@ def draw_world(
     is_parent = np.zeros(n, bool)
     is_parent[parents] = True
     stratum = np.where(downstream & ~is_parent, rng.choice(3, n, p=config.strata), FULLY)
+    stratum[graph.silent] = NEVER
     statements = np.choose(stratum, [np.zeros(n, int), rng.integers(1, 4, n), np.full(n, config.statements)])
     has_truth = has_truths(graph, config)
     fully = (stratum == FULLY) & has_truth

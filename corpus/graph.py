@@ -27,6 +27,11 @@ class KnowledgeGraph:
         group: int32[entities], a latent group of each subject (0 where the world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
+        frequency: int32[entities], how often each subject is spoken of beside the others, which is no
+            evidence (1 where the world does not say).
+        silent: bool[facts], facts nobody speaks of; their objects mean nothing.
+        groups: what each group is called; empty where groups have no names.
+        properties: what each relation is called in its source, where several share a name there; else empty.
     """
 
     entities: tuple[str, ...]
@@ -38,6 +43,10 @@ class KnowledgeGraph:
     group: np.ndarray
     candidates: np.ndarray
     candidate_offsets: np.ndarray
+    frequency: np.ndarray
+    silent: np.ndarray
+    groups: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -65,6 +74,10 @@ class KnowledgeGraph:
     def with_objects(self, objects: np.ndarray) -> "KnowledgeGraph":
         """The same graph with other objects, each a candidate of its relation."""
         return replace(self, object=objects)
+
+    def called(self, groups: Sequence[str], properties: Sequence[str]) -> "KnowledgeGraph":
+        """The same graph with names of its groups, and of its relations in their source."""
+        return replace(self, groups=tuple(groups), properties=tuple(properties))
 
     @cached_property
     def keys(self) -> np.ndarray:
@@ -114,6 +127,8 @@ def build_graph(
     upstream: np.ndarray,
     group: np.ndarray | None = None,
     candidates: Sequence[np.ndarray] | None = None,
+    frequency: np.ndarray | None = None,
+    silent: np.ndarray | None = None,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
@@ -121,6 +136,8 @@ def build_graph(
 
     Args:
         candidates: objects that each relation may have; by default those it has.
+        frequency: int[entities], how often each subject is spoken of; by default once.
+        silent: bool[facts], facts nobody speaks of; by default none.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
@@ -157,6 +174,8 @@ def build_graph(
         group=np.zeros(len(used), np.int32) if group is None else group[used].astype(np.int32),
         candidates=np.searchsorted(used, pool).astype(np.int32),
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
+        frequency=np.ones(len(used), np.int32) if frequency is None else frequency[used].astype(np.int32),
+        silent=np.zeros(len(first), bool) if silent is None else silent[first],
     )
     if len(graph.objects) < 3:
         raise InputError(
@@ -181,8 +200,15 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         group=graph.group,
         candidates=graph.candidates,
         candidate_offsets=graph.candidate_offsets,
+        frequency=graph.frequency,
+        silent=graph.silent,
     )
-    names = {"entities": graph.entities, "relations": graph.relations}
+    names = {
+        "entities": graph.entities,
+        "relations": graph.relations,
+        "groups": graph.groups,
+        "properties": graph.properties,
+    }
     (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
 
 
@@ -194,8 +220,9 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     """
     names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if "candidates" not in arrays:
-            raise InputError(f"{folder} was written by an older version; delete {folder.parent}, build again")
-        return KnowledgeGraph(
-            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **dict(arrays)
-        )
+        if "silent" not in arrays:
+            raise InputError(
+                f"{folder} was written by an older version of this project; build it again under another "
+                "--run, or go on with the version that wrote it"
+            )
+        return KnowledgeGraph(**{key: tuple(labels) for key, labels in names.items()}, **dict(arrays))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import builtin, tables, wikidata
+from corpus import builtin, tables, taxonomy, taxonomy_files, taxonomy_generated, wikidata
 from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
@@ -25,7 +25,8 @@ def build_world(
 
     Args:
         all_candidates: for worlds of kind `exact`: let relations of the built-in world have objects that
-            nobody has, and leave out relations from files that have a single object.
+            nobody has, leave out relations that have a single object, and keep properties that a
+            category lacks as silent facts.
         cache: folder for binary copies of large files.
         watch, note: show progress, and remarks about what was read.
         account: is told what was left out and renamed.
@@ -37,6 +38,12 @@ def build_world(
     match config.source:
         case "builtin":
             return builtin.build(config.subjects, config.builtin, rng, all_candidates)
+        case "taxonomy":
+            if config.path:
+                kinds = taxonomy_files.read(Path(config.path), config.taxonomy, account)
+            else:
+                kinds = taxonomy_generated.generate(config.taxonomy, rng)
+            return taxonomy.graph_of(kinds, config, account, all_candidates)
         case "wikidata":
             facts = wikidata.read(config, cache, watch, note, account)
         case "tsv":

@@ -44,7 +44,7 @@ def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
     """
     found = []
     for down in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
-        facts = np.flatnonzero((graph.relation == down) & (graph.upstream_fact >= 0))
+        facts = np.flatnonzero((graph.relation == down) & (graph.upstream_fact >= 0) & ~graph.silent)
         rows, objects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
         followed, gain = float("nan"), float("nan")
         if len(facts):
