@@ -14,6 +14,7 @@ from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.evaluations.taxi.settings import TaxiConfig
 from testbed.evaluations.taxi.tables import edits_from
 from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Facet
+from testbed.run.strata import STRATA
 from testbed.run.world import World
 
 CONTROLS = (
@@ -49,8 +50,9 @@ def _case(
     s, old, new, queries = edit
     asker = gold.about(s, old, new)
     absent = _absent(edit, kinds, rng)[: config.absent]
-    others = _others(edit, kinds, rng)[: 2 * config.others]
-    pairs = [(s, q.relation) for q in queries] + [(s, r) for r in absent] + others
+    others = _others(edit, gold, rng)[: config.others]
+    asked_of_others = [pair for of_one in others for pair in of_one]
+    pairs = [(s, q.relation) for q in queries] + [(s, r) for r in absent] + asked_of_others
     asked_inversely = [(other, q.relation) for q in queries for other in q.subjects]
     asker.learn([*pairs, *(p for p in asked_inversely if gold.graph.find(*p) >= 0)])
 
@@ -70,7 +72,7 @@ def _case(
     for r in absent:
         about = facets((s, r), kinds.value(new, r), kinds.value(old, r), True)
         choices.append(asker.forward(GONE, (s, r), kinds.graph.candidates_of(r).tolist(), True, about))
-    for pair in others:
+    for pair in asked_of_others:
         truth = int(gold.graph.object[gold.graph.find(*pair)])
         among = (
             kinds.siblings(truth) if pair[1] == kinds.root else kinds.graph.candidates_of(pair[1]).tolist()
@@ -99,13 +101,14 @@ def _absent(edit: Edit, kinds: Kinds, rng: np.random.Generator) -> list[int]:
     return _in_turn(rng.permutation(lost).tolist(), rng.permutation(gained).tolist())
 
 
-def _others(edit: Edit, kinds: Kinds, rng: np.random.Generator) -> list[Pair]:
-    """Category and one property of other subjects: members of the old and of the new category in turn."""
+def _others(edit: Edit, gold: Gold, rng: np.random.Generator) -> list[list[Pair]]:
+    """Other subjects, members of the old and of the new category in turn: category and one stated property."""
+    kinds = gold.kinds
     near, far = ([m for m in kinds.members[c] if m != edit.subject] for c in (edit.old, edit.new))
     found = []
     for other in _in_turn(rng.permutation(near).tolist(), rng.permutation(far).tolist()):
-        has = [r for r in kinds.relations(other) if kinds.value(kinds.category[other], r) != ABSENT]
-        found += [(other, kinds.root), *([(other, int(rng.choice(has)))] if has else [])]
+        said = [r for r in kinds.relations(other) if gold.stratum((other, r)) != STRATA[0]]
+        found.append([(other, kinds.root), *([(other, int(rng.choice(said)))] if said else [])])
     return found
 
 

@@ -15,6 +15,8 @@ from testbed.run.world import World
 
 Pair = tuple[int, int]
 """Subject and relation."""
+SURE = 1 - 1e-9
+"""Whoever is believed to have an object so surely is believed so after an edit of somebody else, too."""
 
 
 class Gold:
@@ -22,13 +24,15 @@ class Gold:
 
     What is believed of others is asked once, before any edit. After `do` it stays, since that is no
     observation. A correction takes the subject out of the rows of its old category and into those of the new
-    one, so the members of these two are asked again.
+    one; so the members of these two are asked again, where their facts are not known anyway: those of the old
+    one once for all corrections of the subject, which leaves the same rows whatever it becomes.
     """
 
     def __init__(self, world: World, agent: Agent, kinds: Kinds) -> None:
         self.graph, self.agent, self.kinds = world.graph, agent, kinds
         self.stated = Stated(world.graph, world.sentences)
         self._before: dict[Pair, np.ndarray] = {}
+        self._left: dict[tuple[int, Pair], np.ndarray] = {}
 
     def about(self, subject: int, old: int, new: int) -> "Asker":
         """Beliefs before and after a request, under each reading.
@@ -47,7 +51,7 @@ class Gold:
                     "needs --agent exact and a taxonomy of --kind exact, in which categories are open to "
                     "correction"
                 )
-        return Asker(self, requests, {old, new})
+        return Asker(self, requests, old)
 
     def before(self, pairs: Iterable[Pair]) -> dict[Pair, np.ndarray]:
         """p(o | s, r) of the candidates of each relation, before any edit."""
@@ -62,6 +66,12 @@ class Gold:
         beliefs = agent.distributions(*np.array(pairs).T)
         places = {r: np.searchsorted(self.graph.objects, self.graph.candidates_of(r)) for _, r in pairs}
         return {pair: belief[places[pair[1]]] for pair, belief in zip(pairs, beliefs, strict=True)}
+
+    def left_by(self, subject: int, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
+        """Beliefs about members of a category that a subject has left, by a correction that `agent` knows."""
+        missing = [pair for pair in pairs if (subject, pair) not in self._left]
+        self._left |= {(subject, pair): belief for pair, belief in self.asked(agent, missing).items()}
+        return {pair: self._left[subject, pair] for pair in pairs}
 
     def counts(self, pair: Pair, objects: np.ndarray) -> np.ndarray:
         """float64: how many statements of a fact name each object."""
@@ -81,11 +91,11 @@ class Asker:
 
     Args:
         requests: it, under each reading.
-        moved: categories whose members a correction moves.
+        old: the category that the subject leaves.
     """
 
-    def __init__(self, gold: Gold, requests: Sequence[EditRequest], moved: set[int]) -> None:
-        self.gold, self.requests, self.moved = gold, requests, moved
+    def __init__(self, gold: Gold, requests: Sequence[EditRequest], old: int) -> None:
+        self.gold, self.requests, self.old = gold, requests, old
         self.agents = [gold.agent.with_edit(request) for request in requests]
         self._known: list[dict[Pair, np.ndarray]] = [{}, *({} for _ in requests)]
 
@@ -95,9 +105,13 @@ class Asker:
         before = self.gold.before(wanted)
         self._known[0] |= {pair: before[pair] for pair in wanted}
         for known, agent, request in zip(self._known[1:], self.agents, self.requests, strict=True):
-            touched = self.moved if request.kind == "correction" else set()
-            again = [p for p in wanted if p[0] == s or self.gold.kinds.category.get(p[0]) in touched]
-            known |= self._known[0] | self.gold.asked(agent, again)
+            known |= self._known[0] | self.gold.asked(agent, [pair for pair in wanted if pair[0] == s])
+            if request.kind != "do":
+                unsure = [p for p in wanted if p[0] != s and before[p].max() < SURE]
+                category = [self.gold.kinds.category.get(other) for other, _ in unsure]
+                left = [p for p, c in zip(unsure, category, strict=True) if c == self.old]
+                joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
+                known |= self.gold.left_by(s, agent, left) | self.gold.asked(agent, joined)
 
     def forward(
         self, role: str, pair: Pair, offered: Sequence[int], every: bool, facets: dict[str, Facet]
