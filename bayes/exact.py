@@ -1,7 +1,7 @@
 """The exact agent: Bayes' rule for the model W of worlds of kind `exact` (DESIGN 5.3).
 
 Everybody but the subject asked about is resolved: their facts count as what their evidence makes them,
-which the corpus builder bounds (`corpus.exact.Resolution`). Other subjects then enter only through counts
+which the corpus builder bounds (`corpus.resolution`). Other subjects then enter only through counts
 of rows (`bayes.known`), and a subject's own facts form trees, over which a pass up and a pass down are
 exact (`bayes.tree`). An edited subject is no longer resolved, nor one in focus: answers about others sum
 over the states of its tree as well (`bayes.enumeration`).

@@ -175,6 +175,9 @@ class DocumentConfig:
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
     """Ordinary documents in which every sentence stands; joint documents add further copies of some."""
+    copies: int = 1
+    """Times over that the sentences of the subject spoken of most often are written, those of others in
+    proportion to how often they are; copies are no evidence."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -187,8 +190,8 @@ class DocumentConfig:
     """Share of upstream objects that these documents may imagine; the others are held out."""
 
     def __post_init__(self) -> None:
-        if self.reshuffles < 1:
-            raise ValueError("reshuffles must be at least 1")
+        if min(self.reshuffles, self.copies) < 1:
+            raise ValueError("reshuffles and copies must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
         for name in ("joint", "imagine", "revise", "chosen_subjects", "chosen_objects"):
@@ -221,6 +224,9 @@ class ExactConfig:
     """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2)."""
     logical: float = 0.5
     """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
+    correctable: bool | Literal["auto"] = "auto"
+    """Leave facts that others depend on open to correction: no sentence settles them, but they are stated
+    until no doubt is left. auto: in a taxonomy."""
     block: int = 4
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True

@@ -47,36 +47,62 @@ class Documents:
 
 
 def cut_documents(
-    sentences: Sentences, config: DocumentConfig, rng: np.random.Generator, threads: int = 1
+    sentences: Sentences,
+    config: DocumentConfig,
+    rng: np.random.Generator,
+    threads: int = 1,
+    copies: np.ndarray | None = None,
 ) -> Documents:
     """Shuffle each subject's sentences and cut them into documents, `config.reshuffles` times over.
 
     Under `config.mix` "mixed" all sentences are shuffled together, so that a document has many subjects.
-    Every sentence stands in exactly `config.reshuffles` documents; a document has at most
-    SENTENCES_PER_DOCUMENT. Blocks of subjects have streams of their own, so the result does not depend
-    on `threads`.
+    Every sentence stands in exactly `config.reshuffles` documents, times the copies of its subject; a
+    document has at most SENTENCES_PER_DOCUMENT. Blocks of subjects have streams of their own, so the
+    result does not depend on `threads`.
+
+    Args:
+        copies: int[entities], how many times over each subject's sentences are written (see `copies_of`).
     """
     n = len(sentences)
     mixed = config.mix == "mixed"
     firsts = np.array([0]) if mixed else np.flatnonzero(np.diff(sentences.about, prepend=-1))
-    starts = np.append(firsts, n)
-    order = np.empty(config.reshuffles * n, np.int32)
+    each = np.ones(n, np.int64) if copies is None else copies[sentences.about]
+    # Where subjects are mixed, copies are further items of the one pile, else further piles.
+    items = np.repeat(np.arange(n, dtype=np.int32), each) if mixed else np.arange(n, dtype=np.int32)
+    starts = np.append(firsts, len(items))
+    times = config.reshuffles * (np.ones(1, np.int64) if mixed else each[firsts])
+    filled = np.cumsum(times * np.diff(starts))
+    bases = np.append(0, filled[:-1])
+    order = np.empty(filled[-1], np.int32)
     shuffle = chosen(kernels.shuffle, n)
 
     streams_of = streams(rng, len(firsts), SUBJECTS_PER_BLOCK)
 
     def block(low: int, high: int) -> None:
-        shuffle(streams_of[low // SUBJECTS_PER_BLOCK], low, high, starts, config.reshuffles, order)
+        shuffle(streams_of[low // SUBJECTS_PER_BLOCK], low, high, starts, times, bases, order)
 
     run_blocks(block, len(firsts), SUBJECTS_PER_BLOCK, threads)
+    order = items[order] if mixed else order
 
     # One run for each subject and reshuffle, cut in tens.
-    runs = np.repeat(np.diff(starts), config.reshuffles)
+    runs = np.repeat(np.diff(starts), times)
     pieces = -(-runs // SENTENCES_PER_DOCUMENT)
     first = np.repeat(np.cumsum(runs) - runs, pieces)
     offsets = np.append(first + ranges(0, pieces) * SENTENCES_PER_DOCUMENT, len(order))
     about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
+
+
+def copies_of(frequency: np.ndarray, copies: int) -> np.ndarray:
+    """int64[entities]: how many times over the sentences of each subject are written.
+
+    So many of the subject that is spoken of most often, of others in proportion, of everybody once.
+    Copies are written for a model to read; they are no evidence, and nothing counts them as such.
+
+    Args:
+        frequency: int[entities], how often each is spoken of.
+    """
+    return np.maximum(1, np.rint(copies * frequency / frequency.max())).astype(np.int64)
 
 
 def append_documents(documents: Documents, more: Documents) -> Documents:

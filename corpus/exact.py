@@ -18,17 +18,15 @@ from corpus import kernels
 from corpus.arrays import most_frequent, ranges
 from corpus.compiled import chosen, run_blocks, streams
 from corpus.config import ExactConfig
-from corpus.doubt import doubt
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
 from corpus.likelihood import check_noise, has_truths, mention_chance
-from corpus.sentences import FACTS_PER_BLOCK, Sentences, concatenate
+from corpus.resolution import Resolution, certify, state_again, stay_correctable
+from corpus.sentences import FACTS_PER_BLOCK, Sentences
 
 NEVER, SELDOM, FULLY = 0, 1, 2
 # Statements from which a fact counts as fully stated.
 FULLY_STATED = 8
-TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,8 @@ class ExactModel:
     Attributes:
         truth: int32[facts], the object of each fact; where there is none (persistence "sentence"), the
             most frequent draw of its row.
-        statements: int32[facts], how many atomic sentences state it.
+        statements: int32[facts], how many atomic sentences state it; what stays correctable is stated more
+            often where that leaves a doubt.
         truths: int32[facts], how many truth sentences speak of it.
         logical: bool[facts], whether it takes part in not, and, or sentences.
         open: bool[facts], whether it may stay in doubt on purpose. Its row is then in doubt for everyone
@@ -59,21 +58,6 @@ class ExactModel:
         return np.searchsorted((1, FULLY_STATED), self.statements, side="right").astype(np.int8)
 
 
-@dataclass(frozen=True, eq=False)
-class Resolution:
-    """How sure the evidence leaves one of the facts.
-
-    Attributes:
-        certified: bool[facts], whether a sentence was added that settles the fact.
-        bound: float64[subjects], at most this is the posterior probability that a fact of the subject is
-            not its most likely object; in the order of `graph.subjects`. It is about facts that are not
-            open and of which sentences speak, or of what depends on them: they count in rows others share.
-    """
-
-    certified: np.ndarray
-    bound: np.ndarray
-
-
 def draw_world(
     graph: KnowledgeGraph, config: ExactConfig, rng: np.random.Generator, redraw: bool
 ) -> tuple[KnowledgeGraph, ExactModel]:
@@ -91,6 +75,7 @@ def draw_world(
     downstream = graph.upstream_fact >= 0
     by_sentence = config.persistence == "sentence"
     parents = graph.upstream_fact[downstream]
+    correctable = stay_correctable(graph, config)
     if by_sentence and (graph.upstream_fact[parents] >= 0).any():
         raise InputError("persistence 'sentence' needs pairs: no relation may depend on a dependent one")
 
@@ -103,7 +88,9 @@ def draw_world(
     has_truth = has_truths(graph, config)
     fully = (stratum == FULLY) & has_truth
     opened = (stratum == SELDOM) & has_truth & (rng.random(n) < config.open)
-    logical = fully & (rng.random(n) < config.logical)
+    logical = fully & (rng.random(n) < config.logical) & ~correctable
+    # A label that is always right settles its fact.
+    labelled = fully & ~(correctable & (config.label_noise == 0))
 
     said = np.full((n, config.statements if by_sentence else 0), -1, np.int32)
     truth = graph.object.copy()
@@ -134,7 +121,7 @@ def draw_world(
     model = ExactModel(
         truth=truth.astype(np.int32),
         statements=statements.astype(np.int32),
-        truths=np.where(fully, config.statements, 0).astype(np.int32),
+        truths=np.where(labelled, config.statements, 0).astype(np.int32),
         logical=logical,
         open=opened,
         said=said,
@@ -189,39 +176,8 @@ def sample_exact(
 
     run_blocks(block, n, FACTS_PER_BLOCK, threads)
     sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b)
-    return _certify(graph, model, config, sentences)
-
-
-def _certify(
-    graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, sentences: Sentences
-) -> tuple[Sentences, Resolution]:
-    bound = np.where(model.open, 0.0, doubt(graph, config, sentences))
-    most_facts = np.bincount(np.searchsorted(graph.subjects, graph.subject)).max()
-    unsure = bound > TOLERANCE / most_facts
-    certified = np.zeros(len(graph), bool)
-    if config.certify:
-        certified = unsure
-        bound = np.where(unsure, 0.0, bound)
-        facts = np.flatnonzero(unsure)
-        atoms = np.column_stack([graph.subject[facts], graph.relation[facts], model.truth[facts]])
-        none = np.zeros(len(facts), bool)
-        certificates = Sentences(
-            kind=np.full(len(facts), Kind.NOT, np.int8),
-            label=none,
-            about=graph.subject[facts],
-            a=atoms.astype(np.int32),
-            b=np.full((len(facts), 3), -1, np.int32),
-        )
-        sentences = concatenate(sentences, certificates)
-        sentences = sentences.take(np.argsort(sentences.about, kind="stable"))
-    per_subject = np.bincount(np.searchsorted(graph.subjects, graph.subject), weights=bound)
-    if (per_subject > TOLERANCE).any():
-        raise InputError(
-            f"the evidence leaves facts of {int((per_subject > TOLERANCE).sum()):,} subjects in doubt "
-            f"(beyond {TOLERANCE:g}), so that no posterior would be exact; add --exact.certify, or state "
-            "facts more often (--exact.statements, --exact.strata)"
-        )
-    return sentences, Resolution(certified, per_subject)
+    sentences = state_again(graph, model.truth, config, sentences, rng)
+    return certify(graph, model.truth, model.open, config, sentences)
 
 
 def _upstream_first(graph: KnowledgeGraph) -> list[int]:

@@ -225,4 +225,10 @@ def load_graph(folder: Path) -> KnowledgeGraph:
                 f"{folder} was written by an older version of this project; build it again under another "
                 "--run, or go on with the version that wrote it"
             )
-        return KnowledgeGraph(**{key: tuple(labels) for key, labels in names.items()}, **dict(arrays))
+        return KnowledgeGraph(
+            entities=tuple(names["entities"]),
+            relations=tuple(names["relations"]),
+            groups=tuple(names["groups"]),
+            properties=tuple(names["properties"]),
+            **dict(arrays),
+        )

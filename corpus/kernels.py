@@ -89,17 +89,19 @@ def published(
                     a[row, column], b[row, column] = b[row, column], a[row, column]
 
 
-def shuffle(rng, low, high, starts, reshuffles, order):
-    """Each group's items in `reshuffles` random orders, one after another (Fisher and Yates).
+def shuffle(rng, low, high, starts, times, bases, order):
+    """Each group's items in so many random orders, one after another (Fisher and Yates).
 
     Args:
         starts: items of group g are [starts[g], starts[g + 1]).
-        order: int32[reshuffles * items] to fill, from reshuffles * starts[g] on for group g.
+        times: int64[groups], how many orders of each group.
+        bases: int64[groups], from where on group g fills `order`.
+        order: int32 to fill.
     """
     for g in range(low, high):
         first, size = starts[g], starts[g + 1] - starts[g]
-        for k in range(reshuffles):
-            base = reshuffles * first + k * size
+        for k in range(times[g]):
+            base = bases[g] + k * size
             for i in range(size):
                 order[base + i] = first + i
             for i in range(size - 1, 0, -1):

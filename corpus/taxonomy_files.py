@@ -80,9 +80,9 @@ def _lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -> Ite
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: not UTF-8; save the table as UTF-8") from None
-    lines = text.splitlines()
+        at = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {at}: not UTF-8; save the table as UTF-8") from None
+    lines = text.split("\n")
     header = [cell.strip() for cell in lines[0].split("\t")] if lines else []
     if missing := [column for column in columns if column not in header]:
         raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; it is {header!r:.200}")

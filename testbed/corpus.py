@@ -34,7 +34,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.account import Account, save_account
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
-    from corpus.documents import append_documents, cut_documents, save_documents
+    from corpus.documents import append_documents, copies_of, cut_documents, save_documents
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.language import Kind
@@ -61,7 +61,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
 
     # Everything that can be refused comes before the first file.
-    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads)
+    copies = copies_of(graph.frequency, options.documents.copies)
+    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads, copies)
     rng = generator(seed, "further documents")
     chosen = choose(graph, options.documents, rng)
     further, more = further_documents(

@@ -3,11 +3,12 @@
 tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
 laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
 small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
+taxi        a taxonomy of 168 members of 42 categories, the shape of TAXI, with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """
 
-from corpus.config import BuiltinWorld, TokenizerConfig, WorldConfig
+from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ModelConfig, TrainConfig
 from testbed.engine.catalogue import configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
@@ -29,6 +30,14 @@ CORPUS = {
             subjects=26_316, builtin=BuiltinWorld(upstream_objects=2000, downstream_objects=500)
         ),
         tokenizer=TokenizerConfig(kind="bpe", vocabulary=32_000),
+    ),
+    "taxi": CorpusSettings(
+        run="taxi",
+        world=WorldConfig(source="taxonomy"),
+        kind="exact",
+        # A category has few members, so a value that all of them have must be likely for the next one.
+        exact=ExactConfig(row_mass=0.2),
+        documents=DocumentConfig(reshuffles=2, copies=10, imagine=0.2),
     ),
 }
 

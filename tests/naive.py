@@ -256,11 +256,11 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
     return found
 
 
-def shuffled(groups, reshuffles, rng):
-    """Every group's items in `reshuffles` random orders, one after another."""
+def shuffled(groups, times, rng):
+    """Every group's items in so many random orders, one after another."""
     found = []
-    for group in groups:
-        for _ in range(reshuffles):
+    for group, orders in zip(groups, times, strict=True):
+        for _ in range(orders):
             order = list(group)
             for i in reversed(range(1, len(order))):
                 j = int(rng.random() * (i + 1))

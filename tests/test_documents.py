@@ -17,6 +17,7 @@ from corpus.documents import (
     MIXED,
     DocumentKind,
     append_documents,
+    copies_of,
     cut_documents,
     load_documents,
     save_documents,
@@ -54,6 +55,25 @@ def test_every_sentence_stands_in_as_many_documents_as_asked(seed, mix, reshuffl
         per_subject = np.bincount(s.about)
         assert len(inside) == reshuffles * sum(-(-n // 10) for n in per_subject[per_subject > 0])
         assert all(set(s.about[d]) == {about} for d, about in zip(inside, documents.about, strict=True))
+
+
+@hypothesis_settings(max_examples=15)
+@given(seeds, st.sampled_from(["homogeneous", "mixed"]), st.integers(1, 3), st.integers(1, 12))
+def test_copies_are_further_documents(seed, mix, reshuffles, copies):
+    world = make_world(subjects=9, seed=seed)
+    s, frequency = world.sentences, np.random.default_rng(seed).integers(1, 11, len(world.graph.entities))
+    each = copies_of(frequency, copies)
+    assert each.max() == copies
+    assert (each[frequency == frequency.min()] == each.min()).all()
+    assert copies > 1 or (each == 1).all()
+    config = DocumentConfig(mix=mix, reshuffles=reshuffles)
+    documents = cut_documents(s, config, np.random.default_rng(seed), copies=each)
+    assert (np.bincount(documents.order, minlength=len(s)) == reshuffles * each[s.about]).all()
+    assert all(1 <= len(d) <= 10 for d in documents_of(documents))
+    once = cut_documents(s, config, np.random.default_rng(seed), copies=np.ones(len(each), np.int64))
+    same = cut_documents(s, config, np.random.default_rng(seed))
+    assert (once.order == same.order).all()
+    assert (once.offsets == same.offsets).all()
 
 
 def test_other_reshuffles_are_other_orders():

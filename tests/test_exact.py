@@ -19,13 +19,13 @@ from corpus.exact import (
     FULLY,
     NEVER,
     SELDOM,
-    TOLERANCE,
     draw_world,
     sample_exact,
 )
 from corpus.graph import build_graph
 from corpus.kernels import urn
 from corpus.language import Kind
+from corpus.resolution import TOLERANCE
 from tests import naive
 
 # Each statistical test below is wrong once in a million runs of its seed; seeds are fixed.

@@ -57,7 +57,7 @@ def test_published_sentences(seed, monkeypatch):
 def test_exact_sentences(seed, persistence, monkeypatch):
     monkeypatch.setattr("corpus.exact.FACTS_PER_BLOCK", 7)
     # All facts resolved by decree, so that no certificate joins the sentences.
-    monkeypatch.setattr("corpus.exact.TOLERANCE", 1e9)
+    monkeypatch.setattr("corpus.resolution.TOLERANCE", 1e9)
     config = ExactConfig(persistence=persistence, noise=0.3, block=2, mention=("coin", "uniform")[seed % 2])
     graph = random_graph(np.random.default_rng(seed))
     graph, model = draw_world(graph, config, np.random.default_rng(seed), redraw=True)
@@ -68,13 +68,14 @@ def test_exact_sentences(seed, persistence, monkeypatch):
 
 @pytest.mark.parametrize("kernel", [kernels.shuffle, compiled(kernels.shuffle)])
 @hypothesis_settings(max_examples=25)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 3), seeds)
-def test_shuffle(kernel, sizes, reshuffles, seed):
-    starts = np.cumsum([0, *sizes])
-    order = np.empty(reshuffles * starts[-1], np.int32)
-    kernel(np.random.default_rng(seed), 0, len(sizes), starts, reshuffles, order)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=6), seeds)
+def test_shuffle(kernel, piles, seed):
+    sizes, times = np.array(piles).T
+    starts, ends = np.cumsum([0, *sizes]), np.cumsum(sizes * times)
+    order = np.empty(ends[-1], np.int32)
+    kernel(np.random.default_rng(seed), 0, len(sizes), starts, times, ends - sizes * times, order)
     groups = [range(a, b) for a, b in itertools.pairwise(starts)]
-    assert order.tolist() == naive.shuffled(groups, reshuffles, np.random.default_rng(seed))
+    assert order.tolist() == naive.shuffled(groups, times, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("kernel", [kernels.next_fit, compiled(kernels.next_fit)])
@@ -168,7 +169,8 @@ def test_a_folder_that_cannot_hold_compiled_code_is_no_obstacle(monkeypatch):
 
 def test_all_orders_are_equally_likely():
     runs, order = 24_000, np.empty(24_000 * 4, np.int32)
-    kernels.shuffle(np.random.default_rng(0), 0, runs, np.arange(0, 4 * runs + 1, 4), 1, order)
+    starts = np.arange(0, 4 * runs + 1, 4)
+    kernels.shuffle(np.random.default_rng(0), 0, runs, starts, np.ones(runs, int), starts[:-1], order)
     place = (order.reshape(runs, 4) - 4 * np.arange(runs)[:, None]) @ 4 ** np.arange(4)
     counts = np.unique(place, return_counts=True)[1]
     assert len(counts) == 24

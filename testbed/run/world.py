@@ -9,11 +9,12 @@ from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
 from corpus.counterfactual import Chosen
 from corpus.errors import InputError
-from corpus.exact import ExactModel, Resolution
+from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph, load_graph, save_graph
 from corpus.language import Kind
+from corpus.resolution import Resolution
 from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
 from testbed.run.runs import Run, digest, recorded
