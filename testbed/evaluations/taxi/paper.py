@@ -1,0 +1,98 @@
+"""The tables of Powell et al. 2024, their printed figures, and people's answers recomputed, beside ours."""
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from corpus.errors import InputError
+from testbed.evaluations.taxi.metrics import CONSISTENCY, FOUR, backwards
+from testbed.evaluations.taxi.subsets import RARE, TYPICAL
+from testbed.evaluations.taxi.tables import MEMBERSHIP
+from testbed.scores.comparison import Scored
+from testbed.scores.tables import Cell, Table, better_of
+
+FORWARD: dict[str, tuple[float | None, ...]] = {
+    "unedited Llama-2": (0.03, 0.24, 0.78, 0.14, 0.13, 0.15),
+    "FT on Llama-2": (0.98, 0.31, 0.73, 0.23, 0.22, 0.25),
+    "ROME on Llama-2": (0.78, 0.48, 0.76, 0.43, 0.40, 0.45),
+    "IKE on Llama-2": (1.0, 0.55, 0.91, 0.47, 0.47, 0.48),
+    "people": (None, 0.87, 0.91, 0.86, 0.86, 0.87),
+}
+"""Table 2 as printed: edit success, property success, invariance, consistency, that of typical and of rare."""
+REVERSE: dict[str, tuple[float | None, ...]] = {
+    "FT on Llama-2": (0.05, 0.05, 0.10, 0.04, 0.05, 0.03),
+    "ROME on Llama-2": (0.10, 0.12, 0.21, 0.10, 0.09, 0.10),
+    "IKE on Llama-2": (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+}
+"""Table 4 as printed, the same columns for questions asked inversely."""
+RESPONSES = Path("human-tests") / "human-responses.csv"
+COLUMNS = ("property", "token_type", "orig_answer_fwd", "answer_fwd", "correct", "pass")
+HEADER = ("who", "source", *FOUR, "consistency, typical", "consistency, rare")
+
+
+def forward(editors: Sequence[Scored], world: Path | None) -> Table:
+    """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
+    printed = [[name, "as printed", *values] for name, values in FORWARD.items()]
+    people = recomputed(world) if world else None
+    asked = [["people", "recomputed", None, *people]] if people else []
+    note = (
+        "As Table 2 of Powell et al. 2024: the right answer is the most probable option. Their rows are of "
+        "another model and other words; people saw 100 of the questions."
+    )
+    return _table("taxi-2", "Edits and what follows (Table 2)", editors, str, [*asked, *printed], note)
+
+
+def reverse(editors: Sequence[Scored]) -> Table:
+    """Table 4: the same of questions asked inversely."""
+    printed = [[name, "as printed", *values] for name, values in REVERSE.items()]
+    note = "As their Table 4: which subject is one, or has it; the edited one is right."
+    return _table("taxi-4", "The same asked inversely (Table 4)", editors, backwards, printed, note)
+
+
+def _table(
+    key: str,
+    title: str,
+    editors: Sequence[Scored],
+    called: Callable[[str], str],
+    further: Sequence[Sequence[Cell]],
+    note: str,
+) -> Table:
+    first = editors[0]
+    rows = [[e.name, "this run", *_cells(e, e.name, called)] for e in editors]
+    rows += [[told, "this run", *_cells(e, told, called)] for e in editors for told in e.told]
+    rows += [[floor, "this run", *_cells(first, floor, called)] for floor in first.floors]
+    direction = better_of(first.evaluation.metrics)
+    better = {name: direction[name] for name in FOUR} | dict.fromkeys(HEADER[-2:], direction[CONSISTENCY])
+    return Table(key, title, [*HEADER], [*rows, *further], note, words=2, better=better, contest=len(editors))
+
+
+def _cells(editor: Scored, reader: str, called: Callable[[str], str]) -> list[Cell]:
+    parts = [("all", name) for name in FOUR] + [(TYPICAL, CONSISTENCY), (RARE, CONSISTENCY)]
+    return [editor.summary[part][reader].get(called(name)) for part, name in parts]
+
+
+def recomputed(folder: Path) -> tuple[float, ...] | None:
+    """People's property success, invariance, consistency, and that of typical and rare subjects.
+
+    Of those who passed the authors' checks; None where the folder has no answers of people.
+
+    Raises:
+        InputError: the file lacks a column.
+    """
+    path = folder / RESPONSES
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; restore the file")
+        rows = [row for row in reader if row["pass"] == "TRUE" and row["property"] != MEMBERSHIP]
+    changed = [row for row in rows if row["orig_answer_fwd"] != row["answer_fwd"]]
+    stays = [row for row in rows if row["orig_answer_fwd"] == row["answer_fwd"]]
+    kinds = [[row for row in changed if row["token_type"] == kind] for kind in ("typical", "rare")]
+    return tuple(_share(part) for part in (rows, stays, changed, *kinds))
+
+
+def _share(rows: Sequence[dict[str, str]]) -> float:
+    return sum(row["correct"] == "TRUE" for row in rows) / len(rows) if rows else float("nan")
