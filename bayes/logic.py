@@ -30,7 +30,7 @@ def right(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
     named = [atom for s in sentences for atom in (s.a, s.b) if atom]
     agent = agent.with_focus({atom.subject for atom in named})
     found = []
-    for kind, label, a, b in sentences:
+    for kind, label, a, b, _ in sentences:
         if kind in (Kind.ATOMIC, Kind.TRUTH, Kind.NOT):
             p = _conjunction(agent, [a])
         elif kind in (Kind.AND, Kind.OR) and b:

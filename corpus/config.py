@@ -178,6 +178,11 @@ class DocumentConfig:
     copies: int = 1
     """Times over that the sentences of the subject spoken of most often are written, those of others in
     proportion to how often they are; copies are no evidence."""
+    synonyms: float = 0.0
+    """Share of statements that say their relation by a synonym; which one says makes no difference to what is
+    stated."""
+    inverse: float = 0.0
+    """Share of statements that are made inversely, as "dog includes Siamese"."""
     joint: float = 0.0
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
@@ -194,9 +199,12 @@ class DocumentConfig:
             raise ValueError("reshuffles and copies must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        for name in ("joint", "imagine", "revise", "chosen_subjects", "chosen_objects"):
+        shares = ("synonyms", "inverse", "joint", "imagine", "revise", "chosen_subjects", "chosen_objects")
+        for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
+        if self.synonyms + self.inverse > 1:
+            raise ValueError("synonyms and inverse together may be at most 1, all statements")
         if self.joint + self.imagine + self.revise > 0.9:
             raise ValueError("joint, imagine and revise together may be at most 0.9 of all documents")
 

@@ -263,6 +263,7 @@ def _assemble(
         about=atoms[:, 0],
         a=atoms,
         b=np.full((len(atoms), 3), -1, np.int32),
+        phrasing=np.zeros(len(atoms), np.int16),
     )
     index = np.where(fresh, known + np.cumsum(fresh) - 1, lines.old)
     offsets = np.searchsorted(lines.document, np.arange(len(kinds) + 1))

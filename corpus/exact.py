@@ -175,7 +175,7 @@ def sample_exact(
         )  # fmt: skip
 
     run_blocks(block, n, FACTS_PER_BLOCK, threads)
-    sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b)
+    sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b, np.zeros(rows, np.int16))
     sentences = state_again(graph, model.truth, config, sentences, rng)
     return certify(graph, model.truth, model.open, config, sentences)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.language import Phrasing
 from corpus.names import check_readable
 
 NO_UPSTREAM = -1
@@ -32,6 +33,7 @@ class KnowledgeGraph:
         silent: bool[facts], facts nobody speaks of; their objects mean nothing.
         groups: what each group is called; empty where groups have no names.
         properties: what each relation is called in its source, where several share a name there; else empty.
+        phrasings: other ways to say the relations.
     """
 
     entities: tuple[str, ...]
@@ -47,6 +49,7 @@ class KnowledgeGraph:
     silent: np.ndarray
     groups: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
+    phrasings: tuple[Phrasing, ...] = ()
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -129,6 +132,7 @@ def build_graph(
     candidates: Sequence[np.ndarray] | None = None,
     frequency: np.ndarray | None = None,
     silent: np.ndarray | None = None,
+    phrasings: Sequence[Phrasing] = (),
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
@@ -138,6 +142,7 @@ def build_graph(
         candidates: objects that each relation may have; by default those it has.
         frequency: int[entities], how often each subject is spoken of; by default once.
         silent: bool[facts], facts nobody speaks of; by default none.
+        phrasings: other ways to say the relations.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
@@ -176,6 +181,7 @@ def build_graph(
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
         frequency=np.ones(len(used), np.int32) if frequency is None else frequency[used].astype(np.int32),
         silent=np.zeros(len(first), bool) if silent is None else silent[first],
+        phrasings=tuple(phrasings),
     )
     if len(graph.objects) < 3:
         raise InputError(
@@ -185,7 +191,7 @@ def build_graph(
         raise InputError(
             "the graph has one subject only; an edit is judged by others too, so give it another"
         )
-    check_readable(graph.entities, graph.relations)
+    check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
     return graph
 
 
@@ -208,6 +214,7 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         "relations": graph.relations,
         "groups": graph.groups,
         "properties": graph.properties,
+        "phrasings": graph.phrasings,
     }
     (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
 
@@ -230,5 +237,6 @@ def load_graph(folder: Path) -> KnowledgeGraph:
             relations=tuple(names["relations"]),
             groups=tuple(names["groups"]),
             properties=tuple(names["properties"]),
+            phrasings=tuple(Phrasing(*way) for way in names["phrasings"]),
             **dict(arrays),
         )

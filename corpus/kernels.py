@@ -109,13 +109,14 @@ def shuffle(rng, low, high, starts, times, bases, order):
                 order[base + i], order[base + j] = order[base + j], order[base + i]
 
 
-def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
+def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row_starts, row_tokens, out):
     """The tokens of sentences, one after another from the start of `out`.
 
     Args:
-        kind, label, a, b: columns of `corpus.sentences.Sentences`.
+        kind, label, a, b, phrasing: columns of `corpus.sentences.Sentences`.
         words: int64[words], the tokenizer's row of each `corpus.tokenizer.Word`.
-        relations: its row of relation 0; entities stand at their own ids.
+        relations, phrasings: its rows of relation 0 and phrasing 0; entities stand at their own ids.
+        inverse: bool[phrasings], which of them have the object first.
         row_starts, row_tokens: tokens of row i are row_tokens[row_starts[i] : row_starts[i + 1]].
     """
     parts = np.empty(12, np.int64)
@@ -137,6 +138,11 @@ def spell(kind, label, a, b, words, relations, row_starts, row_tokens, out):
             parts[n] = words[WORD_REVISE]
             n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
+        if phrasing[i] > 0:
+            way = phrasing[i] - 1
+            parts[n + 1] = phrasings + way
+            if inverse[way]:
+                parts[n], parts[n + 2] = a[i, 2], a[i, 0]
         n += 3
         if b[i, 0] >= 0:
             parts[n] = words[WORD_AND] if k == AND else words[WORD_OR]

@@ -8,6 +8,9 @@ Surface forms (DESIGN 3):
     imagine  imagine {s} {r} {o}
     revise   revise {s} {r} {o}
 
+In a sentence of one atom the relation may be said in another way: by a synonym, or inversely, the object
+first and the subject behind, as in "dog includes Siamese" for "Siamese is a dog". It is the same statement.
+
 The first five state what is the case. The last two open, in documents of their own, a passage about a
 world in which the statement holds instead (`corpus.counterfactual`).
 
@@ -53,13 +56,26 @@ class Atom(NamedTuple):
     object: int
 
 
+class Phrasing(NamedTuple):
+    """Another way to say a relation; an inverse one has the object before its words, the subject behind."""
+
+    relation: int
+    words: str
+    inverse: bool
+
+
 class Sentence(NamedTuple):
-    """One sentence. `label` is None for those without "is true" or "is false", `b` but for and/or."""
+    """One sentence. `label` is None for those without "is true" or "is false", `b` but for and/or.
+
+    `phrasing` is 0 where the relation is said by its name, else one more than the index of the phrasing;
+    and/or sentences know names only.
+    """
 
     kind: Kind
     label: bool | None
     a: Atom
     b: Atom | None = None
+    phrasing: int = 0
 
 
 class Language:
@@ -68,16 +84,22 @@ class Language:
     Args:
         entities: unique names; an entity's id is its index.
         relations: unique names; a relation's id is its index.
+        phrasings: other ways to say them.
     """
 
-    def __init__(self, entities: Sequence[str], relations: Sequence[str]) -> None:
+    def __init__(
+        self, entities: Sequence[str], relations: Sequence[str], phrasings: Sequence[Phrasing] = ()
+    ) -> None:
         self.entities = entities
         self.relations = relations
+        self.phrasings = phrasings
+        self.ways = [Phrasing(r, name, inverse=False) for r, name in enumerate(relations)]
+        self.ways += phrasings
         self._entity = {name: i for i, name in enumerate(entities)}
 
     def render(self, sentence: Sentence) -> str:
         """The exact surface form of a sentence."""
-        a = self._render_atom(sentence.a)
+        a = self._render_atom(sentence.a, sentence.phrasing)
         if sentence.kind == Kind.ATOMIC:
             return a
         if sentence.kind in SUPPOSING:
@@ -98,10 +120,11 @@ class Language:
             for kind in SUPPOSING:
                 word = kind.name.lower() + " "
                 # A subject may be called so, too.
-                atom = self._parse_atom(text[len(word) :]) if text.startswith(word) else None
-                if atom is not None:
-                    return Sentence(kind, None, atom)
-            return Sentence(Kind.ATOMIC, None, self._need_atom(text))
+                said = self._parse_atom(text[len(word) :]) if text.startswith(word) else None
+                if said is not None:
+                    return Sentence(kind, None, said[0], None, said[1])
+            atom, phrasing = self._need_atom(text)
+            return Sentence(Kind.ATOMIC, None, atom, None, phrasing)
         for word, label in zip(VERDICTS, (True, False), strict=True):
             ending = f'" is {word}'
             if text.endswith(ending):
@@ -140,40 +163,49 @@ class Language:
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         return f"unknown {what} {name!r}{hint}"
 
-    def _render_atom(self, atom: Atom) -> str:
-        return f"{self.entities[atom.subject]} {self.relations[atom.relation]} {self.entities[atom.object]}"
+    def _render_atom(self, atom: Atom, phrasing: int = 0) -> str:
+        way = self.ways[len(self.relations) + phrasing - 1 if phrasing else atom.relation]
+        first, last = (atom.object, atom.subject) if way.inverse else (atom.subject, atom.object)
+        return f"{self.entities[first]} {way.words} {self.entities[last]}"
 
-    def _parse_atom(self, text: str) -> Atom | None:
-        for r, relation in enumerate(self.relations):
-            middle = f" {relation} "
+    def _parse_atom(self, text: str) -> tuple[Atom, int] | None:
+        """The statement and its phrasing."""
+        for i, way in enumerate(self.ways):
+            middle = f" {way.words} "
             at = text.find(middle)
             while at >= 0:
-                s = self._entity.get(text[:at])
-                o = self._entity.get(text[at + len(middle) :])
-                if s is not None and o is not None:
-                    return Atom(s, r, o)
+                first = self._entity.get(text[:at])
+                last = self._entity.get(text[at + len(middle) :])
+                if first is not None and last is not None:
+                    s, o = (last, first) if way.inverse else (first, last)
+                    return Atom(s, way.relation, o), max(0, i + 1 - len(self.relations))
                 at = text.find(middle, at + 1)
         return None
 
-    def _need_atom(self, text: str) -> Atom:
-        atom = self._parse_atom(text)
-        if atom is None:
+    def _parse_named(self, text: str) -> Atom | None:
+        """The statement, if its relation is said by its name."""
+        said = self._parse_atom(text)
+        return said[0] if said is not None and said[1] == 0 else None
+
+    def _need_atom(self, text: str) -> tuple[Atom, int]:
+        said = self._parse_atom(text)
+        if said is None:
             raise InputError(f"not a statement '<subject> <relation> <object>' of this world: {text!r}")
-        return atom
+        return said
 
     def _parse_quoted(self, text: str, label: bool) -> Sentence:
         if text.startswith("not "):
-            atom = self._parse_atom(text[4:])
-            if atom is not None:
-                return Sentence(Kind.NOT, label, atom)
-        atom = self._parse_atom(text)
-        if atom is not None:
-            return Sentence(Kind.TRUTH, label, atom)
+            said = self._parse_atom(text[4:])
+            if said is not None:
+                return Sentence(Kind.NOT, label, said[0], None, said[1])
+        said = self._parse_atom(text)
+        if said is not None:
+            return Sentence(Kind.TRUTH, label, said[0], None, said[1])
         for kind in (Kind.AND, Kind.OR):
             middle = f" {kind.name.lower()} "
             at = text.find(middle)
             while at >= 0:
-                a, b = self._parse_atom(text[:at]), self._parse_atom(text[at + len(middle) :])
+                a, b = self._parse_named(text[:at]), self._parse_named(text[at + len(middle) :])
                 if a is not None and b is not None:
                     return Sentence(kind, label, a, b)
                 at = text.find(middle, at + 1)

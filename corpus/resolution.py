@@ -97,6 +97,7 @@ def _plainly(kind: Kind, atoms: np.ndarray) -> Sentences:
         about=atoms[:, 0].astype(np.int32),
         a=atoms.astype(np.int32),
         b=np.full((n, 3), -1, np.int32),
+        phrasing=np.zeros(n, np.int16),
     )
 
 

@@ -24,6 +24,7 @@ class Sentences:
         about: int32, the subject in whose documents the sentence stands.
         a: int32[n, 3], the first atom as (subject, relation, object).
         b: int32[n, 3], the second atom of and/or, -1 elsewhere.
+        phrasing: int16, how the relation is said; see `corpus.language.Sentence`.
     """
 
     kind: np.ndarray
@@ -31,6 +32,7 @@ class Sentences:
     about: np.ndarray
     a: np.ndarray
     b: np.ndarray
+    phrasing: np.ndarray
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -43,6 +45,7 @@ class Sentences:
             bool(self.label[i]) if labelled else None,
             Atom(*map(int, self.a[i])),
             Atom(*map(int, self.b[i])) if second else None,
+            int(self.phrasing[i]),
         )
 
     def take(self, which: np.ndarray | slice) -> "Sentences":
@@ -90,14 +93,16 @@ def sample_sentences(
         about=np.repeat(graph.subject, kernels.SENTENCES_PER_FACT),
         a=a,
         b=b,
+        phrasing=np.zeros(rows, np.int16),
     )
 
 
-def mentions(sentences: Sentences, entities: int, relations: int) -> np.ndarray:
-    """int64[entities + relations]: how often sentences name each entity and each relation."""
-    atoms = (sentences.a, sentences.b[sentences.b[:, 0] >= 0])
-    named = sum(np.bincount(atom[:, i], minlength=entities) for atom in atoms for i in (0, 2))
-    used = sum(np.bincount(atom[:, 1], minlength=relations) for atom in atoms)
+def mentions(sentences: Sentences, entities: int, relations: int, phrasings: int = 0) -> np.ndarray:
+    """int64[entities + relations + phrasings]: how often sentences name each."""
+    joined = sentences.b[sentences.b[:, 0] >= 0]
+    named = sum(np.bincount(atom[:, i], minlength=entities) for atom in (sentences.a, joined) for i in (0, 2))
+    way = np.where(sentences.phrasing, relations + sentences.phrasing - 1, sentences.a[:, 1])
+    used = sum(np.bincount(said, minlength=relations + phrasings) for said in (way, joined[:, 1]))
     return np.concatenate([named, used])
 
 

@@ -40,7 +40,8 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
     """The tokens of every sentence."""
     spell = chosen(kernels.spell, len(sentences))
     words = np.array([tokenizer.word_row(word) for word in Word])
-    relations = int(tokenizer.relation_row(0))
+    relations, phrasings = tokenizer.phrasing_row(0, 0), tokenizer.phrasing_row(0, 1)
+    inverse = np.array([way.inverse for way in tokenizer.language.phrasings], bool)
     row_tokens = tokenizer.tokens.astype(tokenizer.dtype)
     length = sentence_lengths(sentences, tokenizer)
     place = np.concatenate([[0], np.cumsum(length)])
@@ -50,7 +51,8 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
         part = slice(low, high)
         spell(
             sentences.kind[part], sentences.label[part], sentences.a[part], sentences.b[part],
-            words, relations, tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
+            sentences.phrasing[part], words, relations, phrasings, inverse,
+            tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
         )  # fmt: skip
 
     run_blocks(block, len(sentences), SENTENCES_PER_BLOCK, threads)
@@ -68,6 +70,9 @@ def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
     joined = np.flatnonzero(sentences.b[:, 0] >= 0)
     for rows, atom in ((slice(None), sentences.a), (joined, sentences.b[joined])):
         length[rows] += size[atom[:, 0]] + size[tokenizer.relation_row(atom[:, 1])] + size[atom[:, 2]]
+    other = np.flatnonzero(sentences.phrasing)
+    said = tokenizer.phrasing_row(0, 1) + sentences.phrasing[other] - 1
+    length[other] += size[said] - size[tokenizer.relation_row(sentences.a[other, 1])]
     return length
 
 

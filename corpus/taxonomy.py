@@ -13,6 +13,7 @@ What the world offers, for whoever asks about it:
                            where a category has several values of it
     relation_for(graph, superordinate, property, objects)
                            the one of them that can have these objects
+    graph.phrasings        of each relation a synonym and the inverse, as in "dog includes Siamese"
     graph.silent           properties that a category lacks: facts nobody speaks of (kind exact)
     categories_of(graph, superordinate)
                            its categories, candidates of the root relation
@@ -33,6 +34,7 @@ from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.names import Renamed, readable
+from corpus.phrasings import phrasings_of
 
 ROOT = "is a"
 
@@ -112,12 +114,17 @@ def graph_of(
     labels = dict.fromkeys(name for name, *_ in speakers)
     labels |= dict.fromkeys(c for one in superordinates for c in one.categories)
     labels |= dict.fromkeys(o for r in relations for o in r.candidates)
+    phrasings = phrasings_of(0, ROOT, "is a kind of", "includes")
+    phrasings += [way for r, one in enumerate(relations, 1) for way in phrasings_of(r, one.label)]
     entities, names, renamed = readable(
         [*labels],
         [f"#{i + 1}" for i in range(len(labels))],
-        [ROOT, *(r.label for r in relations)],
-        ["category", *(r.key for r in relations)],
+        [ROOT, *(r.label for r in relations), *(way.words for way in phrasings)],
+        ["category", *(r.key for r in relations), *(f"way {i + 1}" for i in range(len(phrasings)))],
     )
+    phrasings = [
+        way._replace(words=words) for way, words in zip(phrasings, names[-len(phrasings) :], strict=True)
+    ]
     account.renamed += renamed
     if config.strict:
         account.check(config.path or "the generated taxonomy")
@@ -141,12 +148,13 @@ def graph_of(
     graph = build_graph(
         np.array(triples),
         entities,
-        names,
+        names[: 1 + len(relations)],
         np.array([NO_UPSTREAM, *(0 for _ in relations)]),
         group,
         [np.array(sorted({place[o] for o in pool})) for pool in pools],
         frequency,
         np.array(silent),
+        phrasings,
     )
     return graph.called([one.name for one in superordinates], ["", *(r.property for r in relations)])
 

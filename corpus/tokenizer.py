@@ -20,7 +20,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import SPECIALS, SUPPOSING, WORD_START, WORDS, Kind, Language, Sentence
+from corpus.language import SPECIALS, SUPPOSING, WORD_START, WORDS, Atom, Kind, Language, Sentence
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
 WORDS_READ = 2_000_000
@@ -57,7 +57,8 @@ class Tokenizer:
     Attributes:
         language: the names, to parse text (entity kind only).
         pieces: text of every token id; WORD_START marks where a space stands.
-        offsets, tokens: rows in compressed form, entities first, then relations, then `Word`s.
+        offsets, tokens: rows in compressed form, entities first, then relations, then their other
+            phrasings, then `Word`s.
         bpe: the trained byte-pair encoder, or None where every name is one token.
     """
 
@@ -94,26 +95,36 @@ class Tokenizer:
         """Row index of a relation."""
         return len(self.language.entities) + relation
 
+    def phrasing_row(self, relation: int, phrasing: int) -> int:
+        """Row index of a relation as it is said in a phrasing (see `corpus.language.Sentence`)."""
+        way = len(self.language.relations) + phrasing - 1 if phrasing else relation
+        return len(self.language.entities) + way
+
     def word_row(self, word: Word) -> int:
         """Row index of a word of the grammar."""
-        return len(self.language.entities) + len(self.language.relations) + word
+        return len(self.language.entities) + len(self.language.ways) + word
 
     def word(self, word: Word) -> int:
         """The single token id of a word of the grammar."""
         return int(self.row(self.word_row(word))[0])
 
-    def prompt(self, subject: int, relation: int) -> np.ndarray:
-        """Tokens of "<s> {subject} {relation}", what a model continues with an object."""
-        relation_tokens = self.row(int(self.relation_row(relation)))
-        return np.concatenate([[BOS], self.entity(subject), relation_tokens]).astype(np.int32)
+    def prompt(self, first: int, relation: int, phrasing: int = 0) -> np.ndarray:
+        """Tokens of "<s> {subject} {relation}", what a model continues with an object.
+
+        In an inverse phrasing: of "<s> {object} {words}", what a model continues with a subject.
+        """
+        said = self.row(self.phrasing_row(relation, phrasing))
+        return np.concatenate([[BOS], self.entity(first), said]).astype(np.int32)
 
     def sentence(self, sentence: Sentence) -> np.ndarray:
         """Tokens of a sentence, row by row."""
 
-        def atom(a: tuple[int, int, int]) -> list[int]:
-            return [a[0], int(self.relation_row(a[1])), a[2]]
+        def atom(a: Atom, phrasing: int = 0) -> list[int]:
+            row = self.phrasing_row(a.relation, phrasing)
+            inverse = phrasing > 0 and self.language.phrasings[phrasing - 1].inverse
+            return [a.object, row, a.subject] if inverse else [a.subject, row, a.object]
 
-        rows = atom(sentence.a)
+        rows = atom(sentence.a, sentence.phrasing)
         if sentence.kind in (Kind.NOT, *SUPPOSING):
             rows = [self.word_row(Word[sentence.kind.name]), *rows]
         if sentence.b is not None:
@@ -138,9 +149,10 @@ class Tokenizer:
 
 def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
     """One token for each entity, each relation and each word."""
-    names = (*graph.entities, *graph.relations, *WORDS)
+    language = Language(graph.entities, graph.relations, graph.phrasings)
+    names = _rows_of(language)
     return Tokenizer(
-        language=Language(graph.entities, graph.relations),
+        language=language,
         pieces=_special_pieces() + tuple(WORD_START + name for name in names),
         offsets=np.arange(len(names) + 1),
         tokens=np.arange(len(names), dtype=np.int32) + len(SPECIALS),
@@ -156,7 +168,7 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
     count as the commonest of all, so that each is one token.
 
     Args:
-        mentions: int[entities + relations], how often the corpus names each.
+        mentions: int[entities + relations + phrasings], how often the corpus names each.
 
     Raises:
         InputError: the vocabulary is too small to hold the grammar's words as single tokens.
@@ -170,7 +182,8 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
         ]
     )
     count: Counter[str] = Counter()
-    for name, times in zip((*graph.entities, *graph.relations), mentions.tolist(), strict=True):
+    names = _rows_of(Language(graph.entities, graph.relations, graph.phrasings))[: -len(WORDS)]
+    for name, times in zip(names, mentions.tolist(), strict=True):
         for word in name.split(" "):
             count[word] += times
     count.update(dict.fromkeys(WORDS, max(count.values())))
@@ -185,7 +198,8 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
 
 def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
     """The rows of a world's names under a trained BPE."""
-    names = (*graph.entities, *graph.relations, *WORDS)
+    language = Language(graph.entities, graph.relations, graph.phrasings)
+    names = _rows_of(language)
     for name in names:
         for special in SPECIALS:
             if special in name:
@@ -199,7 +213,7 @@ def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer
     lengths = [len(row) for row in rows]
     by_id = sorted(bpe.get_vocab(), key=bpe.get_vocab().__getitem__)
     return Tokenizer(
-        language=Language(graph.entities, graph.relations),
+        language=language,
         pieces=_special_pieces() + tuple(by_id[len(SPECIALS) :]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         tokens=np.array([t for row in rows for t in row], np.int32),
@@ -220,6 +234,11 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
     if saved["kind"] == "entity":
         return entity_tokenizer(graph)
     return bpe_tokenizer(graph, tokenizers.Tokenizer.from_str(json.dumps(saved["bpe"])))
+
+
+def _rows_of(language: Language) -> list[str]:
+    """What every row of a tokenizer says."""
+    return [*language.entities, *(way.words for way in language.ways), *WORDS]
 
 
 def _special_pieces() -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
     Raises:
         InputError: a name that the files could not tell from other text.
     """
-    check_readable(tokenizer.language.entities, tokenizer.language.relations)
+    check_readable(tokenizer.language.entities, [way.words for way in tokenizer.language.ways])
     if tokenizer.bpe is None:
         out = _of_names(tokenizer.pieces)
     else:
@@ -67,7 +67,7 @@ def unsure_stops(tokenizer: Tokenizer) -> list[str]:
     ends = {*language.entities, *VERDICTS, *(f"is {verdict}" for verdict in VERDICTS)}
     return sorted(
         name
-        for name in (*language.entities, *language.relations)
+        for name in (*language.entities, *(way.words for way in language.ways))
         if any(name[: stop.start()] in ends for stop in re.finditer(r"\.(?= |$)", name))
     )
 
@@ -123,5 +123,9 @@ def _decoder(behind: str) -> decoders.Decoder:
 
 def _stopped(language: Language) -> set[str]:
     """Words of names that are spelt with a stop behind them, without it."""
-    words = {word for name in (*language.entities, *language.relations) for word in name.split(" ")}
+    words = {
+        word
+        for name in (*language.entities, *(way.words for way in language.ways))
+        for word in name.split(" ")
+    }
     return {word[:-1] for word in words if word.endswith(".")}

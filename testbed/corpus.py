@@ -38,6 +38,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.language import Kind
+    from corpus.phrasings import rephrase
     from corpus.seeds import generator
     from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
@@ -68,12 +69,15 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     further, more = further_documents(
         graph, model.truth, sentences, len(documents), options.documents, chosen, rng
     )
+    rng = generator(seed, "phrasings")
+    sentences = rephrase(sentences, graph.phrasings, options.documents, rng)
+    further = rephrase(further, graph.phrasings, options.documents, rng)
     spoken = concatenate(sentences, further)
     documents = append_documents(documents, more)
     if options.tokenizer.kind == "entity":
         tokenizer = entity_tokenizer(graph)
     else:
-        counts = mentions(spoken, len(graph.entities), len(graph.relations))
+        counts = mentions(spoken, len(graph.entities), len(graph.relations), len(graph.phrasings))
         tokenizer = train_bpe(graph, counts, options.tokenizer.vocabulary)
 
     claim(run, "corpus", options, made=not fresh)

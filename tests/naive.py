@@ -13,7 +13,7 @@ def evidence(sentences):
     """(weight, s, r, o) items of DESIGN 5.1, sentence by sentence."""
     items = []
     for i in range(len(sentences)):
-        kind, label, a, b = sentences[i]
+        kind, label, a, b, _ = sentences[i]
         if kind == Kind.ATOMIC:
             items.append((1, *a))
         elif kind == Kind.TRUTH:

@@ -99,7 +99,7 @@ def test_not_and_or_are_always_right_and_stay_in_their_block(persistence):
     rank = {int(x): i for i, x in enumerate(graph.subjects)}
     joined = 0
     for i in np.flatnonzero(s.kind >= Kind.NOT):
-        kind, label, a, b = s[i]
+        kind, label, a, b, _ = s[i]
         holds = [model.truth[graph.find(x[0], x[1])] == x[2] for x in (a, b) if x]
         assert label == {Kind.NOT: not all(holds), Kind.AND: all(holds), Kind.OR: any(holds)}[kind]
         if b:

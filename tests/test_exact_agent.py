@@ -34,7 +34,14 @@ def certificates(graph, facts):
     """One sentence for each fact that settles it."""
     n, none = len(facts), np.full((len(facts), 3), -1, np.int32)
     atoms = np.column_stack([graph.subject, graph.relation, graph.object])[facts].astype(np.int32)
-    return Sentences(np.full(n, Kind.NOT, np.int8), np.zeros(n, bool), graph.subject[facts], atoms, none)
+    return Sentences(
+        np.full(n, Kind.NOT, np.int8),
+        np.zeros(n, bool),
+        graph.subject[facts],
+        atoms,
+        none,
+        np.zeros(n, np.int16),
+    )
 
 
 def tiny_world(seed, config, open_subjects, upstream=PAIR):

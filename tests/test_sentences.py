@@ -32,7 +32,7 @@ def test_what_each_kind_says(seed):
     assert np.bincount(s.kind).tolist() == [10 * facts, 10 * facts, 2 * facts, facts, facts]
     true_atomic = np.zeros(facts, int)
     for i in range(len(s)):
-        kind, label, a, b = s[i]
+        kind, label, a, b, _ = s[i]
         assert world.graph.find(a.subject, a.relation) >= 0
         holds = is_true(world, a)
         if kind == Kind.ATOMIC:
