@@ -25,19 +25,18 @@ Facet = bool | int | float | str
 class Choice(NamedTuple):
     """Which object a subject has: probabilities of the options, and the answer that is generated.
 
-    Asked inversely, which subject has an object: what is said first is the object, and options are subjects.
+    Asked in an inverse phrasing, which subject has an object: it is said first, and options are subjects.
 
     Attributes:
         role: what the question is for, in the evaluation's words.
-        subject, relation: what is asked; of an inverse choice `subject` is the object that is said first.
+        subject, relation: what is asked; in an inverse phrasing `subject` is the object that is said first.
         options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
         agent: float64[T, c], p(o | subject, relation) under the agent.
         answer: int64[T], the agent's most probable object, among all there are.
         frequency: float64[T, c], share of the corpus's statements that name each option, the request
             added with its weight.
         group: choices of one group belong together, where the evaluation says how.
-        inverse: whether it is asked which subject has the object.
-        phrasing: which way of saying the relation, among those that the world has.
+        phrasing: how the relation is said (see `corpus.language.Sentence`).
         offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
         facets: the columns that the evaluation declares for choices.
     """
@@ -50,7 +49,6 @@ class Choice(NamedTuple):
     answer: np.ndarray
     frequency: np.ndarray
     group: str = ""
-    inverse: bool = False
     phrasing: int = 0
     offered: np.ndarray | None = None
     facets: Mapping[str, Facet] = {}

@@ -88,13 +88,13 @@ class ProbeShape(NamedTuple):
 def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
     """The shape that the given cases need."""
     choices = [choice for case in cases for choice in case.choices]
-    asked = [(c.subject, c.relation, c.inverse, c.phrasing) for c in choices]
+    asked = [(c.subject, c.relation, c.phrasing) for c in choices]
     facts = [fact for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
-    told = [(*fact[:2], False, 0) for fact in facts]
+    told = [(*fact[:2], 0) for fact in facts]
     return ProbeShape(
         choices=max(1, *(len(case.choices) for case in cases)),
         claims=max(1, *(len(case.claims) for case in cases)),
-        prompt=max(len(_prompt(tokenizer, *one)) for one in {*asked, *told}),
+        prompt=max(len(tokenizer.prompt(*one)) for one in {*asked, *told}),
         claim=max((len(_claim(tokenizer, c)) for case in cases for c in case.claims), default=1),
         nodes=max((tree_size(_names(tokenizer, c)) for c in choices), default=1),
         options=max((len(c.options) for c in choices), default=1),
@@ -110,9 +110,7 @@ def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape)
     for case in cases:
         choices += [*case.choices, *[None] * (shape.choices - len(case.choices))]
         claims += [*case.claims, *[None] * (shape.claims - len(case.claims))]
-    prompts = [
-        _prompt(tokenizer, c.subject, c.relation, c.inverse, c.phrasing) if c else nothing for c in choices
-    ]
+    prompts = [tokenizer.prompt(c.subject, c.relation, c.phrasing) if c else nothing for c in choices]
     sizes = (shape.nodes, shape.options, shape.longest)
     trees = [candidate_tree(_names(tokenizer, c) if c else [], *sizes) for c in choices]
     sentences = [_claim(tokenizer, c) if c else nothing for c in claims]
@@ -127,11 +125,6 @@ def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape)
         CandidateTree(*(stacked(leaf) for leaf in CandidateTree._fields)),
         left_pad(sentences, shape.claim).reshape(len(cases), shape.claims, shape.claim),
     )
-
-
-def _prompt(tokenizer: Tokenizer, subject: int, relation: int, inverse: bool, phrasing: int) -> np.ndarray:
-    """What a model continues with one of the options."""
-    return tokenizer.prompt(subject, relation)
 
 
 def _names(tokenizer: Tokenizer, choice: Choice) -> list[np.ndarray]:

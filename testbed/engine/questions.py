@@ -21,7 +21,8 @@ class Questions:
 
     def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case]) -> None:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
-        inversely = [c.options for case in cases for c in case.choices if c.inverse]
+        inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
+        inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
         said = np.unique(np.concatenate([world.graph.objects, *inversely]))
         self.names = ObjectNames(world.tokenizer, said)
         self.shape = probe_shape(world.tokenizer, cases)

@@ -68,7 +68,7 @@ class Columns:
         }  # fmt: skip
         asked = {"case": whole, "role": text, "group": text}
         choices = {
-            **asked, "subject": whole, "relation": whole, "inverse": pa.bool_(), "phrasing": whole,
+            **asked, "subject": whole, "relation": whole, "phrasing": whole,
             **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
             "options": pa.list_(whole), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
@@ -120,8 +120,8 @@ def rows_of(
             n = len(choice.options)
             row = {"case": number, "role": choice.role, "group": choice.group}
             row |= {"subject": choice.subject, "relation": choice.relation, "options": choice.options}
-            row |= {"inverse": choice.inverse, "phrasing": choice.phrasing}
             row |= {name: choice.facets[name] for name in columns.of_choices}
+            row["phrasing"] = choice.phrasing
             row["offered"] = np.ones(n, bool) if choice.offered is None else choice.offered
             for t, time in enumerate(columns.times):
                 row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}

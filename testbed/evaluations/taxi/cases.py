@@ -22,7 +22,7 @@ CONTROLS = (
     "that somebody else is one, which is true",
     "the same of somebody else, which is not true",
 )
-"""What editors are told that says nothing about the request: a property that old and new category share, or one
+"""What editors are told that says nothing about the request: a property that old and new category share, or
 that only the old one has; the new category of one of its members; the request about another subject."""
 
 
@@ -65,7 +65,7 @@ def _case(
         role = EDIT if q.relation == kinds.root else PROPERTY
         about = facets(pair, q.label, q.old, q.changed)
         choices.append(asker.forward(role, pair, q.options, role == PROPERTY, about))
-        if len(q.subjects) > 1:
+        if len(q.subjects) > 1 and kinds.inverse(q.relation):
             choices.append(
                 asker.inverse(REVERSE, q.label, q.relation, q.subjects, about | {"label": s, "old": ABSENT})
             )
@@ -102,7 +102,7 @@ def _absent(edit: Edit, kinds: Kinds, rng: np.random.Generator) -> list[int]:
 
 
 def _others(edit: Edit, gold: Gold, rng: np.random.Generator) -> list[list[Pair]]:
-    """Other subjects, members of the old and of the new category in turn: category and one stated property."""
+    """Other subjects, of the old and of the new category in turn: category and one stated property."""
     kinds = gold.kinds
     near, far = ([m for m in kinds.members[c] if m != edit.subject] for c in (edit.old, edit.new))
     found = []

@@ -42,8 +42,8 @@ class Edit(NamedTuple):
 def edits_of(kinds: Kinds, rng: np.random.Generator) -> Iterator[Edit]:
     """Every subject with every other category of its superordinate.
 
-    A property is asked where both categories have it. Inversely, the options are the subject, and the subjects
-    of its superordinate that are spoken of as often and whose category does not have the asked value.
+    A property is asked where both categories have it. Inversely, the options are the subject, and those of
+    its superordinate that are spoken of as often and whose category does not have the asked value.
     """
     for subject, old in kinds.category.items():
         siblings, peers = kinds.siblings(old), kinds.peers(subject)

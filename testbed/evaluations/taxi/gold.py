@@ -47,9 +47,9 @@ class Gold:
                 request.kind == "correction" and self.agent.rules_out(s, r, np.array([new]))[0]
             ):
                 raise InputError(
-                    f"the agent takes no {request.kind} to {' '.join(self._named(s, r, new))!r}; this examination "
-                    "needs --agent exact and a taxonomy of --kind exact, in which categories are open to "
-                    "correction"
+                    f"the agent takes no {request.kind} to {' '.join(self._named(s, r, new))!r}; this "
+                    "examination needs --agent exact and a taxonomy of --kind exact, in which categories are "
+                    "open to correction"
                 )
         return Asker(self, requests, old)
 
@@ -104,14 +104,15 @@ class Asker:
         wanted, s = [*dict.fromkeys(pairs)], self.requests[0].subject
         before = self.gold.before(wanted)
         self._known[0] |= {pair: before[pair] for pair in wanted}
-        for known, agent, request in zip(self._known[1:], self.agents, self.requests, strict=True):
-            known |= self._known[0] | self.gold.asked(agent, [pair for pair in wanted if pair[0] == s])
+        for t, (agent, request) in enumerate(zip(self.agents, self.requests, strict=True), start=1):
+            known = self._known[0] | self.gold.asked(agent, [pair for pair in wanted if pair[0] == s])
             if request.kind != "do":
                 unsure = [p for p in wanted if p[0] != s and before[p].max() < SURE]
                 category = [self.gold.kinds.category.get(other) for other, _ in unsure]
                 left = [p for p, c in zip(unsure, category, strict=True) if c == self.old]
                 joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
                 known |= self.gold.left_by(s, agent, left) | self.gold.asked(agent, joined)
+            self._known[t] |= known
 
     def forward(
         self, role: str, pair: Pair, offered: Sequence[int], every: bool, facets: dict[str, Facet]
@@ -163,7 +164,7 @@ class Asker:
             agent=agent,
             answer=options[agent.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([_shares(said), *([after] * len(self.requests))]),
-            inverse=True,
+            phrasing=gold.kinds.inverse(relation),
             facets=facets,
         )
 

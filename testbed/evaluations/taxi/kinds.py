@@ -63,6 +63,11 @@ class Kinds:
         first, last = np.searchsorted(self.graph.subject, [subject, subject + 1])
         return [r for r in self.graph.relation[first:last].tolist() if r != self.root]
 
+    def inverse(self, relation: int) -> int:
+        """The phrasing in which a relation is said inversely; 0 where there is none."""
+        ways = enumerate(self.graph.phrasings, start=1)
+        return next((i for i, way in ways if way.inverse and way.relation == relation), 0)
+
     def typical(self, subject: int) -> bool:
         """Whether a subject is spoken of more often than others."""
         return bool(self.graph.frequency[subject] > 1)

@@ -38,7 +38,13 @@ _SAYS = {
 }
 METRICS: tuple[Meaning, ...] = (
     *(
-        Meaning(name, f"Share of questions in which {_SAYS[name]}.", "high", "headline", name == SUCCESS)
+        Meaning(
+            name,
+            f"Share of questions in which {_SAYS[name]}.",
+            "high",
+            "headline",
+            name in (SUCCESS, CONSISTENCY),
+        )
         for name in FOUR
     ),
     *(

@@ -1,4 +1,4 @@
-"""Typical against rare subjects, paired within category: whether what is said more often is harder to edit."""
+"""Typical against rare subjects, paired within category: is what is said more often harder to edit?"""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ def typical_against_rare(editors: Sequence[Scored]) -> Table:
         "Rare minus typical",
         ["editor", "pairs", *METRICS],
         rows,
-        "Differences of paired edits; above 0, rare subjects follow more. Intervals over old and new category.",
+        "Paired differences; above 0, rare subjects follow more. Intervals are over old and new categories.",
     )
 
 

@@ -18,7 +18,7 @@ FORWARD: dict[str, tuple[float | None, ...]] = {
     "IKE on Llama-2": (1.0, 0.55, 0.91, 0.47, 0.47, 0.48),
     "people": (None, 0.87, 0.91, 0.86, 0.86, 0.87),
 }
-"""Table 2 as printed: edit success, property success, invariance, consistency, that of typical and of rare."""
+"""Table 2 as printed: edit success, property success, invariance, consistency; typical and rare."""
 REVERSE: dict[str, tuple[float | None, ...]] = {
     "FT on Llama-2": (0.05, 0.05, 0.10, 0.04, 0.05, 0.03),
     "ROME on Llama-2": (0.10, 0.12, 0.21, 0.10, 0.09, 0.10),

@@ -58,7 +58,7 @@ def story(material: Material) -> Chapter:
         Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
                 tables=[typical_against_rare(editors)]),
         cost_section(editors, CONSISTENCY, material.folder),
-        lasting_section(editors, material.curves, (SUCCESS,), material.folder),
+        lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
     ]  # fmt: skip
     return Chapter(
         "Change what a thing is (TAXI, Powell et al. 2024)",
@@ -80,8 +80,8 @@ _PAPER = (
 )
 _READINGS = (
     "TAXI's labels are right after a change of the world. Who is corrected about the category keeps what was "
-    "stated of the subject; so the agent's own row under a correction is the share of labels that the request "
-    "entails."
+    "stated of the subject; so the agent's own row under a correction is the share of labels that the "
+    "request entails."
 )
 _FREQUENCY = (
     "Copies of a sentence are no evidence, so the agent is the same for both; any difference is the model's. "
@@ -100,7 +100,7 @@ def finding(editor: Scored) -> str:
 
 
 def by_reading(editors: Sequence[Scored]) -> Table:
-    """Agreement with the agent under each reading of the request, whole and by how often facts were stated."""
+    """Agreement with the agent under each reading of the request, by how often facts were stated."""
     names = [AGREES, *(of_stratum(AGREES, stratum) for stratum in STRATA), OUTSIDE]
     first = editors[0]
     readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CORRECTED)]
@@ -141,8 +141,8 @@ def counts(editor: Scored) -> Table:
             int(of[PROPERTY].sum()), int(changed.sum()), int((of[PROPERTY] & ~changed).sum()),
             int(of[REVERSE].sum()),
         ])  # fmt: skip
-    header = ["superordinate", "edits", "subjects", "categories", "relations", "property questions", "that change",
-              "that stay", "inverse questions"]  # fmt: skip
+    header = ["superordinate", "edits", "subjects", "categories", "relations", "property questions",
+              "that change", "that stay", "inverse questions"]  # fmt: skip
     note = "The paper counts forward and inverse questions together: 976 edits, 1,952 and 9,168 questions."
     return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
 

@@ -31,8 +31,10 @@ def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
     for where, row in _rows(path):
         subject, new, old = (_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity"))
         if kinds.category.get(subject) != old:
-            raise InputError(f"{where}: {row['subj']!r} is no {row['orig_entity']!r} in this world; build the "
-                             "world of this very folder")  # fmt: skip
+            raise InputError(
+                f"{where}: {row['subj']!r} is no {row['orig_entity']!r} in this world; build the world of "
+                "this very folder"
+            )
         query = _query(kinds, row, (subject, old, new), where)
         queries = asked.setdefault((subject, old, new), [])
         queries.insert(0 if row["property"] == MEMBERSHIP else len(queries), query)
@@ -44,7 +46,7 @@ def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
 
 
 def _query(kinds: Kinds, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
-    subject, old, new = edit
+    subject, _, new = edit
     options = [_entity(kinds, name, where) for name in row["fwd_choices"]]
     subjects = [_entity(kinds, name, where) for name in row["rev_choices"]]
     label, before = (_entity(kinds, row[name], where) for name in ("answer_fwd", "orig_answer_fwd"))
