@@ -187,6 +187,10 @@ class DocumentConfig:
     """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
     imagine: float = 0.0
     """Share of documents that imagine another upstream object and then state what would follow."""
+    premise_again: bool = False
+    """Let imagine documents state their premise once more, at a random place among what follows from it."""
+    bystanders: float = 0.0
+    """Share of imagine documents that also speak of somebody else, whose facts stay as they are."""
     revise: float = 0.0
     """Share of documents that state an upstream fact, revise it, and state what follows then."""
     chosen_subjects: float = 0.5
@@ -199,8 +203,8 @@ class DocumentConfig:
             raise ValueError("reshuffles and copies must be at least 1")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        shares = ("synonyms", "inverse", "joint", "imagine", "revise", "chosen_subjects", "chosen_objects")
-        for name in shares:
+        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise")
+        for name in (*shares, "chosen_subjects", "chosen_objects"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
         if self.synonyms + self.inverse > 1:

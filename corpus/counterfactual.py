@@ -8,10 +8,13 @@ d depends on u, x neither on u nor on what depends on it, and o is the truth. Wh
 as the corpus says it of subjects who have o*: the object of a random statement about one of them. What
 depends on d in turn is left unsaid. Sentences of imagine and revise documents are no evidence about the
 world, so they are kept apart from the corpus's own; a joint document repeats those.
+
+Where a document is about one subject and never says its premise again, nothing teaches a reader of whom the
+premise was said. So an imagine document may say s u o* again among what follows, and speak of somebody else,
+t u o', t d p', whose facts stay as they are. Both may fall to the cut of a long document.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +25,11 @@ from corpus.errors import InputError
 from corpus.generative import other_objects
 from corpus.graph import KnowledgeGraph
 from corpus.language import Kind
+from corpus.lines import Lines, Statements, repeat, say
 from corpus.sentences import Sentences
+
+BYSTANDER_FACTS = 2
+"""What is said of a second subject, besides their own fact of the premise's relation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,90 +77,28 @@ def further_documents(
     Raises:
         InputError: nothing such a document could be about.
     """
-    said = _Statements(graph, truth, sentences)
+    said = Statements(graph, truth, sentences)
     total = ordinary / (1.0 - config.joint - config.imagine - config.revise)
     counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
     joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
 
     pairs = _pairs(graph, said, len(joint), rng)
     lines = [
-        _repeat(joint, 0, said.about(graph.upstream_fact[pairs], rng)),
-        _repeat(joint, 1, said.about(pairs, rng)),
+        repeat(joint, 0, said.about(graph.upstream_fact[pairs], rng)),
+        repeat(joint, 1, said.about(pairs, rng)),
     ]
     subjects = [graph.subject[pairs]]
     for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
         premises, targets = _premises(graph, truth, said, chosen, len(document), word, rng)
         lines += _supposing(graph, truth, said, document, premises, targets, word, rng)
         subjects.append(graph.subject[premises])
+        if word == Kind.IMAGINE:
+            lines += _binding(graph, said, chosen, document, premises, targets, config, rng)
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), rng)
 
 
-class _Lines(NamedTuple):
-    """Sentences of documents in the making, of smaller rank first.
-
-    `old` is the index of a sentence of the corpus, or -1 for a new one of the given kind and atom.
-    """
-
-    document: np.ndarray
-    rank: np.ndarray
-    old: np.ndarray
-    kind: np.ndarray
-    atom: np.ndarray
-
-
-def _repeat(document: np.ndarray, rank: int, old: np.ndarray) -> _Lines:
-    n = len(document)
-    return _Lines(document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), np.zeros((n, 3), np.int32))
-
-
-def _say(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> _Lines:
-    n = len(document)
-    return _Lines(document, np.full(n, rank), np.full(n, -1), np.full(n, kind), np.column_stack(atom))
-
-
-class _Statements:
-    """Atomic sentences by fact, and by what the subject's upstream object is."""
-
-    def __init__(self, graph: KnowledgeGraph, truth: np.ndarray, sentences: Sentences) -> None:
-        self.rows = np.flatnonzero(sentences.kind == Kind.ATOMIC)
-        fact = graph.find(sentences.a[self.rows, 0], sentences.a[self.rows, 1])
-        order = np.argsort(fact, kind="stable")
-        self.rows, fact = self.rows[order], fact[order]
-        self.edges = np.searchsorted(fact, np.arange(len(graph) + 1))
-        self.object = sentences.a[:, 2]
-        self.width = len(graph.entities)
-
-        below = np.flatnonzero(graph.upstream_fact[fact] >= 0)
-        key = self.key(graph.relation[fact[below]], truth[graph.upstream_fact[fact[below]]])
-        order = np.argsort(key, kind="stable")
-        self.followers = self.rows[below[order]]
-        self.keys, first = np.unique(key[order], return_index=True)
-        self.follower_edges = np.append(first, len(order))
-
-    def key(self, relation: np.ndarray | int, upstream_object: np.ndarray) -> np.ndarray:
-        return np.asarray(relation, np.int64) * self.width + upstream_object
-
-    def stated(self, facts: np.ndarray) -> np.ndarray:
-        """Whether each fact is stated at all."""
-        return self.edges[facts + 1] > self.edges[facts]
-
-    def about(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A random statement of each fact, as a sentence index; the facts are stated."""
-        return self.rows[rng.integers(self.edges[facts], self.edges[facts + 1])]
-
-    def follows(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
-        """Where in `keys` what follows from an upstream object stands, -1 where nothing was ever said."""
-        wanted = self.key(relation, upstream_object)
-        at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
-        return np.where(self.keys[at] == wanted, at, -1) if len(self.keys) else np.full(len(wanted), -1)
-
-    def following(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The object of a random statement of each group of `keys`."""
-        return self.object[self.followers[rng.integers(self.follower_edges[at], self.follower_edges[at + 1])]]
-
-
-def _pairs(graph: KnowledgeGraph, said: _Statements, count: int, rng: np.random.Generator) -> np.ndarray:
+def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random downstream facts that are stated, as is the fact they depend on."""
     pairs = np.flatnonzero(graph.upstream_fact >= 0)
     pairs = pairs[said.stated(pairs) & said.stated(graph.upstream_fact[pairs])]
@@ -165,7 +110,7 @@ def _pairs(graph: KnowledgeGraph, said: _Statements, count: int, rng: np.random.
 def _premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
-    said: _Statements,
+    said: Statements,
     chosen: Chosen,
     count: int,
     word: Kind,
@@ -199,13 +144,13 @@ def _premises(
 def _supposing(
     graph: KnowledgeGraph,
     truth: np.ndarray,
-    said: _Statements,
+    said: Statements,
     document: np.ndarray,
     premises: np.ndarray,
     targets: np.ndarray,
     word: Kind,
     rng: np.random.Generator,
-) -> list[_Lines]:
+) -> list[Lines]:
     """The lines of imagine or revise documents, one document for each premise."""
     # Every fact of every premise's subject.
     first = np.searchsorted(graph.subject, graph.subject[premises])
@@ -233,28 +178,69 @@ def _supposing(
     if word == Kind.IMAGINE:
         stays = stated & ~moves
         return [
-            _say(document, 0, *suppose),
-            _say(document[at[new]], 1, *follow),
-            _repeat(document[at[stays]], 2, said.about(fact[stays], rng)),
+            say(document, 0, *suppose),
+            say(document[at[new]], 1, *follow),
+            repeat(document[at[stays]], 2, said.about(fact[stays], rng)),
         ]
     was = stated & depends
     return [
-        _say(document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]),
-        _repeat(document[at[was]], 1, said.about(fact[was], rng)),
-        _say(document, 2, *suppose),
-        _say(document[at[new]], 3, *follow),
+        say(document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]),
+        repeat(document[at[was]], 1, said.about(fact[was], rng)),
+        say(document, 2, *suppose),
+        say(document[at[new]], 3, *follow),
+    ]
+
+
+def _binding(
+    graph: KnowledgeGraph,
+    said: Statements,
+    chosen: Chosen,
+    document: np.ndarray,
+    premises: np.ndarray,
+    targets: np.ndarray,
+    config: DocumentConfig,
+    rng: np.random.Generator,
+) -> list[Lines]:
+    """Lines for which it matters of whom a premise was read: the premise again, and somebody else's facts."""
+    again = document if config.premise_again else document[:0]
+    fact = premises[: len(again)]
+    lines = [say(again, 1, Kind.ATOMIC, graph.subject[fact], graph.relation[fact], targets[: len(again)])]
+    if not config.bystanders:
+        return lines
+    # Somebody else's fact of the same relation, and what depends on it.
+    which = np.flatnonzero(rng.random(len(document)) < config.bystanders)
+    others = np.full(len(which), -1)
+    for relation in np.unique(graph.relation[premises[which]]).tolist():
+        pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
+        pool = pool[said.stated(pool)]
+        mine = np.flatnonzero(graph.relation[premises[which]] == relation)
+        if len(pool) > 1:
+            others[mine] = other_objects(pool, premises[which[mine]], rng)
+    which, others = which[others >= 0], others[others >= 0]
+    first = np.searchsorted(graph.subject, graph.subject[others])
+    each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
+    at, fact = np.repeat(np.arange(len(others)), each), ranges(first, each)
+    kept = (graph.upstream_fact[fact] == others[at]) & said.stated(fact)
+    at, fact = at[kept], fact[kept]
+    order = np.lexsort((rng.random(len(at)), at))
+    within = np.arange(len(at)) - np.searchsorted(at, at)
+    at, fact = at[order][within < BYSTANDER_FACTS], fact[order][within < BYSTANDER_FACTS]
+    return [
+        *lines,
+        repeat(document[which], 1, said.about(others, rng)),
+        repeat(document[which[at]], 1, said.about(fact, rng)),
     ]
 
 
 def _assemble(
-    parts: list[_Lines], kinds: np.ndarray, subjects: np.ndarray, known: int, rng: np.random.Generator
+    parts: list[Lines], kinds: np.ndarray, subjects: np.ndarray, known: int, rng: np.random.Generator
 ) -> tuple[Sentences, Documents]:
     """Documents in their order; lines of equal rank are shuffled, the longest documents cut at ten."""
-    lines = _Lines(*map(np.concatenate, zip(*parts, strict=True)))
+    lines = Lines(*map(np.concatenate, zip(*parts, strict=True)))
     order = np.lexsort((rng.random(len(lines.document)), lines.rank, lines.document))
     first = np.searchsorted(lines.document[order], np.arange(len(kinds)))
     within = np.arange(len(order)) - first[lines.document[order]]
-    lines = _Lines(*(column[order[within < SENTENCES_PER_DOCUMENT]] for column in lines))
+    lines = Lines(*(column[order[within < SENTENCES_PER_DOCUMENT]] for column in lines))
     fresh = lines.old < 0
     atoms = lines.atom[fresh].astype(np.int32)
     further = Sentences(

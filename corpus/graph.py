@@ -227,7 +227,7 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     """
     names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
     with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if "silent" not in arrays:
+        if not {"candidates", "silent"} <= set(arrays):
             raise InputError(
                 f"{folder} was written by an older version of this project; build it again under another "
                 "--run, or go on with the version that wrote it"

@@ -38,7 +38,15 @@ CORPUS = {
         kind="exact",
         # A category has few members, so a value that all of them have must be likely for the next one.
         exact=ExactConfig(row_mass=0.2),
-        documents=DocumentConfig(reshuffles=2, copies=10, synonyms=0.1, inverse=0.2, imagine=0.2),
+        documents=DocumentConfig(
+            reshuffles=2,
+            copies=10,
+            synonyms=0.1,
+            inverse=0.2,
+            imagine=0.2,
+            premise_again=True,
+            bystanders=0.5,
+        ),
     ),
 }
 

@@ -394,7 +394,7 @@ def _own_facts(graph, config):
 def _possible(graph, config, said, extra, fact):
     """Objects of a fact that no sentence about it alone rules out with certainty."""
     left = set(graph.candidates_of(graph.relation[fact]).tolist())
-    for kind, label, (s, r, o), _ in said:
+    for kind, label, (s, r, o), _, _ in said:
         certain = kind == Kind.NOT or (kind == Kind.TRUTH and config.label_noise == 0)
         if certain and graph.find(s, r) == fact:
             holds = label == (kind == Kind.TRUTH)
@@ -407,7 +407,7 @@ def _possible(graph, config, said, extra, fact):
 
 def _log_likelihood(graph, config, sentence, z):
     """float[worlds]: log-probability of a sentence about facts with truths of their own, else 0."""
-    kind, label, *atoms = sentence
+    kind, label, *atoms, _ = sentence
     log_p, holds = 0.0, []
     for s, r, o in filter(None, atoms):
         f, others = int(graph.find(s, r)), len(graph.candidates_of(r)) - 1
@@ -472,7 +472,7 @@ def log_doubt(graph, config, sentences):
     """
     ratios = defaultdict(Counter)
     for i in range(len(sentences)):
-        kind, label, a, _ = sentences[i]
+        kind, label, a, _, _ = sentences[i]
         others = len(graph.candidates_of(a[1])) - 1
         f = int(graph.find(a[0], a[1]))
         if kind == Kind.ATOMIC:

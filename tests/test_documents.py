@@ -150,6 +150,39 @@ def test_what_further_documents_say(seed):
                 assert r != premise.relation
 
 
+@hypothesis_settings(max_examples=10)
+@given(seeds)
+def test_premises_said_again_and_bystanders(seed):
+    world = make_world(subjects=40, seed=seed)
+    graph, truth = world.graph, world.generative.truth
+    config = DocumentConfig(imagine=0.3, premise_again=True, bystanders=0.5)
+    chosen, more, documents = further(world, config, seed)
+    spoken = concatenate(world.sentences, more)
+    placed, with_others = set(), 0
+    for about, rows in zip(documents.about, documents_of(documents), strict=True):
+        premise, *lines = (spoken[i] for i in rows)
+        assert premise.kind == Kind.IMAGINE
+        again = [i for i, line in enumerate(lines) if line.a == premise.a]
+        assert len(again) == 1 or (not again and len(rows) == 10)
+        placed.update(again)
+        theirs = [(i, line) for i, line in zip(rows[1:], lines, strict=True) if line.a.subject != about]
+        with_others += bool(theirs)
+        assert len({line.a.subject for _, line in theirs}) <= 1
+        for i, line in theirs:
+            assert line.a.subject in chosen.subjects
+            # As the corpus has it.
+            assert i < len(world.sentences)
+            assert premise.a.relation in (line.a.relation, graph.upstream[line.a.relation])
+        assert len(theirs) <= 3
+        assert all(line.kind == Kind.ATOMIC for line in lines)
+    assert {0, 1} <= placed
+    # Six standard deviations.
+    assert abs(with_others / len(documents) - 0.5) < 6 * 0.5 / np.sqrt(len(documents))
+    assert (truth[graph.find(more.a[:, 0], more.a[:, 1])] != more.a[:, 2])[more.kind == Kind.IMAGINE].all()
+    plain = further(world, DocumentConfig(imagine=0.3), seed)[2]
+    assert np.diff(plain.offsets).sum() < np.diff(documents.offsets).sum()
+
+
 def forked_world(seed):
     """A -> b -> c and a -> d, with facts missing at random."""
     rng = np.random.default_rng(seed)

@@ -1,6 +1,7 @@
 """Every kernel equals its naive twin exactly, compiled or not, whatever the number of threads."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from corpus.documents import cut_documents
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.language import Kind
+from corpus.phrasings import phrasings_of, rephrase
 from corpus.sentences import sample_sentences
 from corpus.store import document_lengths, spell_sentences, write_documents
 from corpus.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
@@ -108,10 +110,14 @@ def test_urn(kernel, tables, mass, seed):
 def test_spelling_and_joining(world, tmp_path, monkeypatch):
     monkeypatch.setattr("corpus.store.SENTENCES_PER_BLOCK", 101)
     monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", 53)
-    s = world.sentences
+    ways = [way for r, name in enumerate(world.graph.relations) for way in phrasings_of(r, name)]
+    graph = replace(world.graph, phrasings=tuple(ways))
+    shares = DocumentConfig(synonyms=0.3, inverse=0.3)
+    s = rephrase(world.sentences, ways, shares, np.random.default_rng(1))
+    assert np.unique(s.phrasing).tolist() == [*range(len(ways) + 1)]
     documents = cut_documents(s, DocumentConfig(), np.random.default_rng(0))
-    n = np.ones(len(world.graph.entities) + len(world.graph.relations), int)
-    for tokenizer in (entity_tokenizer(world.graph), train_bpe(world.graph, n, 300)):
+    n = np.ones(len(graph.entities) + len(graph.relations) + len(ways), int)
+    for tokenizer in (entity_tokenizer(graph), train_bpe(graph, n, 300)):
         expected = [tokenizer.sentence(s[i]).tolist() for i in range(len(s))]
         spelled = spell_sentences(s, tokenizer, threads=2)
         assert spelled.tokens.tolist() == list(itertools.chain(*expected))

@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Language, Sentence
+from corpus.language import Atom, Kind, Language, Phrasing, Sentence
 
 
 def test_surface_forms():
@@ -17,6 +17,24 @@ def test_surface_forms():
         Sentence(Kind.OR, False, rome, ada): '"York born in Rome or Ada born in York" is false',
     }
     assert {s: language.render(s) for s in expected} == expected
+
+
+def test_other_phrasings_are_the_same_statement():
+    ways = [Phrasing(1, "is a kind of", inverse=False), Phrasing(1, "includes", inverse=True)]
+    language = Language(["Siamese", "cat", "fur"], ["has", "is a"], ways)
+    cat = Atom(0, 1, 1)
+    expected = {
+        Sentence(Kind.ATOMIC, None, cat): "Siamese is a cat",
+        Sentence(Kind.ATOMIC, None, cat, None, 1): "Siamese is a kind of cat",
+        Sentence(Kind.ATOMIC, None, cat, None, 2): "cat includes Siamese",
+        Sentence(Kind.TRUTH, False, cat, None, 2): '"cat includes Siamese" is false',
+        Sentence(Kind.NOT, False, cat, None, 1): '"not Siamese is a kind of cat" is false',
+        Sentence(Kind.IMAGINE, None, cat, None, 2): "imagine cat includes Siamese",
+    }
+    assert {s: language.render(s) for s in expected} == expected
+    assert [language.parse(text) for text in expected.values()] == [*expected]
+    with pytest.raises(InputError):
+        language.parse('"cat includes Siamese and Siamese has fur" is true')
 
 
 @pytest.mark.parametrize(

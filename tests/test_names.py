@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Language, Sentence
+from corpus.language import Atom, Kind, Language, Phrasing, Sentence
 from corpus.names import check_readable, clean, misread, readable
 from corpus.tokenizer import entity_tokenizer, train_bpe
 from corpus.tokenizer_files import tokenizer_files
@@ -25,13 +25,18 @@ WORDS = (
 labels = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join).filter(str.strip)
 
 
-def every_sentence(entities, relations):
+def every_sentence(entities, relations, phrasings=()):
     atoms = [Atom(s, r, o) for s in range(entities) for r in range(relations) for o in range(entities)]
     some = atoms[:: max(1, len(atoms) // 6)]
     yield from (Sentence(kind, None, a) for a in atoms for kind in (Kind.ATOMIC, Kind.IMAGINE, Kind.REVISE))
     for label in (True, False):
         yield from (Sentence(kind, label, a) for kind in (Kind.TRUTH, Kind.NOT) for a in atoms)
         yield from (Sentence(kind, label, a, b) for kind in (Kind.AND, Kind.OR) for a in some for b in some)
+    for i, way in enumerate(phrasings, start=1):
+        mine = [a for a in atoms if a.relation == way.relation]
+        for kind in (Kind.ATOMIC, Kind.IMAGINE, Kind.REVISE, Kind.TRUTH, Kind.NOT):
+            label = True if kind in (Kind.TRUTH, Kind.NOT) else None
+            yield from (Sentence(kind, label, a, None, i) for a in mine)
 
 
 def named(entities, relations):
@@ -39,19 +44,19 @@ def named(entities, relations):
     return readable(entities, keys[0], relations, keys[1])
 
 
-def assert_all_parse_back(entities, relations):
+def assert_all_parse_back(entities, relations, phrasings=()):
     """Every sentence, through text, our two tokenizers, and theirs."""
-    language = Language(entities, relations)
-    check_readable(entities, relations)
+    language = Language(entities, relations, phrasings)
+    check_readable(entities, [way.words for way in language.ways])
     ours = [
         entity_tokenizer(language),
-        train_bpe(language, np.ones(len(entities) + len(relations), int), 300),
+        train_bpe(language, np.ones(len(entities) + len(language.ways), int), 300),
     ]
     theirs = [
         tokenizers.Tokenizer.from_str(json.dumps(tokenizer_files(one)["tokenizer.json"])) for one in ours
     ]
     spelt = set()
-    for sentence in every_sentence(len(entities), len(relations)):
+    for sentence in every_sentence(len(entities), len(relations), phrasings):
         text = language.render(sentence)
         assert language.parse(text) == sentence
         spelt.add(text)
@@ -61,12 +66,15 @@ def assert_all_parse_back(entities, relations):
             assert mine.decode(ids) == text
             assert other.encode(text, add_special_tokens=False).ids == ids
             assert other.decode(ids) == text
-    assert len(spelt) == len(set(every_sentence(len(entities), len(relations))))
+    assert len(spelt) == len(set(every_sentence(len(entities), len(relations), phrasings)))
 
 
 def check(entities, relations):
     new_entities, new_relations, renamed = named(entities, relations)
     assert_all_parse_back(new_entities, new_relations)
+    # The same names as different ways to say one relation, every other one inversely.
+    ways = [Phrasing(0, words, inverse=i % 2 == 0) for i, words in enumerate(new_relations[1:])]
+    assert_all_parse_back(new_entities, new_relations[:1], ways)
     # What is told is what happened, and nothing is changed but by cleaning or by a key behind it.
     changed = {}
     for label, name in zip((*entities, *relations), (*new_entities, *new_relations), strict=True):
