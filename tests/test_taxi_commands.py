@@ -33,8 +33,8 @@ def test_the_whole_command(runs, capsys):
         rows = list(csv.DictReader(file))
     readers = {row["reader"] for row in rows}
     assert {"chance", "Bayesian reader, correction", *(f"none, told {name}" for name in CONTROLS)} <= readers
-    agent = {row["metric"]: float(row["value"]) for row in rows
-             if row["reader"] == "Bayesian reader" and row["subset"] == "all" and row["value"] != "nan"}  # fmt: skip
+    whole = [row for row in rows if row["reader"] == "Bayesian reader" and row["subset"] == "all"]
+    agent = {row["metric"]: float(row["value"]) for row in whole if row["value"] != "nan"}
     assert agent["edit success"] == agent["agreement"] == 1
 
 
