@@ -19,7 +19,7 @@ from testbed.evaluations.taxi.evaluation import Taxi
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, backwards
 from testbed.evaluations.taxi.pairs import paired
-from testbed.evaluations.taxi.paper import recomputed
+from testbed.evaluations.taxi.people import recomputed
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import EDIT, GONE, PROPERTY, READINGS, REVERSE
 from testbed.evaluations.taxi.tables import COLUMNS, MEMBERSHIP, QUERIES, edits_from

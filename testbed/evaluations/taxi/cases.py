@@ -6,14 +6,16 @@ import numpy as np
 
 from bayes.interface import Agent
 from corpus.errors import InputError
+from corpus.language import Atom
 from corpus.seeds import generator
+from testbed.evaluations.hase.sampling import logical_claims
 from testbed.evaluations.taxi.edits import Edit, edits_of, stratified
-from testbed.evaluations.taxi.gold import Gold, Pair
+from testbed.evaluations.taxi.gold import Asker, Gold, Pair
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.evaluations.taxi.settings import TaxiConfig
 from testbed.evaluations.taxi.tables import edits_from
-from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Facet
+from testbed.protocol import ABSENT, Case, Choice, Claim, ControlRequest, Facet
 from testbed.run.strata import STRATA
 from testbed.run.world import World
 
@@ -26,9 +28,7 @@ CONTROLS = (
 that only the old one has; the new category of one of its members; the request about another subject."""
 
 
-def cases_of(
-    world: World, agent: Agent, count: int, credence: float, config: TaxiConfig, seed: int
-) -> Iterator[Case]:
+def cases_of(world: World, agent: Agent, count: int, config: TaxiConfig, seed: int) -> Iterator[Case]:
     """TAXI's own edits where the world is of its tables, else those of a generated taxonomy.
 
     Raises:
@@ -41,12 +41,10 @@ def cases_of(
     gold = Gold(world, agent, kinds)
     for edit in stratified(every, kinds, count, rng):
         told = _controls(edit, kinds, telling) if config.controls else ()
-        yield _case(edit, kinds, gold, config, credence, rng)._replace(controls=told)
+        yield _case(edit, kinds, gold, config, rng)._replace(controls=told)
 
 
-def _case(
-    edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, credence: float, rng: np.random.Generator
-) -> Case:
+def _case(edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, rng: np.random.Generator) -> Case:
     s, old, new, queries = edit
     asker = gold.about(s, old, new)
     absent = _absent(edit, kinds, rng)[: config.absent]
@@ -80,7 +78,8 @@ def _case(
         choices.append(asker.forward(OTHER, pair, among, False, facets(pair, truth, truth, False)))
     return Case(
         request=asker.requests[0],
-        credence=credence,
+        # Who says that the world changed is sure of it.
+        credence=1.0,
         truth=old,
         facets={
             "superordinate": kinds.superordinate(s),
@@ -88,7 +87,19 @@ def _case(
             "members": len(kinds.members[new]),
         },
         choices=tuple(choices),
+        claims=_claims(edit, asked_of_others, asker, rng),
     )
+
+
+def _claims(edit: Edit, others: list[Pair], asker: Asker, rng: np.random.Generator) -> tuple[Claim, ...]:
+    """Sentences about what should follow, and about a fact of somebody else; none where nobody is asked."""
+    if not others:
+        return ()
+    graph = asker.gold.graph
+    query = edit.queries[int(rng.integers(len(edit.queries)))]
+    a = Atom(edit.subject, query.relation, query.label)
+    b = Atom(*others[-1], int(graph.object[graph.find(*others[-1])]))
+    return logical_claims(a, b, asker.belief(a), asker.belief(b))
 
 
 def _absent(edit: Edit, kinds: Kinds, rng: np.random.Generator) -> list[int]:

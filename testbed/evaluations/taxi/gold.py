@@ -7,6 +7,7 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
+from corpus.language import Atom
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import READINGS
 from testbed.protocol import Choice, Facet
@@ -113,6 +114,11 @@ class Asker:
                 joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
                 known |= self.gold.left_by(s, agent, left) | self.gold.asked(agent, joined)
             self._known[t] |= known
+
+    def belief(self, said: Atom) -> np.ndarray:
+        """float64[T]: the belief in a statement that was learned about."""
+        place = int(np.searchsorted(self.gold.graph.candidates_of(said.relation), said.object))
+        return np.array([known[said[:2]][place] for known in self._known])
 
     def forward(
         self, role: str, pair: Pair, offered: Sequence[int], every: bool, facets: dict[str, Facet]

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Results
+from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.hase.roles import LOGIC
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.protocol import ABSENT, equally_good
 from testbed.run.strata import STRATA
@@ -17,6 +19,7 @@ SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY = (
 )  # fmt: skip
 FOUR = (SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY)
 AGREES, KEPT, OUTSIDE, RATIO = "agreement", "others kept", "mass outside", "propagation ratio"
+BOOK = "Dutch book loss"
 MOVED = 0.02
 
 
@@ -93,6 +96,12 @@ METRICS: tuple[Meaning, ...] = (
         "high",
     ),
     Meaning(
+        BOOK,
+        "What the model surely loses, for a unit stake, to who bets against its own truth values of what "
+        "should follow and of a fact of somebody else.",
+        "low",
+    ),
+    Meaning(
         "TV absent",
         "Total variation to the agent about properties that only the old or only the new category has.",
         "low",
@@ -160,6 +169,7 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
         KEPT: over(found.right, c.role == OTHER, share=True),
         "TV all": over(total_variation(p, q), asked),
         "TV absent": over(total_variation(p, q), c.role == GONE),
+        BOOK: _book(results, reader),
     }
     for stratum in STRATA:
         among = asked & (c.facets["stratum"] == stratum)
@@ -218,6 +228,15 @@ def _movement(results: Results, reader: Reader) -> dict[str, Metric]:
         RATIO: Metric(summed((gold * own).sum(1), moved), summed((gold * gold).sum(1), moved)),
         "coherence skill": Metric(summed(before - after, asked), summed(before, asked)),
     }
+
+
+def _book(results: Results, reader: Reader) -> Metric:
+    """The sure loss of who believes the reader's truth values; the claims of a case stand together."""
+    if reader.claims is None:
+        return Metric(np.zeros(len(results)), np.zeros(len(results)))
+    case = results.claims.case[:: len(LOGIC)]
+    loss = sure_loss(reader.claims.reshape(-1, len(LOGIC), 2))
+    return by_case(loss, case, len(results))
 
 
 def _tops(p: np.ndarray, offered: np.ndarray) -> np.ndarray:

@@ -1,13 +1,11 @@
 """The tables of Powell et al. 2024, their printed figures, and people's answers recomputed, beside ours."""
 
-import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from corpus.errors import InputError
 from testbed.evaluations.taxi.metrics import CONSISTENCY, FOUR, backwards
+from testbed.evaluations.taxi.people import recomputed
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
-from testbed.evaluations.taxi.tables import MEMBERSHIP
 from testbed.scores.comparison import Scored
 from testbed.scores.tables import Cell, Table, better_of
 
@@ -25,8 +23,6 @@ REVERSE: dict[str, tuple[float | None, ...]] = {
     "IKE on Llama-2": (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
 }
 """Table 4 as printed, the same columns for questions asked inversely."""
-RESPONSES = Path("human-tests") / "human-responses.csv"
-COLUMNS = ("property", "token_type", "orig_answer_fwd", "answer_fwd", "correct", "pass")
 HEADER = ("who", "source", *FOUR, "consistency, typical", "consistency, rare")
 
 
@@ -69,30 +65,3 @@ def _table(
 def _cells(editor: Scored, reader: str, called: Callable[[str], str]) -> list[Cell]:
     parts = [("all", name) for name in FOUR] + [(TYPICAL, CONSISTENCY), (RARE, CONSISTENCY)]
     return [editor.summary[part][reader].get(called(name)) for part, name in parts]
-
-
-def recomputed(folder: Path) -> tuple[float, ...] | None:
-    """People's property success, invariance, consistency, and that of typical and rare subjects.
-
-    Of those who passed the authors' checks; None where the folder has no answers of people.
-
-    Raises:
-        InputError: the file lacks a column.
-    """
-    path = folder / RESPONSES
-    if not path.is_file():
-        return None
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; restore the file")
-        rows = [row for row in reader if row["pass"] == "TRUE" and row["property"] != MEMBERSHIP]
-    changed = [row for row in rows if row["orig_answer_fwd"] != row["answer_fwd"]]
-    stays = [row for row in rows if row["orig_answer_fwd"] == row["answer_fwd"]]
-    kinds = [[row for row in changed if row["token_type"] == kind] for kind in ("typical", "rare")]
-    return tuple(_share(part) for part in (rows, stays, changed, *kinds))
-
-
-def _share(rows: Sequence[dict[str, str]]) -> float:
-    return sum(row["correct"] == "TRUE" for row in rows) / len(rows) if rows else float("nan")

@@ -19,6 +19,7 @@ from testbed.evaluations.taxi.metrics import (
 )
 from testbed.evaluations.taxi.pairs import typical_against_rare
 from testbed.evaluations.taxi.panel import draw_edit, shown_case
+from testbed.evaluations.taxi.people import beside_people
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import PROPERTY, READINGS, REVERSE
 from testbed.evaluations.taxi.subsets import MEMBER_BINS, RARE, TYPICAL, of_members
@@ -50,7 +51,7 @@ def story(material: Material) -> Chapter:
         difference_section(material),
         Section("paper", "Beside Powell et al. 2024", _PAPER,
                 tables=[paper.forward(editors, material.world.path), paper.reverse(editors)],
-                folded=[counts(editors[0])]),
+                folded=[t for t in (beside_people(editors, material.world), counts(editors[0])) if t]),
         Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
         _superordinates(material),
         _directions(material),
