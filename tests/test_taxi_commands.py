@@ -12,6 +12,8 @@ FEW = "--world.taxonomy.superordinates 1 --world.taxonomy.categories 3 --world.t
 BRIEFLY = "--train.steps 30 --train.rows 8 --train.row-length 100 --train.evaluate-every 15".split()
 SOME = ["--cases.count", "10", "--lora-down.steps", "2", "--batch-edits", "5"]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):

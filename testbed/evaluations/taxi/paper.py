@@ -1,11 +1,11 @@
 """The tables of Powell et al. 2024, their printed figures, and people's answers recomputed, beside ours."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from testbed.evaluations.taxi.metrics import CONSISTENCY, FOUR, backwards
-from testbed.evaluations.taxi.people import recomputed
+from testbed.evaluations.taxi.people import answers, changes, recomputed
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
+from testbed.run.world import World
 from testbed.scores.comparison import Scored
 from testbed.scores.tables import Cell, Table, better_of
 
@@ -26,14 +26,21 @@ REVERSE: dict[str, tuple[float | None, ...]] = {
 HEADER = ("who", "source", *FOUR, "consistency, typical", "consistency, rare")
 
 
-def forward(editors: Sequence[Scored], world: Path | None) -> Table:
+def forward(editors: Sequence[Scored], world: World) -> Table:
     """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
     printed = [[name, "as printed", *values] for name, values in FORWARD.items()]
-    people = recomputed(world) if world else None
-    asked = [["people", "recomputed", None, *people]] if people else []
+    found = answers(world.path) if world.path else []
+    asked: list[list[Cell]] = []
+    if found:
+        of_columns = recomputed(found, [a.columns for a in found])
+        asked = [
+            ["people", "recomputed", None, *recomputed(found, changes(found, world))],
+            ["people", "recomputed by their columns", None, *of_columns],
+        ]
     note = (
         "As Table 2 of Powell et al. 2024: the right answer is the most probable option. Their rows are of "
-        "another model and other words; people saw 100 of the questions."
+        "another model and other words; people saw some of the questions, "
+        "and the columns of right answers in their file are mostly those of another question."
     )
     return _table("taxi-2", "Edits and what follows (Table 2)", editors, str, [*asked, *printed], note)
 

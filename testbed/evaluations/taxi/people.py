@@ -1,7 +1,7 @@
 """People's answers, recomputed from the authors' file, and editors on the very questions that people saw."""
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from testbed.engine.results import Results, clusters
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.metrics import marks
 from testbed.evaluations.taxi.roles import PROPERTY
-from testbed.evaluations.taxi.tables import MEMBERSHIP
+from testbed.evaluations.taxi.tables import MEMBERSHIP, QUERIES, edits_from
 from testbed.run.world import World
 from testbed.scores.comparison import Scored
 from testbed.scores.metric import by_case
@@ -21,7 +21,16 @@ from testbed.scores.statistics import Estimate, estimate
 from testbed.scores.tables import Cell, Table
 
 RESPONSES = Path("human-tests") / "human-responses.csv"
-COLUMNS = ("edit", "property", "token_type", "orig_answer_fwd", "answer_fwd", "correct", "pass")
+COLUMNS = (
+    "edit",
+    "property",
+    "token_type",
+    "orig_answer_fwd",
+    "answer_fwd",
+    "corr_choice",
+    "correct",
+    "pass",
+)
 ARROW = " -> "
 
 
@@ -29,16 +38,20 @@ class Answer(NamedTuple):
     """One person's answer to a question about a property.
 
     Attributes:
-        subject, new, value: names of the edited subject, its new category, and the right answer.
-        typical: whether the subject is; changed: whether the edit changes the answer.
+        subject, new, property: names of the edited subject, its new category and what was asked.
+        value: the option that was marked as right.
+        kind: "typical" or "rare".
+        columns: whether the columns of right answers before and after the edit differ; in the authors' file
+            these are those of another question in 98% of the rows, so `changes` asks the tables.
+        right: whether it was answered so.
     """
 
     subject: str
     new: str
     property: str
     value: str
-    typical: bool
-    changed: bool
+    kind: str
+    columns: bool
     right: bool
 
 
@@ -58,38 +71,60 @@ def answers(folder: Path) -> list[Answer]:
             raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; restore the file")
         found = []
         for row in reader:
-            if ARROW not in row["edit"] or row["correct"] not in ("TRUE", "FALSE"):
+            choice = f"choice_{row['corr_choice']}"
+            if ARROW not in row["edit"] or row["correct"] not in ("TRUE", "FALSE") or choice not in row:
                 raise InputError(
                     f"{path}, line {reader.line_num}: an edit is 'subject{ARROW}category', 'correct' TRUE or "
-                    f"FALSE; not {row['edit']!r} and {row['correct']!r}; restore the file"
+                    "FALSE, and 'corr_choice' the letter of a choice; restore the file"
                 )
             if row["pass"] == "TRUE" and row["property"] != MEMBERSHIP:
                 subject, _, new = row["edit"].partition(ARROW)
+                columns = row["orig_answer_fwd"] != row["answer_fwd"]
+                right = row["correct"] == "TRUE"
                 found.append(
-                    Answer(
-                        subject,
-                        new,
-                        row["property"],
-                        row["answer_fwd"],
-                        row["token_type"] == "typical",
-                        row["orig_answer_fwd"] != row["answer_fwd"],
-                        row["correct"] == "TRUE",
-                    )
+                    Answer(subject, new, row["property"], row[choice], row["token_type"], columns, right)
                 )
     return found
 
 
-def recomputed(folder: Path) -> tuple[float, ...] | None:
+def changes(found: Sequence[Answer], world: World) -> list[bool]:
+    """Whether the edit changes what each answer is about, by TAXI's own questions.
+
+    Raises:
+        InputError: an answer to no such question.
+    """
+    assert world.path is not None
+    kinds = Kinds(world.graph)
+    known = {
+        (e.subject, e.new, kinds.graph.properties[q.relation], q.label): q.changed
+        for e in edits_from(kinds, world.path)
+        for q in e.queries
+    }
+    keys = [_key(a, kinds) for a in found]
+    unknown = [a for a, key in zip(found, keys, strict=True) if key not in known]
+    if unknown:
+        raise InputError(
+            f"{world.path / RESPONSES}: {len(unknown)} answers are to no question of {QUERIES}, such as "
+            f"{unknown[0][:4]}; restore both files"
+        )
+    return [known[key] for key in keys]
+
+
+def recomputed(found: Sequence[Answer], changed: Sequence[bool]) -> tuple[float, ...]:
     """People's property success, invariance, consistency, and that of typical and of rare subjects."""
-    found = answers(folder)
-    parts: tuple[Callable[[Answer], bool], ...] = (
-        lambda _: True,
-        lambda a: not a.changed,
-        lambda a: a.changed,
-        lambda a: a.changed and a.typical,
-        lambda a: a.changed and not a.typical,
-    )
-    return tuple(_share([a for a in found if part(a)]) for part in parts) if found else None
+    parts = [
+        found,
+        [a for a, moves in zip(found, changed, strict=True) if not moves],
+        [a for a, moves in zip(found, changed, strict=True) if moves],
+    ]
+    parts += [[a for a in parts[2] if a.kind == kind] for kind in ("typical", "rare")]
+    return tuple(map(_share, parts))
+
+
+def _key(answer: Answer, kinds: Kinds) -> tuple[int, int, str, int]:
+    entities = (kinds.entity(name) for name in (answer.subject, answer.new, answer.value))
+    subject, new, value = entities
+    return subject, new, answer.property, value
 
 
 def beside_people(editors: Sequence[Scored], world: World) -> Table | None:
@@ -102,7 +137,7 @@ def beside_people(editors: Sequence[Scored], world: World) -> Table | None:
     names = sorted(set(of))
     by_kind = [[a for a, kind in zip(found, of, strict=True) if kind == name] for name in names]
     rows: list[list[Cell]] = [["people", len(found), _share(found), *map(_share, by_kind)]]
-    seen = {(kinds.entity(a.subject), kinds.entity(a.new), a.property, kinds.entity(a.value)) for a in found}
+    seen = {_key(a, kinds) for a in found}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edited.results

@@ -50,7 +50,7 @@ def story(material: Material) -> Chapter:
     sections = [
         difference_section(material),
         Section("paper", "Beside Powell et al. 2024", _PAPER,
-                tables=[paper.forward(editors, material.world.path), paper.reverse(editors)],
+                tables=[paper.forward(editors, material.world), paper.reverse(editors)],
                 folded=[t for t in (beside_people(editors, material.world), counts(editors[0])) if t]),
         Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
         _superordinates(material),
