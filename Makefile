@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test slow format lock clean
+.PHONY: demo test slow docs format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
@@ -11,10 +11,15 @@ test: .venv/.ready
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not gpu"
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow
+
+# The pages of docs/ as a site; needs `uv pip install -e '.[docs]'`. Warnings are errors.
+docs: .venv/.ready
+	$(RUN) -m sphinx -W --keep-going -q -b html docs docs/_site
+	@echo docs/_site/index.html
 
 format: .venv/.ready
 	$(RUN) -m ruff check --fix .

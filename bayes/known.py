@@ -36,6 +36,14 @@ class Drawn(NamedTuple):
     totals: np.ndarray
 
 
+def dense_row(matrix: csr_array, row: int) -> np.ndarray:
+    """One row of a sparse matrix, without the cost of indexing one."""
+    found = np.zeros(matrix.shape[1])
+    part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    found[matrix.indices[part]] = matrix.data[part]
+    return found
+
+
 class Draw(NamedTuple):
     """A draw of one row: relation, place of the upstream object (or NO_ROW), and what was drawn."""
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from bayes.known import NO_ROW, Draw, Known
+from bayes.known import NO_ROW, Draw, Known, dense_row
 
 
 def normalised(log_p: np.ndarray) -> np.ndarray:
@@ -189,7 +189,7 @@ class Tree:
         if row == NO_ROW:
             return self._prior(fact)
         relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
-        counts = self.known.rows[relation].by_row[[row]].toarray().ravel()
+        counts = dense_row(self.known.rows[relation].by_row, row)
         for draw, by in self.changes.get(relation, []):
             if draw.row == row:
                 counts[draw.place] += by
@@ -198,7 +198,7 @@ class Tree:
     def _column(self, fact: int, place: int) -> np.ndarray:
         """Draws of one object in each row."""
         relation = int(self.graph.relation[fact])
-        column = self.known.rows[relation].by_place[[place]].toarray().ravel()
+        column = dense_row(self.known.rows[relation].by_place, place)
         for draw, by in self._changes(relation):
             if draw.place == place:
                 column[draw.row] += by

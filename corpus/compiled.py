@@ -38,6 +38,10 @@ def chosen(kernel: Callable, work: int) -> Callable:
 def run_blocks(work: Callable[[int, int], None], count: int, size: int, threads: int) -> None:
     """Call `work(low, high)` for every block of at most `size` of `count` items, side by side."""
     lows = range(0, count, size)
+    if len(lows) == 1:
+        # One block needs no thread, which would cost a small world more than the block itself.
+        work(0, count)
+        return
     for _ in in_order(lambda low: work(low, min(low + size, count)), lows, threads):
         pass
 

@@ -104,7 +104,7 @@ def draw_world(
         if len(spoken):
             # The graph's own objects, where they count, come before the statements in each row.
             row, times = up[~has_truth[mine]], statements[spoken]
-            known = np.full(len(spoken), -1) if redraw else truth[spoken]
+            known = np.where(redraw | graph.silent[spoken], -1, truth[spoken])
             kept = known >= 0
             keys = np.concatenate([row[kept], np.repeat(row, times)])
             values = _urn(

@@ -7,7 +7,7 @@ from corpus.account import Account
 from corpus.config import TaxonomyWorld
 from corpus.errors import InputError
 from corpus.names import Renamed
-from corpus.taxonomy import Member, Row, Superordinate
+from corpus.taxonomy_graph import Member, Row, Superordinate
 
 MEMBERS, ROWS = "-type-tokens.tsv", "-data.tsv"
 TYPICAL, RARE = ("typical_token1", "typical_token2"), ("rare_token1", "rare_token2")

@@ -4,7 +4,7 @@ import numpy as np
 
 from corpus.builtin import FreshNames
 from corpus.config import TaxonomyWorld
-from corpus.taxonomy import Member, Row, Superordinate
+from corpus.taxonomy_graph import Member, Row, Superordinate
 
 _PART = "bark body coat core crown edge face frame heart shell side skin stem surface voice".split()
 _ASPECT = "color flavor form grain habit home origin season shape size smell sound taste texture use".split()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import builtin, tables, taxonomy, taxonomy_files, taxonomy_generated, wikidata
+from corpus import builtin, tables, taxonomy_files, taxonomy_generated, taxonomy_graph, wikidata
 from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
@@ -43,7 +43,7 @@ def build_world(
                 kinds = taxonomy_files.read(Path(config.path), config.taxonomy, account)
             else:
                 kinds = taxonomy_generated.generate(config.taxonomy, rng)
-            return taxonomy.graph_of(kinds, config, account, all_candidates)
+            return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
         case "wikidata":
             facts = wikidata.read(config, cache, watch, note, account)
         case "tsv":

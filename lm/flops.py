@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -69,10 +70,11 @@ def _programs(values: Any) -> list[Any]:
     return found
 
 
+@cache
 def attainable_flops(model: ModelConfig) -> float:
     """Floating-point operations a second of one large matrix product in the model's precision, one device.
 
-    What the device does reach, not what its maker promises. Takes a fraction of a second.
+    What the device does reach, not what its maker promises. Takes a fraction of a second, once a process.
     """
     size, dtype = 1024, jnp.dtype(model.precision)
 

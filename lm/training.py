@@ -1,6 +1,6 @@
 """One optimiser step, and the optimisers it can use."""
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import jax
@@ -33,8 +33,13 @@ def abstract(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mes
 
 def start(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int, mesh: Mesh) -> TrainState:
     """The state before the first step; initial weights come from `seed`, wherever they are."""
+    return _beginning(model, config, vocabulary, mesh)(seed)
+
+
+@cache
+def _beginning(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> jax.stages.Wrapped:
     where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))
-    return jax.jit(partial(_fresh, model, config, vocabulary), out_shardings=where)(seed)
+    return jax.jit(partial(_fresh, model, config, vocabulary), out_shardings=where)
 
 
 def optimizer(config: TrainConfig) -> optax.GradientTransformation:
@@ -63,8 +68,9 @@ def optimizer(config: TrainConfig) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
 
 
+@cache
 def train_step(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> jax.stages.Wrapped:
-    """The compiled step: (state, rows) -> (state, loss).
+    """The compiled step: (state, rows) -> (state, loss); one program for all that train alike in a process.
 
     It consumes the state, and returns the new one, laid out like it, and the mean loss in nats of rows
     int32[B, T] of packed documents.

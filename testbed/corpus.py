@@ -1,4 +1,4 @@
-"""python -m testbed.corpus [tiny|laptop|small|paper]: build a world and write its corpus."""
+"""python -m testbed.corpus [tiny|laptop|small|taxi|paper]: build a world and write its corpus."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -31,6 +31,20 @@ settings.register_profile(
 settings.load_profile("project")
 
 
+# What takes longest comes first, so that no process is left with one of these when the others are done.
+LONGEST = (
+    "commands", "report", "model", "sweep", "editors", "mend", "delta", "tune", "my_evaluation", "faults",
+    "exact_agent", "huggingface", "agent", "mesh", "associations", "fine_tuning", "self_bayes", "beliefs",
+    "training", "catalogue", "evaluations", "hase_metrics", "reasoning", "statistics", "logic",
+    "tokenizer_files",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    place = {f"test_{name}": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
 # What was imported is never garbage; without this each collection looks through all of it.
 gc.freeze()
 

@@ -1,6 +1,6 @@
 """Train the same steps under several layouts of eight devices; a process of its own, for test_mesh.py.
 
-    XLA_FLAGS=--xla_force_host_platform_device_count=8 python -m tests.many_devices FOLDER
+    XLA_FLAGS=--xla_force_host_platform_device_count=8 python -m tests.many_devices FOLDER muon-1x1 muon-4x2
 
 FOLDER/losses.json    losses, programs compiled, and the shape of each array's part on one device
 FOLDER/muon-4x2/      a checkpoint, and what its arrays hold, as muon-4x2.npz
@@ -9,6 +9,7 @@ FOLDER/restored.json  whether checkpoints of one layout were read on another bit
 
 import json
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import jax
@@ -24,7 +25,14 @@ from lm.training import abstract, start, train_step
 MODEL = ModelConfig(hidden=11, mlp=24, layers=2, heads=3, kv_heads=3, head_width=4)
 VOCABULARY = 24
 ROWS, LENGTH, STEPS = 8, 17, 10
-LAYOUTS = {"muon": ((1, 1), (8, 1), (4, 2), (1, 8)), "adamw": ((1, 1), (4, 2))}
+ONE_AND_MANY = ("muon-1x1", "muon-4x2")
+LAYOUTS = (*ONE_AND_MANY, "muon-8x1", "muon-1x8", "adamw-1x1", "adamw-4x2")
+
+
+def named(layout):
+    """Optimizer, and how many devices share the rows and the matrices."""
+    optimizer, shape = layout.split("-")
+    return (optimizer, *map(int, shape.split("x")))
 
 
 def recipe(optimizer):
@@ -56,39 +64,36 @@ def same(state, other):
     return all(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (state, other)), strict=True))
 
 
-def main(folder):
-    found, restored = {}, {}
-    for optimizer, layouts in LAYOUTS.items():
-        states = {}
-        for data, model in layouts:
-            mesh = make_mesh(MeshConfig(data, model))
-            state = start(MODEL, recipe(optimizer), VOCABULARY, 0, mesh)
-            take = train_step(MODEL, recipe(optimizer), VOCABULARY, mesh)
-            losses = []
-            for step in range(STEPS):
-                tokens = place_rows(mesh, batch(step))
-                state, loss = take(state, tokens)
-                losses.append(float(loss))
-            name = f"{optimizer}-{data}x{model}"
-            parts = arrays(state) | {"tokens": tokens}
-            found[name] = {
-                "losses": losses,
-                "programs": take._cache_size(),
-                "parts": {key: x.addressable_shards[0].data.shape for key, x in parts.items()},
-            }
-            np.savez(folder / f"{name}.npz", **arrays(local_copy(mesh, state)))
-            states[data, model] = state
-        for source, target in (((4, 2), (1, 1)), ((1, 1), (4, 2))):
-            state = states[source]
-            name = f"{optimizer}-{source[0]}x{source[1]}"
-            path = save_checkpoint(folder / name, state, [{"accuracy": 0.5}])
-            again = load_checkpoint(path, like(optimizer, *target))
-            wanted = [x.sharding for x in jax.tree.leaves(like(optimizer, *target))]
+def main(folder, layouts):
+    found, restored, states = {}, {}, {}
+    for name in layouts:
+        optimizer, data, model = named(name)
+        mesh = make_mesh(MeshConfig(data, model))
+        state = start(MODEL, recipe(optimizer), VOCABULARY, 0, mesh)
+        take = train_step(MODEL, recipe(optimizer), VOCABULARY, mesh)
+        losses = []
+        for step in range(STEPS):
+            tokens = place_rows(mesh, batch(step))
+            state, loss = take(state, tokens)
+            losses.append(float(loss))
+        parts = arrays(state) | {"tokens": tokens}
+        found[name] = {
+            "losses": losses,
+            "programs": take._cache_size(),
+            "parts": {key: x.addressable_shards[0].data.shape for key, x in parts.items()},
+        }
+        np.savez(folder / f"{name}.npz", **arrays(local_copy(mesh, state)))
+        states[name] = state
+    for source, target in permutations((name for name in layouts if name.endswith(("1x1", "4x2"))), 2):
+        if named(source)[0] == named(target)[0]:
+            path = save_checkpoint(folder / source, states[source], [{"accuracy": 0.5}])
+            again = load_checkpoint(path, like(*named(target)))
+            wanted = [x.sharding for x in jax.tree.leaves(like(*named(target)))]
             laid_out = [x.sharding for x in jax.tree.leaves(again)] == wanted
-            restored[f"{optimizer} {source} {target}"] = same(state, again) and laid_out
+            restored[f"{source} on {target}"] = same(states[source], again) and laid_out
     (folder / "losses.json").write_text(json.dumps(found), encoding="utf-8")
     (folder / "restored.json").write_text(json.dumps(restored), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -98,7 +98,19 @@ def everything(model, key):
     return {k: v for make in KINDS.values() for k, v in make(model, key).items()}
 
 
-@pytest.mark.parametrize("make", [*KINDS.values(), everything], ids=[*KINDS, "everything"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        low_rank("down"),
+        codebook,
+        everything,
+        *(
+            pytest.param(KINDS[name], marks=pytest.mark.slow)
+            for name in ("query", "embedding", "weights", "prefix")
+        ),
+    ],
+    ids=["down", "codebook", "everything", "query", "embedding", "weights", "prefix"],
+)
 def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
     """Three edits, and room for exactly three; after each, whatever way it is carried."""
     deltas = [make(model, jax.random.key(i)) for i in range(EDITS)]

@@ -27,6 +27,7 @@ from corpus.kernels import urn
 from corpus.language import Kind
 from corpus.resolution import TOLERANCE
 from tests import naive
+from tests.enumeration import Enumeration
 
 # Each statistical test below is wrong once in a million runs of its seed; seeds are fixed.
 FALSE_ALARM = 1e-6
@@ -194,7 +195,7 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
     before = sentences.take(~_certificates(graph, sentences, resolution))
     for said, certified in ((before, False), (sentences, True)):
         bound = doubt(graph, config, said)
-        posterior = naive.exact_posterior(graph, config, said)
+        posterior = Enumeration(graph, config, said).posterior()
         spoken = {tuple(atom[:2]) for atom in (*said.a, *said.b[said.b[:, 0] >= 0])}
         for f, p in posterior.items():
             if (graph.subject[f], graph.relation[f]) in spoken:
@@ -216,7 +217,7 @@ def test_what_only_its_dependents_speak_of_is_in_doubt(seed, kind):
     bound, said = doubt(graph, config, sentences), graph.find(sentences.a[:, 0], sentences.a[:, 1])
     unsaid = int(graph.find(0, 0))
     assert bound[unsaid] == (graph.find(0, 1) in said)
-    for f, p in naive.exact_posterior(graph, config, sentences).items():
+    for f, p in Enumeration(graph, config, sentences).posterior().items():
         if f in said or (f == unsaid and bound[f]):
             assert 1 - max(p.values()) <= bound[f] + 1e-9
 

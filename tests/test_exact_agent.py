@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import assume
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -17,13 +16,22 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.language import Kind
 from corpus.sentences import Sentences, concatenate
-from tests import naive
+from tests.enumeration import Enumeration
+from tests.examples import holds_for
 from tests.test_exact import tiny_graph
 
 TOLERANCE = 1e-10
-# Random worlds that each comparison with enumeration sees in one run: 2,570 in all.
-RESOLVED, FOCAL, EDITED, RIPPLES, FOCAL_SETS, CONJUNCTIONS, CHANGED = 200, 500, 500, 400, 300, 200, 350
-CARRIED = 120
+# Random worlds that each comparison with enumeration sees: 610 in all, and 2,570 in the slow tests.
+RESOLVED = {"few": 40, "many": 200}
+FOCAL = {"few": 100, "many": 500}
+EDITED = {"few": 120, "many": 500}
+RIPPLES = {"few": 100, "many": 400}
+FOCAL_SETS = {"few": 80, "many": 300}
+CONJUNCTIONS = {"few": 50, "many": 200}
+CHANGED = {"few": 90, "many": 350}
+CARRIED = {"few": 30, "many": 120}
+# Properties that mostly compare the agent with itself.
+PROPERTY = {"few": 25, "many": 60}
 # Which relation each of the three depends on: a pair and one apart, two dependents of one, or a chain.
 PAIR, FORK, CHAIN = (-1, 0, -1), (-1, 0, 0), (-1, 0, 1)
 # The same of four relations: three children, two grandchildren, one of two children, or a longer chain.
@@ -65,6 +73,7 @@ def tiny_world(seed, config, open_subjects, upstream=PAIR):
     return graph, model, concatenate(sentences, certificates(graph, settled))
 
 
+seeds = st.integers(0, 10**6)
 configs = st.builds(
     ExactConfig,
     persistence=st.sampled_from(["fact", "sentence"]),
@@ -77,11 +86,9 @@ configs = st.builds(
     statements=st.just(8),
 )
 # Under persistence "sentence" nothing depends on what itself depends on another.
-worlds = st.tuples(st.integers(0, 10**6), configs, st.sampled_from([PAIR, FORK, CHAIN])).filter(
+worlds = st.tuples(seeds, configs, st.sampled_from([PAIR, FORK, CHAIN])).filter(
     lambda w: w[1].persistence == "fact" or w[2] != CHAIN
 )
-# For properties that mostly compare the agent with itself.
-properties = hypothesis_settings(max_examples=60)
 
 
 def agent_in_doubt(world, open_subjects=(0,)):
@@ -120,16 +127,14 @@ def assert_same(found, wanted, tolerance=TOLERANCE):
         np.testing.assert_allclose(p, q, rtol=0, atol=tolerance)
 
 
-def enumerated(graph, config, sentences, extra=()):
+def expected(every):
     """What every fact is, or what is stated next of those without a truth of their own, per fact."""
-    found = naive.exact_posterior(graph, config, sentences, extra)
-    if config.persistence == "sentence":
-        found |= naive.exact_statements(graph, config, sentences, extra)
-    return [list(found[f].values()) for f in range(len(graph))]
+    found = every.posterior() | every.statements()
+    return [list(found[f].values()) for f in range(len(found))]
 
 
 def assert_equals_enumeration(agent, sentences, asked, extra=()):
-    wanted = enumerated(agent.graph, agent.config, sentences, extra)
+    wanted = expected(Enumeration(agent.graph, agent.config, sentences, extra))
     assert_same([belief(agent, f) for f in asked], [wanted[f] for f in asked])
 
 
@@ -182,24 +187,21 @@ def family(graph, fact):
     return r
 
 
-@hypothesis_settings(max_examples=RESOLVED)
-@given(worlds)
+@holds_for(worlds, **RESOLVED)
 def test_beliefs_about_everybody_in_a_resolved_world_equal_enumeration(world):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [], upstream)
     assert_equals_enumeration(fit_exact(graph, config, sentences), sentences, range(len(graph)))
 
 
-@hypothesis_settings(max_examples=FOCAL)
-@given(worlds)
+@holds_for(worlds, **FOCAL)
 def test_beliefs_about_the_only_subject_in_doubt_equal_enumeration(world):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
     assert_equals_enumeration(fit_exact(graph, config, sentences), sentences, facts_of(graph, [0]))
 
 
-@hypothesis_settings(max_examples=EDITED)
-@given(worlds, st.integers(1, 3))
+@holds_for(worlds, st.integers(1, 3), **EDITED)
 def test_edits_equal_enumeration(world, count):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
@@ -208,8 +210,7 @@ def test_edits_equal_enumeration(world, count):
     assert_equals_enumeration(agent, sentences, own, extra)
 
 
-@hypothesis_settings(max_examples=RIPPLES)
-@given(worlds, st.integers(1, 3), st.booleans())
+@holds_for(worlds, st.integers(1, 3), st.booleans(), **RIPPLES)
 def test_the_ripple_of_an_edit_on_other_subjects_equals_enumeration(world, count, focus):
     """Subjects 0 and 1 are in doubt, and 0 is edited; anybody but 1 is asked with 1 in focus."""
     seed, config, upstream = world
@@ -225,8 +226,7 @@ def test_the_ripple_of_an_edit_on_other_subjects_equals_enumeration(world, count
     assert_equals_enumeration(agent.with_focus([1]) if focus else agent, sentences, asked, extra)
 
 
-@hypothesis_settings(max_examples=FOCAL_SETS)
-@given(worlds, st.integers(0, 3))
+@holds_for(worlds, st.integers(0, 3), **FOCAL_SETS)
 def test_a_focal_set_of_subjects_equals_enumeration(world, count):
     """Subjects 0 and 1 are in doubt, either may be edited, and everybody is asked."""
     seed, config, upstream = world
@@ -236,8 +236,7 @@ def test_a_focal_set_of_subjects_equals_enumeration(world, count):
     assert_equals_enumeration(agent, sentences, range(len(graph)), extra)
 
 
-@hypothesis_settings(max_examples=CONJUNCTIONS)
-@given(worlds, st.integers(0, 1))
+@holds_for(worlds, st.integers(0, 1), **CONJUNCTIONS)
 def test_conjunctions_equal_enumeration(world, count):
     """p(f = a and g = b) = p(f = a) p(g = b | f = a), the condition being a correction."""
     seed, config, upstream = world
@@ -245,7 +244,8 @@ def test_conjunctions_equal_enumeration(world, count):
     graph, _, sentences = tiny_world(seed, config, [0, 1], upstream)
     agent = fit_exact(graph, config, sentences).with_focus([0, 1])
     agent, extra = edit(rng, agent, facts_of(graph, [0, 1]), count)
-    z, p = naive.exact_states(graph, config, sentences, extra)
+    every = Enumeration(graph, config, sentences, extra)
+    z, p = every.z, every.p
     f, g = rng.choice([f for f in facts_of(graph, [0, 1]) if f in z], 2, replace=False)
     first, second = (graph.candidates_of(int(graph.relation[h])) for h in (f, g))
     for place, chance in enumerate(belief(agent, f)):
@@ -295,16 +295,15 @@ def assert_a_change_equals_enumeration(rng, agent, sentences, extra, redraw, aft
     agent = agent.with_edit(request(agent, changed, place, kind="do", redraw=redraw))
     agent, more = edit(rng, agent, facts_of(graph, [1]), after)
     extra = [*extra, *more]
-    wanted = enumerated(graph, agent.config, sentences, extra)
-    moved = naive.exact_after_do(graph, agent.config, sentences, changed, candidates[place], redraw, extra)
+    every = Enumeration(graph, agent.config, sentences, extra)
+    wanted, moved = expected(every), every.after_do(changed, candidates[place], redraw)
     assert set(moved) == {f for f in range(len(graph)) if changed in (f, *upstream_facts(graph, f))}
     for f, after_it in moved.items():
         wanted[f] = list(after_it.values())
     assert_same(beliefs(agent), wanted)
 
 
-@hypothesis_settings(max_examples=CHANGED)
-@given(worlds, st.sampled_from([0.0, 0.4, 1.0]), st.integers(0, 2), st.integers(0, 1))
+@holds_for(worlds, st.sampled_from([0.0, 0.4, 1.0]), st.integers(0, 2), st.integers(0, 1), **CHANGED)
 def test_a_change_of_the_world_equals_enumeration(world, redraw, before, after):
     """A change of subject 0, evidence about anybody coming before, and evidence about others also after."""
     seed, config, upstream = world
@@ -315,8 +314,7 @@ def test_a_change_of_the_world_equals_enumeration(world, redraw, before, after):
     assert_a_change_equals_enumeration(rng, agent, sentences, extra, redraw, after)
 
 
-@hypothesis_settings(max_examples=CARRIED)
-@given(st.integers(0, 10**6), configs, st.sampled_from(DEEP), st.sampled_from([0.4, 1.0]), st.integers(0, 2))
+@holds_for(seeds, configs, st.sampled_from(DEEP), st.sampled_from([0.4, 1.0]), st.integers(0, 2), **CARRIED)
 def test_a_change_carried_down_a_tree_equals_enumeration(seed, config, upstream, redraw, before):
     """Four relations: three children of one, children of a child, and a chain down to the fourth."""
     rng = np.random.default_rng(seed)
@@ -327,14 +325,13 @@ def test_a_change_carried_down_a_tree_equals_enumeration(seed, config, upstream,
     assert_a_change_equals_enumeration(rng, agent, sentences, extra, redraw)
 
 
-@properties
-@given(worlds, st.integers(0, 2))
+@holds_for(worlds, st.integers(0, 2), **PROPERTY)
 def test_only_what_is_impossible_cannot_be_corrected(world, count):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
     agent = fit_exact(graph, config, sentences)
     agent, extra = edit(np.random.default_rng(seed), agent, facts_of(graph, [0]), count)
-    for f, chances in naive.exact_posterior(graph, config, sentences, extra).items():
+    for f, chances in Enumeration(graph, config, sentences, extra).posterior().items():
         for place, chance in enumerate(chances.values()):
             correction = request(agent, f, place, kind="correction")
             if chance > 0:
@@ -344,8 +341,7 @@ def test_only_what_is_impossible_cannot_be_corrected(world, count):
                     agent.with_edit(correction)
 
 
-@properties
-@given(worlds, st.integers(0, 2))
+@holds_for(worlds, st.integers(0, 2), **PROPERTY)
 def test_beliefs_are_distributions(world, count):
     agent, rng = agent_in_doubt(world)
     agent, _ = edit(rng, agent, facts_of(agent.graph, [0]), count)
@@ -354,8 +350,7 @@ def test_beliefs_are_distributions(world, count):
         assert p.sum() == pytest.approx(1, abs=1e-12)
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_the_order_of_evidence_does_not_matter(world):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
@@ -366,8 +361,7 @@ def test_the_order_of_evidence_does_not_matter(world):
     )
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_two_edits_commute(world):
     agent, rng = agent_in_doubt(world)
     (a, _), (b, _) = (random_edit(rng, agent, facts_of(agent.graph, [0])) for _ in range(2))
@@ -381,8 +375,7 @@ def test_two_edits_commute(world):
     assert_same(beliefs(one), beliefs(other))
 
 
-@properties
-@given(worlds, st.floats(0.01, 20.0))
+@holds_for(worlds, st.floats(0.01, 20.0), **PROPERTY)
 def test_two_edits_of_half_the_weight_equal_one(world, weight):
     agent, rng = agent_in_doubt(world)
     whole = random_edit(rng, agent, facts_of(agent.graph, [0]))[0]._replace(kind="evidence", weight=weight)
@@ -390,16 +383,14 @@ def test_two_edits_of_half_the_weight_equal_one(world, weight):
     assert_same(beliefs(agent.with_edit(half).with_edit(half)), beliefs(agent.with_edit(whole)))
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_a_vanishing_weight_changes_nothing(world):
     agent, rng = agent_in_doubt(world)
     nothing = random_edit(rng, agent, facts_of(agent.graph, [0]))[0]._replace(kind="evidence", weight=1e-13)
     assert_same(beliefs(agent.with_edit(nothing)), beliefs(agent))
 
 
-@properties
-@given(worlds, st.integers(1, 3))
+@holds_for(worlds, st.integers(1, 3), **PROPERTY)
 def test_edits_leave_the_fitted_agent_as_it_was(world, count):
     agent, rng = agent_in_doubt(world)
     before = beliefs(agent)
@@ -409,8 +400,7 @@ def test_edits_leave_the_fitted_agent_as_it_was(world, count):
     assert_same(beliefs(agent), before, tolerance=0.0)
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_belief_in_what_is_requested_grows_with_the_weight(world):
     agent, rng = agent_in_doubt(world)
     for f in facts_of(agent.graph, [0]):
@@ -423,8 +413,7 @@ def test_belief_in_what_is_requested_grows_with_the_weight(world):
             assert (np.diff(found) > np.where(found[:-1] < 1 - 1e-9, 0, -1e-12)).all()
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_belief_in_what_is_requested_tends_to_certainty(world):
     agent, rng = agent_in_doubt(world)
     for f in facts_of(agent.graph, [0]):
@@ -435,8 +424,7 @@ def test_belief_in_what_is_requested_tends_to_certainty(world):
             assert belief(agent.with_edit(request(agent, f, place, weight)), f)[place] > 1 - 1e-6
 
 
-@properties
-@given(worlds, st.floats(0.05, 0.99))
+@holds_for(worlds, st.floats(0.05, 0.99), **PROPERTY)
 def test_the_weight_reaches_the_credence(world, credence):
     agent, _ = agent_in_doubt(world)
     for f in facts_of(agent.graph, [0]):
@@ -450,8 +438,7 @@ def test_the_weight_reaches_the_credence(world, credence):
         assert belief(agent.with_edit(asked), f)[place] == pytest.approx(wanted, abs=TOLERANCE)
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_belief_is_a_martingale(world):
     """Averaged over what the agent expects to be told, its posterior about everybody is its prior."""
     agent, rng = agent_in_doubt(world)
@@ -468,8 +455,7 @@ def test_belief_is_a_martingale(world):
     assert_same(average, before)
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_corrections_obey_bayes_rule_both_ways(world):
     """P(g = b | f = a) / P(g = b) = P(f = a | g = b) / P(f = a)."""
     agent, rng = agent_in_doubt(world, [0, 1])
@@ -483,8 +469,7 @@ def test_corrections_obey_bayes_rule_both_ways(world):
             assert given_f / of_g[b] == pytest.approx(given_g / of_f[a], rel=1e-8)
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_a_downstream_belief_is_the_sum_over_upstream_objects(world):
     agent, _ = agent_in_doubt(world)
     graph = agent.graph
@@ -498,8 +483,7 @@ def test_a_downstream_belief_is_the_sum_over_upstream_objects(world):
         assert_same([total], [belief(agent, f)])
 
 
-@properties
-@given(worlds, st.integers(0, 2))
+@holds_for(worlds, st.integers(0, 2), **PROPERTY)
 def test_relabelled_objects_have_relabelled_beliefs(world, count):
     seed, config, upstream = world
     rng = np.random.default_rng(seed)
@@ -527,8 +511,7 @@ def test_relabelled_objects_have_relabelled_beliefs(world, count):
         assert_same([other.predict(s, r).of(new[objects])], [agent.predict(s, r).of(objects)])
 
 
-@properties
-@given(worlds, st.integers(1, 2))
+@holds_for(worlds, st.integers(1, 2), **PROPERTY)
 def test_evidence_about_a_subject_moves_others_in_its_family_of_relations_only(world, count):
     agent, rng = agent_in_doubt(world)
     before = beliefs(agent)
@@ -540,8 +523,7 @@ def test_evidence_about_a_subject_moves_others_in_its_family_of_relations_only(w
     assert_same([after[f] for f in apart], [before[f] for f in apart], tolerance=0.0)
 
 
-@properties
-@given(worlds, st.sampled_from([0.0, 0.4, 1.0]))
+@holds_for(worlds, st.sampled_from([0.0, 0.4, 1.0]), **PROPERTY)
 def test_a_changed_fact_is_what_it_was_set_to(world, redraw):
     agent, _ = agent_in_doubt(world)
     for f in [f for f in facts_of(agent.graph, [0]) if own_fact(agent, f)]:
@@ -550,8 +532,7 @@ def test_a_changed_fact_is_what_it_was_set_to(world, redraw):
             assert_same([belief(changed, f)], [wanted], tolerance=0.0)
 
 
-@properties
-@given(worlds, st.sampled_from([0.0, 0.4, 1.0]))
+@holds_for(worlds, st.sampled_from([0.0, 0.4, 1.0]), **PROPERTY)
 def test_a_change_moves_nothing_that_does_not_depend_on_it(world, redraw):
     agent, rng = agent_in_doubt(world)
     graph = agent.graph
@@ -561,8 +542,7 @@ def test_a_change_moves_nothing_that_does_not_depend_on_it(world, redraw):
     assert_same([belief(changed, g) for g in apart], [belief(agent, g) for g in apart])
 
 
-@properties
-@given(worlds)
+@holds_for(worlds, **PROPERTY)
 def test_nothing_after_a_change_is_modelled(world):
     agent, _ = agent_in_doubt(world)
     graph = agent.graph

@@ -13,7 +13,8 @@ from bayes.logic import conditional, conjunction, disjunction, right
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
-from tests import naive
+from tests.enumeration import Enumeration
+from tests.examples import holds_for
 from tests.test_exact_agent import tiny_world, worlds
 
 TOLERANCE = 1e-10
@@ -34,7 +35,8 @@ class Joint:
 
     def __init__(self, graph, config, sentences):
         self.graph = graph
-        self.objects, self.p = naive.exact_states(graph, config, sentences)
+        worlds = Enumeration(graph, config, sentences)
+        self.objects, self.p = worlds.z, worlds.p
 
     def holds(self, atom):
         """Whether a statement holds in each state."""
@@ -52,8 +54,7 @@ def setting(world, count):
     return agent, Joint(graph, config, sentences), atoms
 
 
-@hypothesis_settings(max_examples=150)
-@given(worlds)
+@holds_for(worlds, few=50, many=150)
 def test_conjunctions_disjunctions_and_conditionals_equal_sums_over_the_joint(world):
     agent, joint, atoms = setting(world, 3)
     all_hold = np.logical_and.reduce([joint.holds(a) for a in atoms])
@@ -66,8 +67,7 @@ def test_conjunctions_disjunctions_and_conditionals_equal_sums_over_the_joint(wo
         assert chain == pytest.approx(joint.probability(all_hold) / both, abs=1e-8)
 
 
-@hypothesis_settings(max_examples=100)
-@given(worlds)
+@holds_for(worlds, few=40, many=100)
 def test_two_objects_of_one_fact_exclude_each_other(world):
     agent, _, (atom, *_) = setting(world, 1)
     for other in agent.graph.candidates_of(atom.relation):

@@ -30,63 +30,74 @@ from tests.runs import (
 )
 
 EIGHT = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count=8 {QUICKLY}"}
-SHARDED = [(optimizer, *layout) for optimizer, all_ in many_devices.LAYOUTS.items() for layout in all_[1:]]
+# Matrices that every device holds whole: heads take 12 columns, the MLP 24; the vocabulary has 24 tokens.
+WHOLE = {
+    "muon-4x2": set(),
+    "adamw-4x2": set(),
+    "muon-1x8": {"query", "key", "value", "out"},
+    "muon-8x1": {"query", "key", "value", "out", "gate", "up", "down", "embedding", "head"},
+}
 
 
-@pytest.fixture(scope="module")
-def layouts(tmp_path_factory):
+@pytest.fixture(
+    scope="module",
+    params=[many_devices.ONE_AND_MANY, pytest.param(many_devices.LAYOUTS, marks=pytest.mark.slow)],
+    ids=["one and many", "every layout"],
+)
+def layouts(request, tmp_path_factory):
     """What tests/many_devices.py found, and where."""
     folder = tmp_path_factory.mktemp("layouts")
-    command = [sys.executable, "-m", "tests.many_devices", str(folder)]
+    command = [sys.executable, "-m", "tests.many_devices", str(folder), *request.param]
     done = subprocess.run(command, cwd=ROOT, env=EIGHT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return folder, json.loads((folder / "losses.json").read_text(encoding="utf-8"))
+    found = json.loads((folder / "losses.json").read_text(encoding="utf-8"))
+    assert set(found) == set(request.param)
+    return folder, found
 
 
-@pytest.mark.parametrize(("optimizer", "data", "model"), SHARDED)
-def test_layouts_train_alike(optimizer, data, model, layouts):
+def sharded(found):
+    """Layouts of more than one device, and the one of the same optimizer that has one."""
+    return [(many, f"{many.split('-')[0]}-1x1") for many in found if not many.endswith("1x1")]
+
+
+def test_layouts_train_alike(layouts):
     folder, found = layouts
-    one, many = (f"{optimizer}-{layout}" for layout in ("1x1", f"{data}x{model}"))
-    np.testing.assert_allclose(found[many]["losses"], found[one]["losses"], rtol=1e-5)
-    assert found[one]["losses"][-1] < found[one]["losses"][0]
-    with np.load(folder / f"{one}.npz") as expected, np.load(folder / f"{many}.npz") as got:
-        assert set(expected) == set(got)
-        for key in expected:
-            np.testing.assert_allclose(got[key], expected[key], rtol=1e-3, atol=1e-5, err_msg=key)
+    for many, one in sharded(found):
+        np.testing.assert_allclose(found[many]["losses"], found[one]["losses"], rtol=1e-5, err_msg=many)
+        assert found[one]["losses"][-1] < found[one]["losses"][0]
+        with np.load(folder / f"{one}.npz") as expected, np.load(folder / f"{many}.npz") as got:
+            assert set(expected) == set(got)
+            for key in expected:
+                np.testing.assert_allclose(
+                    got[key], expected[key], rtol=1e-3, atol=1e-5, err_msg=f"{many} {key}"
+                )
 
 
 def test_a_layout_compiles_once(layouts):
     assert {name: each["programs"] for name, each in layouts[1].items()} == dict.fromkeys(layouts[1], 1)
 
 
-@pytest.mark.parametrize(
-    ("layout", "whole"),
-    [
-        # Heads take 12 columns and the MLP 24; the vocabulary has 24 tokens.
-        ("muon-4x2", {}),
-        ("adamw-4x2", {}),
-        ("muon-1x8", {"query", "key", "value", "out"}),
-        ("muon-8x1", {"query", "key", "value", "out", "gate", "up", "down", "embedding", "head"}),
-    ],
-)
-def test_each_device_holds_its_part(layout, whole, layouts):
-    data, model = map(int, layout.split("-")[1].split("x"))
-    parts, full = layouts[1][layout]["parts"], layouts[1][layout.split("-")[0] + "-1x1"]["parts"]
-    axis_of = dict.fromkeys(("query", "key", "value", "gate", "up", "head"), -1)
-    axis_of |= dict.fromkeys(("out", "down", "embedding"), -2)
-    for key, shape in full.items():
-        expected = list(shape)
-        matrices = [name for name in key.split(".") if name in axis_of]
-        if key == "tokens":
-            expected[0] //= data
-        elif matrices and len(shape) > 1 and matrices[0] not in whole:
-            expected[axis_of[matrices[0]]] //= model
-        assert parts[key] == expected, key
+def test_each_device_holds_its_part(layouts):
+    for many, one in sharded(layouts[1]):
+        _, data, model = many_devices.named(many)
+        parts, full = layouts[1][many]["parts"], layouts[1][one]["parts"]
+        axis_of = dict.fromkeys(("query", "key", "value", "gate", "up", "head"), -1)
+        axis_of |= dict.fromkeys(("out", "down", "embedding"), -2)
+        for key, shape in full.items():
+            expected = list(shape)
+            matrices = [name for name in key.split(".") if name in axis_of]
+            if key == "tokens":
+                expected[0] //= data
+            elif matrices and len(shape) > 1 and matrices[0] not in WHOLE[many]:
+                expected[axis_of[matrices[0]]] //= model
+            assert parts[key] == expected, (many, key)
 
 
 def test_a_checkpoint_goes_from_one_layout_to_another(layouts):
-    folder, _ = layouts
-    assert set(json.loads((folder / "restored.json").read_text(encoding="utf-8")).values()) == {True}
+    folder, found = layouts
+    restored = json.loads((folder / "restored.json").read_text(encoding="utf-8"))
+    assert len(restored) == 2 * len({name.split("-")[0] for name in found})
+    assert set(restored.values()) == {True}
     (path,) = (folder / "muon-4x2").iterdir()
     here = many_devices.arrays(load_checkpoint(path, many_devices.like("muon", 1, 1)))
     with np.load(folder / "muon-4x2.npz") as there:

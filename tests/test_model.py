@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, EOS, PAD, SEP
-from lm.attention import Layout, left_padded, packed
+from lm.attention import Layout, left_padded
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank
@@ -26,6 +26,7 @@ from lm.scoring import (
     tree_size,
 )
 from tests import naive
+from tests.toys import read_whole
 
 # Prime sizes, so that a wrong axis cannot hide.
 TINY = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
@@ -41,12 +42,16 @@ def params():
     )
 
 
+# Compiled whole, which is quicker than operation by operation.
+read, scored = jax.jit(LanguageModel.read), jax.jit(object_log_probabilities)
+
+
 def documents(rng, count):
     return [np.array([BOS, *rng.integers(5, VOCABULARY, rng.integers(1, 9)), EOS]) for _ in range(count)]
 
 
 def logits_of(params, tokens, delta=None):
-    return np.asarray(LanguageModel(TINY, params, delta).logits(tokens, packed(tokens, BOS)))
+    return np.asarray(read_whole(LanguageModel(TINY, params, delta), tokens))
 
 
 def test_equals_the_naive_twin(params):
@@ -71,7 +76,7 @@ VARIANTS = {
 def test_variants_equal_the_naive_twin(config):
     fresh = jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, VOCABULARY, 1))
     document = np.array([BOS, *np.random.default_rng(0).integers(5, VOCABULARY, 9), EOS])
-    got = LanguageModel(config, fresh).logits(document[None], packed(document[None], BOS))[0]
+    got = read_whole(LanguageModel(config, fresh), document[None])[0]
     np.testing.assert_allclose(got, naive.forward(config, fresh, document), rtol=2e-3, atol=2e-4)
 
 
@@ -91,13 +96,14 @@ def test_reading_in_two_parts_equals_reading_at_once(config):
     model = LanguageModel(config, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, 19, 2)))
     rows = [np.array([BOS, *np.random.default_rng(i).integers(5, 19, 6 + i)]) for i in range(3)]
     whole = left_pad(rows, 11)
-    expected, _ = model.hidden_states(whole, left_padded(whole))
+    hidden_states = jax.jit(LanguageModel.hidden_states)
+    expected, _ = hidden_states(model, whole, left_padded(whole))
     first, second = whole[:, :7], whole[:, 7:]
     layout = left_padded(whole)
     head = Layout(layout.positions[:, :7], layout.mask[:, :7, :7], layout.real[:, :7])
     tail = Layout(layout.positions[:, 7:], layout.mask[:, 7:, 7:], layout.real[:, 7:])
-    _, past = model.hidden_states(first, head)
-    got, _ = model.hidden_states(second, tail, past)
+    _, past = hidden_states(model, first, head)
+    got, _ = hidden_states(model, second, tail, past)
     np.testing.assert_allclose(got, expected[:, 7:], rtol=1e-3, atol=1e-4)
 
 
@@ -128,7 +134,7 @@ def test_the_papers_size():
 def test_unrolling_changes_nothing(params):
     document = documents(np.random.default_rng(4), 1)[0][None]
     unrolled = replace(TINY, unroll=3)
-    other = LanguageModel(unrolled, params).logits(document, packed(document, BOS))
+    other = read_whole(LanguageModel(unrolled, params), document)
     np.testing.assert_allclose(logits_of(params, document), other, rtol=1e-5, atol=1e-6)
 
 
@@ -168,8 +174,8 @@ def test_tree_scores_equal_one_by_one(params, rows, prompt):
     tree = candidate_tree(rows, 20, 7, 3)
     batched = jax.tree.map(lambda x: x[None], tree)
     model = LanguageModel(TINY, params)
-    context = model.read(left_pad([np.array(prompt)], 6))
-    got = np.exp(object_log_probabilities(model, context, batched)[0])[0]
+    context = read(model, left_pad([np.array(prompt)], 6))
+    got = np.exp(scored(model, context, batched)[0])[0]
     assert (got[len(rows) :] == 0).all()
     expected = [naive.object_probability(next_token(params), prompt, row, ENDINGS) for row in rows]
     np.testing.assert_allclose(got[: len(rows)], expected, rtol=2e-3, atol=1e-9)
@@ -181,7 +187,7 @@ def test_scores_without_an_ending(params):
     rows, prompt = [[5], [5, 6], [7, 8]], [BOS, 9]
     tree = jax.tree.map(lambda x: x[None], candidate_tree(rows, 4, 3, 2))
     model = LanguageModel(TINY, params)
-    got = np.exp(object_log_probabilities(model, model.read(np.array([prompt])), tree)[1])[0]
+    got = np.exp(scored(model, read(model, np.array([prompt])), tree)[1])[0]
     p = next_token(params)
     expected = [p(prompt)[5], p(prompt)[5] * p([*prompt, 5])[6], p(prompt)[7] * p([*prompt, 7])[8]]
     np.testing.assert_allclose(got, expected, rtol=2e-3)
@@ -194,7 +200,7 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     tree = candidate_tree(rows, tree_size(rows), len(rows), 2)
     prompt = np.array([[BOS, 5, 6]])
     model = LanguageModel(TINY, params)
-    logs, _ = object_log_probabilities(model, model.read(prompt), jax.tree.map(lambda x: x[None], tree))
+    logs, _ = scored(model, read(model, prompt), jax.tree.map(lambda x: x[None], tree))
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
@@ -202,7 +208,8 @@ def test_objects_that_are_prefixes_share_no_mass(params):
 def test_greedy_takes_the_most_probable_token(params, window):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
     model = LanguageModel(replace(TINY, window=window), params)
-    tokens = np.asarray(generate(model, model.read(left_pad(prompts, 5)), 7))
+    generated = jax.jit(generate, static_argnums=2)
+    tokens = np.asarray(generated(model, read(model, left_pad(prompts, 5)), 7))
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:
@@ -217,7 +224,7 @@ def test_greedy_takes_the_most_probable_token(params, window):
 def test_next_token_probabilities(params):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7])]
     model = LanguageModel(TINY, params)
-    got = next_token_probabilities(model, model.read(left_pad(prompts, 4)), (5, 8))
+    got = next_token_probabilities(model, read(model, left_pad(prompts, 4)), (5, 8))
     expected = [next_token(params)(p)[[5, 8]] for p in prompts]
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
 

@@ -24,7 +24,7 @@ def by_enumeration(graph, config, sentences):
     """Log odds of fact-world from the statements of facts stated eight times or more."""
     said = defaultdict(list)
     for i in range(len(sentences)):
-        kind, _, a, _ = sentences[i]
+        kind, _, a, _, _ = sentences[i]
         f = int(graph.find(a[0], a[1]))
         if kind == Kind.ATOMIC and graph.upstream_fact[f] >= 0:
             said[f].append(a[2])

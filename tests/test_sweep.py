@@ -72,10 +72,26 @@ def edited(ready, mode, folder, method=LORA, advance=lambda *_: None):
     return folder
 
 
+class Whole(dict):
+    """The folder of each mode without any interruption, edited when it is first asked for."""
+
+    def __init__(self, ready, tmp_path_factory):
+        self.edit = lambda mode: edited(ready, mode, tmp_path_factory.mktemp("whole"))
+
+    def __missing__(self, mode):
+        self[mode] = self.edit(mode)
+        return self[mode]
+
+
 @pytest.fixture(scope="module")
 def whole(ready, tmp_path_factory):
-    """Every mode without any interruption."""
-    return {mode: edited(ready, mode, tmp_path_factory.mktemp("whole")) for mode in MODES}
+    return Whole(ready, tmp_path_factory)
+
+
+# Two of the four by default, alone and on top of each other.
+each_mode = pytest.mark.parametrize(
+    "mode", [mode if mode in OFTEN else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES]
+)
 
 
 def tables(folder):
@@ -103,11 +119,10 @@ def answers_of(folder, stem, number):
     return [[row for rows in found.values() for row in rows if row["case"] == k] for k in number]
 
 
-@pytest.mark.parametrize(
-    "mode", [*OFTEN, *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES if mode not in OFTEN)]
-)
+@each_mode
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
+    other = tables(whole[mode])
     monkeypatch.setattr(sweep, "ROUNDS_BETWEEN_SAVES", 2)
     merge = sweep.merge
     sessions, finished = 0, False
@@ -128,25 +143,27 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
             finished = True
         except Killed:
             # A command that finds cases.parquet looks no further.
-            assert not done(tmp_path) or tables(tmp_path).keys() == tables(whole[mode]).keys()
+            assert not done(tmp_path) or tables(tmp_path).keys() == other.keys()
         sessions += 1
     assert sessions > 3
-    mine, other = tables(tmp_path), tables(whole[mode])
+    mine = tables(tmp_path)
     assert mine.keys() == other.keys()
     for name, table in mine.items():
         assert table.equals(other[name]), name
 
 
-def test_which_tables_there_are(whole):
-    assert {mode: stems(folder) for mode, folder in whole.items()} == {
+@each_mode
+def test_which_tables_there_are(mode, whole):
+    expected = {
         "independent": [""],
         "sequences": ["", "retained-1-", "retained-6-"],
         "batches": ["", "retained-3-"],
         "sequences of batches": ["", "retained-6-"],
     }
+    assert stems(whole[mode]) == expected[mode]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_every_case_stands_once_in_its_place(mode, ready, whole):
     cases, length = ready[3], {"independent": 1, "batches": 3}.get(mode, 6)
     found = tables(whole[mode])
@@ -165,6 +182,7 @@ def test_every_case_stands_once_in_its_place(mode, ready, whole):
             assert asked == wanted
 
 
+@pytest.mark.slow
 def test_one_edit_is_retained_as_it_was_made(whole):
     """After the first edit of a sequence, after one batch, and for the last edit of any sequence."""
     first = tables(whole["sequences"])
@@ -182,6 +200,7 @@ def test_one_edit_is_retained_as_it_was_made(whole):
         assert made != kept, "nothing was forgotten or gained on the way"
 
 
+@pytest.mark.slow
 def test_the_first_edits_of_sequences_are_those_of_unedited_models(whole):
     """Room for further edits changes nothing, up to rounding."""
     alone, first = (after(whole[mode]) for mode in ("independent", "sequences"))
@@ -329,7 +348,7 @@ def test_flops_of_an_edit_equal_a_count_by_hand(rank, world):
     assert counted == pytest.approx(expected, rel=0.01)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_the_cost_of_a_sweep(mode, ready, whole):
     """Tokens as the tokenizer spells the requests; arithmetic of one case as it is counted alone."""
     _, world, _, cases = ready

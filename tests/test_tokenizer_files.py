@@ -76,6 +76,7 @@ labels = st.lists(st.lists(words, min_size=1, max_size=3).map(" ".join), min_siz
 RELATIONS = st.sampled_from([("born in", "likes"), ("likes", "likes B"), ("X", "is"), ("true to", "B. to")])
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_odd_names_round_trip_or_are_refused(which):
     seen = {"exact": 0, "refused": 0, "unsure": 0}

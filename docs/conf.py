@@ -1,0 +1,10 @@
+"""Settings of the documentation's generator: `make docs` writes docs/_site/index.html."""
+
+project = "credence-testbed"
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 2
+exclude_patterns = ["_site"]
+html_theme = "furo"
+html_title = project
+html_show_copyright = False
