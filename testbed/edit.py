@@ -100,6 +100,9 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
     exam, wanted = options.examination, options.cases
     cases = list(exam.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
+    if len(cases) < wanted.count:
+        cases = cases[: len(cases) // options.sequence * options.sequence]
+        say(f"{len(cases)} cases, as many as there are in whole sequences")
     columns = columns_of(exam)
     grouping = Grouping(options.sequence, options.batch, options.batch_edits)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)

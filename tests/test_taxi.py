@@ -337,6 +337,14 @@ def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
         edits_from(kinds, tmp_path)
 
 
+def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway(place, tmp_path):
+    world, agent = place
+    with pytest.raises(InputError, match="is gone; put it back"):
+        list(Taxi().cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
+    own = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
+    assert [case.fact for case in own] == [case.fact for case in Taxi().cases(world, agent, 3, 0.95, 0)]
+
+
 @real
 def test_taxis_tables_hold_what_the_paper_counts():
     """Tables 1 and 3; 28 questions of a property that is split had two right answers, one is left."""

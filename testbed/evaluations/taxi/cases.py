@@ -14,7 +14,7 @@ from testbed.evaluations.taxi.gold import Asker, Gold, Pair
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.evaluations.taxi.settings import TaxiConfig
-from testbed.evaluations.taxi.tables import edits_from
+from testbed.evaluations.taxi.tables import QUERIES, edits_from
 from testbed.protocol import ABSENT, Case, Choice, Claim, ControlRequest, Facet
 from testbed.run.strata import STRATA
 from testbed.run.world import World
@@ -29,19 +29,28 @@ that only the old one has; the new category of one of its members; the request a
 
 
 def cases_of(world: World, agent: Agent, count: int, config: TaxiConfig, seed: int) -> Iterator[Case]:
-    """TAXI's own edits where the world is of its tables, else those of a generated taxonomy.
+    """TAXI's own edits where the world's folder has them, else those built as TAXI builds its own.
 
     Raises:
         InputError: the world is no taxonomy, the agent not exact, or the tables do not fit the world.
     """
     kinds, rng, telling = Kinds(world.graph), generator(seed, "taxi"), generator(seed, "taxi controls")
-    every = edits_from(kinds, world.path) if world.path else [*edits_of(kinds, generator(seed, "options"))]
+    every = _edits(world, kinds, seed)
     if not every:
         raise InputError("no category of this world has another beside it, so nothing can be edited")
     gold = Gold(world, agent, kinds)
     for edit in stratified(every, kinds, count, rng):
         told = _controls(edit, kinds, telling) if config.controls else ()
         yield _case(edit, kinds, gold, config, rng)._replace(controls=told)
+
+
+def _edits(world: World, kinds: Kinds, seed: int) -> list[Edit]:
+    folder = world.path
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"{folder}, from which this world was built, is gone; put it back, or build again")
+    if folder is not None and (folder / QUERIES).exists():
+        return edits_from(kinds, folder)
+    return [*edits_of(kinds, generator(seed, "options"))]
 
 
 def _case(edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, rng: np.random.Generator) -> Case:
