@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -10,8 +11,11 @@ from bayes.interface import EditRequest
 from bayes.inverse import who_has
 from corpus.config import WorldConfig
 from corpus.errors import InputError
+from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
+from corpus.tokenizer import BOS, EOS, SEP
 from corpus.world import build_world
+from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.edits import edits_of
@@ -27,6 +31,7 @@ from testbed.evaluations.taxi.tables import COLUMNS, MEMBERSHIP, QUERIES, edits_
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE
+from tests.toys import random_model, read_whole
 from tests.worlds import make_taxonomy
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "taxi"
@@ -154,6 +159,33 @@ def test_what_both_categories_lack_knowledge_of_is_uniform(cases):
     assert lost
     for choice in lost:
         np.testing.assert_allclose(choice.agent[1], 1 / len(choice.options))
+
+
+# The engine.
+
+
+def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
+    """As whole sentences are read, "<object> <inversely> <subject>", ending included."""
+    world, _ = place
+    tokenizer, model = world.tokenizer, random_model(world.tokenizer.vocabulary)
+    readings = Questions(world, model, cases[:2]).before(np.arange(2)[:, None])
+    seen = 0
+    for case, ended in zip(cases[:2], readings.ended, strict=True):
+        for choice, found in zip(case.choices, ended, strict=False):
+            if choice.role != REVERSE:
+                continue
+            rows = []
+            for s in choice.options.tolist():
+                atom = Atom(s, choice.relation, choice.subject)
+                sentence = Sentence(Kind.ATOMIC, None, atom, None, choice.phrasing)
+                assert tokenizer.language.render(sentence).endswith(f" {world.graph.entities[s]}")
+                rows.append([BOS, *tokenizer.sentence(sentence)])
+            p = np.asarray(jax.nn.softmax(read_whole(model, np.array(rows, np.int32)), axis=-1))
+            last = np.array(rows)[:, -1]
+            wanted = p[np.arange(len(rows)), -2, last] * p[:, -1, [SEP, EOS]].sum(-1)
+            np.testing.assert_allclose(found[: len(rows)], wanted, rtol=1e-3)
+            seen += 1
+    assert seen
 
 
 # Metrics.
