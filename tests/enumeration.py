@@ -159,7 +159,7 @@ class Enumeration:
         """float[K]: how often each object of a fact was stated."""
         objects = self.graph.candidates_of(self.graph.relation[fact])
         found = np.zeros(len(objects))
-        for (kind, _, (s, r, o), _), times in self.said.items():
+        for (kind, _, (s, r, o), _, _), times in self.said.items():
             if kind == Kind.ATOMIC and self.fact[s, r] == fact:
                 found += times * (objects == o)
         for f, o, count in self.extra:
