@@ -12,7 +12,7 @@ from testbed.protocol import ABSENT
 from testbed.run.world import World
 
 MOST = 8
-LONGEST = 26
+LONGEST = 18
 
 
 def shown_case(results: Results, among: np.ndarray) -> int:
@@ -64,9 +64,12 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
 
 def _question(results: Results, world: World, row: int) -> str:
     c, names = results.choices, world.graph.entities
-    old, new = (int(c.facets[k][row]) for k in ("old", "label"))
-    values = names[old] if old == new else f"{names[old]} → {names[new]}"
-    return f"{world.graph.relations[int(c.relation[row])]}\n{values[:LONGEST]}"
+    old, new = (_short(names[int(c.facets[k][row])]) for k in ("old", "label"))
+    return f"{world.graph.relations[int(c.relation[row])]}\n{old if old == new else f'{old} → {new}'}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
 def _probability(results: Results, which: str, time: int, agent: bool = False) -> np.ndarray:
