@@ -2,33 +2,17 @@
 
 Every relation depends on at most one other, without cycles, and each such forest is equally likely before
 the facts are seen. A dependence is scored by how much more likely its Dirichlet rows make the facts than
-one table does, over the same subjects. The number of forests grows faster than exponentially, but their
-weights sum by the directed matrix-tree theorem. Its determinant is taken by eliminating one relation after
-another (Grassmann, Taksar and Heyman), which adds and multiplies only, so that it works on logarithms of
-any size.
+one table does, over the same subjects.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
+from corpus.forests import ForestPosterior, forest_posterior
 from corpus.graph import KnowledgeGraph
 
 
-class StructurePosterior(NamedTuple):
-    """p(structure | facts).
-
-    Attributes:
-        depends: float64[relations, relations], p(column depends on row | facts).
-        alone: float64[relations], p(a relation depends on none | facts).
-    """
-
-    depends: np.ndarray
-    alone: np.ndarray
-
-
-def structure_posterior(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> StructurePosterior:
+def structure_posterior(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> ForestPosterior:
     """The posterior given the graph's objects as facts.
 
     Args:
@@ -73,45 +57,3 @@ def log_dirichlet_multinomial(rows: np.ndarray, objects: np.ndarray, mass: float
     alpha = mass / size
     inside = (gammaln(alpha + cells) - gammaln(alpha)).sum()
     return float(inside + (gammaln(mass) - gammaln(mass + totals)).sum())
-
-
-def forest_posterior(scores: np.ndarray) -> StructurePosterior:
-    """Marginals of each dependence over all forests.
-
-    Args:
-        scores: float64[parent, child] log-weights of dependences; a relation that depends on none
-            weighs 0.
-    """
-    n = len(scores)
-    # One more parent, on which depends whatever depends on no relation.
-    weights = np.full((n + 1, n), -np.inf)
-    weights[:n] = scores
-    weights[n] = 0.0
-    weights[np.arange(n), np.arange(n)] = -np.inf
-    total = _log_sum_of_trees(weights)
-    chance = np.zeros((n + 1, n))
-    for child in range(n):
-        for parent in range(n + 1):
-            if weights[parent, child] > -np.inf:
-                only = weights.copy()
-                only[:, child] = -np.inf
-                only[parent, child] = weights[parent, child]
-                chance[parent, child] = np.exp(_log_sum_of_trees(only) - total)
-    return StructurePosterior(chance[:n], chance[n])
-
-
-def _log_sum_of_trees(weights: np.ndarray) -> float:
-    """Log of the summed weights of all trees that hang on the last row, by elimination."""
-    left = weights.copy()
-    n, total = left.shape[1], 0.0
-    for gone in range(n):
-        above = np.append(np.arange(gone + 1, n), n)
-        reached = logsumexp(left[above, gone])
-        if reached == -np.inf:
-            return -np.inf
-        total += reached
-        for child in range(gone + 1, n):
-            # What hung on the one that is gone hangs on what that one hung on.
-            through = left[above, gone] + left[gone, child] - reached
-            left[above, child] = np.logaddexp(left[above, child], through)
-    return float(total)

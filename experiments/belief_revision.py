@@ -41,7 +41,7 @@ from testbed.engine.catalogue import whose_options
 from testbed.engine.trace import finished
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.meanings import FOLLOWS
 from testbed.evaluations.hase.support import SAID
 from testbed.launch import launch
 from testbed.pages.charts import draw_lines

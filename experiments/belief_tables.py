@@ -5,12 +5,22 @@ from typing import Literal
 
 import numpy as np
 
-from testbed.engine.results import clusters
-from testbed.evaluations.hase.exam import Exam, exam_of
-from testbed.evaluations.hase.metrics import FOLLOWS, RATIO, SKILL, SUCCESS, must_change
+from testbed.engine.results import Results, clusters
+from testbed.evaluations.hase.meanings import (
+    DAMAGE,
+    FOLLOWS,
+    FOLLOWS_RIGHT,
+    RATIO,
+    SKILL,
+    SKILL_MOVED,
+    SKILL_STILL,
+    SPILL,
+    SUCCESS,
+)
 from testbed.evaluations.hase.roles import PARENT
 from testbed.evaluations.hase.subsets import subsets
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
+from testbed.scores.answers import must_change
 from testbed.scores.comparison import Scored
 from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, PERFECT
@@ -25,41 +35,44 @@ Estimates = dict[str, dict[str, dict[str, Estimate]]]
 DRAWN = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
 
 REFERENCES = (BEFORE_EDIT, NO_EDIT, PERFECT, BAYESIAN)
-CONSEQUENCES = (FOLLOWS, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
+CONSEQUENCES = (FOLLOWS, FOLLOWS_RIGHT, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
 CAUSES = (SUCCESS, "answer s1r0", "TV s1r0", RATIO)
 OVERALL = (
-    SUCCESS, RATIO, "spill", SKILL, "Dutch book loss", "logic TF", "logic not",
-    "logic and", "logic or", "answer s1rx", "answer s2",
+    SUCCESS, RATIO, DAMAGE, SPILL, SKILL_MOVED, SKILL_STILL, SKILL, "Dutch book loss", "logic TF",
+    "logic not", "logic and", "logic or", "answer s1rx", "answer s2",
 )  # fmt: skip
 COSTS = {"seconds": "seconds an edit", "flops": "FLOPs an edit"}
 
 
-def strata(o: Exam) -> dict[str, np.ndarray]:
+def strata(o: Results) -> dict[str, np.ndarray]:
     """bool[E] of all cases, of those whose consequence was stated so often, and of these by support."""
-    bins = support_bin(o.scalars["support_new"])
+    bins = support_bin(o.cases["support_new"])
     found = {"all": np.ones(len(bins), bool)}
     for name in STRATA:
-        found[name] = o.scalars["child"] & (o.scalars["stratum"] == name)
+        found[name] = o.cases["child"] & (o.cases["stratum"] == name)
         found |= {f"{name}, {b}": found[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
     return found
 
 
-def causes(o: Exam) -> dict[str, np.ndarray]:
+def causes(o: Results) -> dict[str, np.ndarray]:
     """bool[E] of all cases, of those whose cause the agent revises, and by support of the new effect."""
-    bins = support_bin(o.scalars["support_new"])
-    found = {"all": np.ones(len(bins), bool), "cause must change": must_change(o)[:, PARENT]}
+    bins = support_bin(o.cases["support_new"])
+    asked = o.choices
+    cause = asked.case[must_change(asked) & (asked.role == PARENT)]
+    changing = np.isin(np.arange(len(o)), cause)
+    found = {"all": np.ones(len(bins), bool), "cause must change": changing}
     return found | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
 
 
-def held_out(o: Exam) -> dict[str, np.ndarray]:
+def held_out(o: Results) -> dict[str, np.ndarray]:
     """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
-    found = {"all": np.ones(len(o.objects), bool)}
+    found = {"all": np.ones(len(o), bool)}
     found |= {name: mask for name, mask in subsets(o).items() if name.startswith(("held", "seen"))}
     unstated = strata(o)["S0"]
     return found | {f"S0, {name}": mask & unstated for name, mask in found.items()}
 
 
-SUBSETS: dict[Stage, tuple[Callable[[Exam], dict[str, np.ndarray]], tuple[str, ...]]] = {
+SUBSETS: dict[Stage, tuple[Callable[[Results], dict[str, np.ndarray]], tuple[str, ...]]] = {
     "edits": (strata, CONSEQUENCES),
     "diagnosis": (causes, CAUSES),
     "sequences": (strata, ()),
@@ -77,7 +90,7 @@ def estimated(stage: Stage, editors: Sequence[Edited]) -> Estimates:
         values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
         readers = [one.name, *(name for name in REFERENCES if name not in found)]
         found |= {reader: {} for reader in readers}
-        for subset, among in parts(exam_of(one.results)).items():
+        for subset, among in parts(one.results).items():
             wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
             flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
             for (reader, metric), e in estimates(flat, levels, among).items():

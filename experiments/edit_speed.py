@@ -191,7 +191,7 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     for batch in BATCHES[size]:
         edits[batch], compiling[batch] = editing(questions, size, batch)
     scores, probed = probing(questions, PROBED[size])
-    fact = [the_request(questions.cases[0])[0]]
+    fact = [the_request(questions.cases[0])[0].fact]
     request = requests(questions.tokenizer, fact, [0.0], [0.0])
     flops = worker_of(questions, size).cost(np.zeros((1, 1), int))["flops"]
     threads = sorted({1, os.cpu_count() or 1})

@@ -1,8 +1,8 @@
 """An editor of your own, whole: one step down a gradient, as far as it helps.
 
     python -m testbed.edit experiments.my_editor:MyEditor --my-editor.tries 6
-    python -m testbed.tune experiments.my_editor:MyEditor
-    python -m testbed.edit experiments.my_editor:MyEditor --tuned
+    python -m testbed.tune experiments.my_editor:MyEditor --run dev      (a run of another world)
+    python -m testbed.edit experiments.my_editor:MyEditor --tuned dev
 
 Copy this file, change what `edit` does, and give the command your module and class; cases, metrics and
 reports need nothing else. The class is a frozen dataclass with defaults: its fields become options on the
@@ -33,7 +33,7 @@ class MyEditor:
     tries: int = 4
     """How many are tried, each a third of the one before; and none at all."""
 
-    # What `testbed.tune` tries: factors on fields, every one with every other.
+    # What `testbed.tune` tries: factors on fields, from the least to the greatest.
     SEARCH: ClassVar = {"longest": (0.1, 1.0, 10.0)}
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:

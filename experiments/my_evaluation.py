@@ -21,6 +21,7 @@ from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import Results
 from testbed.evaluations.gold import Gold
+from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material
 from testbed.pages.costs import cost_section
 from testbed.pages.overview import comparison, details, difference_section
@@ -123,4 +124,5 @@ class MyEvaluation:
             details={e.name: details(e, ("somebody has the new object",)) for e in editors},
             words={"neighbour": "a subject whose true object was the edited subject's too"},
             metrics=self.metrics,
+            ahead=[before_section(material)],
         )  # fmt: skip

@@ -4,7 +4,7 @@ Command:
     python -m experiments.support_law
 
 A world whose upstream objects have Zipf popularity (1,320 subjects, 300 objects of each upstream
-relation), three seeds. Editors are tuned on held-out edits of the first seed's model; then every model is
+relation), three seeds. Editors are tuned in a fourth world, of another seed; then every model is
 edited by all of them, once with the `stratified` sampler (as many requests for every support) and once
 with the `published` one. All requests contradict the truth. Resumes when killed; on 2 cores it takes
 less than an hour. The tables of the last run are in experiments/records, what they say in the README.
@@ -25,7 +25,7 @@ from testbed.edit import edit
 from testbed.engine.tuned import tuned
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
+from testbed.evaluations.hase.meanings import FOLLOWS, METRICS
 from testbed.evaluations.hase.support import draw_support
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -37,12 +37,14 @@ from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.metric import shown_in
 from testbed.scores.tables import shown
-from testbed.settings import CaseConfig, ReportSettings
+from testbed.settings import CaseConfig, ReportSettings, TuneSettings
 from testbed.train import train
 from testbed.tune import tune
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
 SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")
+DEVELOPMENT = 1000
+"""Seed of the world that hyper-parameters are chosen in."""
 HEADLINES = shown_in(METRICS, "headline")
 
 
@@ -63,7 +65,7 @@ class Settings:
     edits: int = 400
     """Edits by each editor and sampler in each world."""
     held_out: int = 120
-    """Edits that the hyper-parameters are chosen on."""
+    """Edits of another world that the hyper-parameters are chosen on."""
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.subjects, self.steps, self.edits, self.held_out) < 1:
@@ -80,18 +82,21 @@ def experiment(options: Settings) -> None:
         subjects=options.subjects,
         builtin=BuiltinWorld(upstream_objects=options.upstream_objects, downstream_objects=60),
     )
-    for seed, run in enumerate(runs):
+    development = Run(options.runs, "support-law-development")
+    for seed, run in [*enumerate(runs), (DEVELOPMENT, development)]:
         where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
         build_corpus(replace(CORPUS["laptop"], world=world, **where))
         train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
     first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
-    held_out = CaseConfig(count=options.held_out)
-    tune(replace(first, cases=held_out, examinations={"hase": Hase(reinforce=0.0)}))
-    tested = replace(
-        first,
-        cases=CaseConfig(count=options.edits),
-        configs=tuned(runs[0], EDITORS, first.configs),
+    contradicting = replace(first, tuned=development.name, examinations={"hase": Hase(reinforce=0.0)})
+    tune(
+        TuneSettings(
+            **vars(contradicting)
+            | {"run": development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
+        )
     )
+    chosen = tuned(runs[0], EDITORS, contradicting)
+    tested = replace(first, cases=CaseConfig(count=options.edits), configs=chosen)
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:
             exam = {"hase": Hase(reinforce=0.0, sampler=sampler)}
@@ -118,7 +123,7 @@ def experiment(options: Settings) -> None:
         read_metrics(runs[0]),
         seconds=seconds,
         found=found,
-        tuned={path.stem: read_json(path) for path in runs[0].folder.glob("tuned/*.json")},
+        tuned={path.stem: read_json(path) for path in development.folder.glob("tuned/*/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes this time; record: {kept}")
 

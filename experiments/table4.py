@@ -27,7 +27,7 @@ from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.metrics import METRICS
+from testbed.evaluations.hase.meanings import METRICS
 from testbed.evaluations.hase.paper import MAIN, SUBSETS, in_published_terms, main_results
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN

@@ -19,7 +19,6 @@ from typing import Any
 from corpus.files import read_json
 from experiments.record import write_record
 from lm.editors.in_context import InContextConfig
-from lm.editors.rome import RomeConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
@@ -27,7 +26,7 @@ from testbed.engine.tuned import tuned
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.taxi.evaluation import Taxi
 from testbed.launch import launch
-from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -62,7 +61,7 @@ class Settings:
     slow_edits: int = 80
     """Edits by self-bayes, which takes seconds for each."""
     held_out: int = 40
-    """Edits that hyper-parameters are chosen on, those of subjects that test cases edit left out."""
+    """Edits that hyper-parameters are chosen on."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on from there."""
 
@@ -97,7 +96,7 @@ def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stag
     """
     tuning = Run(options.runs, f"{NAME}-tuning")
     yield from _model(options, tuning, OTHER_SEED, "", left)
-    chosen = replace(EDIT[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out))
+    chosen = replace(TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out))
     for editor in TUNED:
         yield f"tune {editor}", partial(tune, replace(chosen, editors=(editor,)))
     for run, seed, path in worlds(options):
@@ -134,20 +133,16 @@ def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[Edit
     base = replace(
         EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
     )
-    configs = tuned(tuning, TUNED, base.configs)
     for editor in EDITORS:
-        yield replace(base, editors=(editor,), configs=configs)
-    last = configs | {"rome": replace(configs["rome"], token=_other_token(configs["rome"]))}
+        yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
+    configs = tuned(run, TUNED, replace(base, tuned=tuning.name))
+    last = configs | {"rome": replace(configs["rome"], token="last")}
     yield replace(base, editors=("rome",), configs=last)
     controlled = {"taxi": Taxi(controls=True)}
     for context in (InContextConfig(), InContextConfig(imagine=True)):
         own = configs | {"in-context": context}
         yield replace(base, editors=("in-context",), configs=own, examinations=controlled)
     yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))
-
-
-def _other_token(config: RomeConfig) -> Any:
-    return "last" if config.token == "subject" else "subject"
 
 
 def record(options: Settings) -> Path:
@@ -170,7 +165,7 @@ def record(options: Settings) -> Path:
         "python -m experiments.taxi",
         read_metrics(first),
         found=found,
-        tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*.json")},
+        tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )
 
 

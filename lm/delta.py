@@ -27,6 +27,8 @@ ATTENTION = ("query", "key", "value", "out")
 MLP = ("gate", "up", "down")
 MATRICES = (*ATTENTION, *MLP)
 IN_LAYERS = (*MATRICES, "codebook", "shift")
+ADDED = (*MATRICES, "embedding", "weights", "shift")
+"""Parts that add something, of which there can be more and less."""
 
 
 class LowRank(NamedTuple):
@@ -95,6 +97,30 @@ def fold(delta: Delta, vocabulary: int) -> Delta:
         # Entries that name no token fall outside the table and are dropped.
         weights["embedding"] = table.at[jnp.where(tokens < 0, vocabulary, tokens)].add(values, mode="drop")
     return compose(kept, {"weights": weights}) if weights else kept
+
+
+def has_dial(delta: Delta) -> bool:
+    """Whether an edit adds, and does nothing else; what is looked up or read has no more and less."""
+    return bool(delta) and delta.keys() <= set(ADDED)
+
+
+def scaled(delta: Delta, by: Array | float) -> Delta:
+    """`by` times all that an edit adds.
+
+    Raises:
+        ValueError: a part of it has no more and less.
+    """
+    if delta and not has_dial(delta):
+        raise ValueError(f"{', '.join(sorted(delta.keys() - set(ADDED)))} cannot be scaled")
+    found: Delta = {}
+    for name, part in delta.items():
+        if isinstance(part, LowRank):
+            found[name] = LowRank(part.a, part.b * by)
+        elif isinstance(part, Rows):
+            found[name] = Rows(part.tokens, part.values * by)
+        else:
+            found[name] = jax.tree.map(lambda x: x * by, part)
+    return found
 
 
 def room(delta: Delta, vocabulary: int, times: int) -> Delta:

@@ -1,6 +1,7 @@
 """python -m testbed.ask "Ada Marlow educated at": what model and agent answer, also after an --edit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from testbed.console import command, say, table
@@ -70,10 +71,16 @@ def ask(options: AskSettings) -> None:
 
 def _method(options: AskSettings, run: Run, world: "World") -> Method:
     """The editor that is asked for, as in `testbed.edit` for a single case."""
-    configs = tuned(run, [options.editor], options.configs) if options.tuned else options.configs
     settings = EditSettings(
-        run=options.run, runs=options.runs, configs=configs, agent=options.agent, seed=options.seed
+        run=options.run,
+        runs=options.runs,
+        configs=options.configs,
+        tuned=options.tuned,
+        agent=options.agent,
+        seed=options.seed,
     )
+    if options.tuned:
+        settings = replace(settings, configs=tuned(run, [options.editor], settings))
     return method_named(options.editor, settings, world)
 
 

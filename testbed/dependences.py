@@ -12,6 +12,7 @@ import numpy as np
 from bayes.structure import log_dirichlet_multinomial, log_scores
 from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
+from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.pairing import cooccurrence
 from testbed.console import say, table
@@ -63,23 +64,14 @@ def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int)
     The maximum of `bayes.structure`'s posterior over forests, by Edmonds' algorithm, among dependences of
     relations that at least `least` subjects have both.
     """
-    import networkx as nx
-
     scores = log_scores(graph, prior.root_mass, prior.row_mass)
     together = cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
-    ups, downs = np.nonzero((scores > 0) & (together >= least))
-    if not len(ups):
+    if not ((scores > 0) & (together >= least)).any():
         say(
             "this world has NO DEPENDENCES, so no edit has a consequence to judge: no relation that shares "
             f"{least:,} subjects with another tells about it; perhaps lower --world.min-pair-subjects"
         )
-    edges = nx.DiGraph()
-    edges.add_weighted_edges_from(
-        (up, down, scores[up, down]) for up, down in zip(ups.tolist(), downs.tolist(), strict=True)
-    )
-    upstream = np.full_like(graph.upstream, NO_UPSTREAM)
-    for up, down in nx.maximum_branching(edges).edges:
-        upstream[down] = up
+    upstream = likeliest_forest(np.where(together >= least, scores, 0.0)).astype(graph.upstream.dtype)
     return replace(graph, upstream=upstream)
 
 

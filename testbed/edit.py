@@ -72,7 +72,7 @@ def plan(options: EditSettings) -> Jobs:
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
     if options.tuned:
-        options = replace(options, configs=tuned(run, options.editors, options.configs))
+        options = replace(options, configs=tuned(run, options.editors, options))
     shared = {
         "inputs": {
             "world": digest(run.world),
@@ -94,6 +94,7 @@ def plan(options: EditSettings) -> Jobs:
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.bench import Bench, Grouping
+    from testbed.engine.tuned import origin
     from testbed.run.agents import agent_named
     from testbed.scores.measures import columns_of
 
@@ -109,6 +110,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     found = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
         "controls": bench.controls,
+        "tuned": origin(options),
         "made_with": provenance(),
     }
     for job in pending:

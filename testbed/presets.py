@@ -13,7 +13,7 @@ from lm.config import ModelConfig, TrainConfig
 from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.settings import CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings, TuneSettings
 
 DEFAULT_PRESET = "tiny"
 
@@ -125,3 +125,5 @@ EDIT = {
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
 }
+
+TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}

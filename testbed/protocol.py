@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.interface import EditRequest
+from bayes.interface import EditRequest, RequestKind
 from corpus.language import Sentence
 
 ABSENT = -1
@@ -35,6 +35,7 @@ class Choice(NamedTuple):
         answer: int64[T], the agent's most probable object, among all there are.
         frequency: float64[T, c], share of the corpus's statements that name each option, the request
             added with its weight.
+        stated: how many statements of the corpus are about (subject, relation); ABSENT where nobody counted.
         group: choices of one group belong together, where the evaluation says how.
         phrasing: how the relation is said (see `corpus.language.Sentence`).
         offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
@@ -48,6 +49,7 @@ class Choice(NamedTuple):
     agent: np.ndarray
     answer: np.ndarray
     frequency: np.ndarray
+    stated: int
     group: str = ""
     phrasing: int = 0
     offered: np.ndarray | None = None
@@ -107,12 +109,18 @@ class ControlRequest(NamedTuple):
     fact: tuple[int, int, int]
 
 
+def credence_told(kind: RequestKind, credence: float) -> float:
+    """How sure whoever edits says to be: of evidence what is given, of a correction or a change entirely."""
+    return credence if kind == "evidence" else 1.0
+
+
 class Case(NamedTuple):
     """One request, and everything about it that does not depend on the model.
 
     Attributes:
         request: what the editor is told, and what it is to the agent under the first reading.
-        credence: the agent's belief in the request after the edit.
+        credence: how sure whoever edits is of the request. Editors are told it, so it is never read from the
+            agent; who believes the request more already is to stay so.
         truth: the ground truth of the request's subject and relation.
         facets: the columns that the evaluation declares.
         controls: under the same names in every case of an evaluation.

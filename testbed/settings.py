@@ -20,7 +20,8 @@ class CaseConfig:
     count: int = 240
     """Number of edits, each independent of the others."""
     credence: float = 0.95
-    """The agent's belief in a request after evidence of it, which sets the evidence weight n'."""
+    """How sure whoever edits is of a request. Editors are told it, and it sets n', the weight of a request as
+    evidence, with which the agent comes to be as sure."""
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -45,12 +46,15 @@ class EditSettings:
         default_factory=configurations, metadata=NO_RESULT
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
-    tuned: bool = field(default=False, metadata=NO_RESULT)
-    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    tuned: str = field(default="", metadata=NO_RESULT)
+    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     sequential: int = 1
     """Edits made one after another on top of each other; 1 makes each on the unedited model."""
     batch: int = 1
     """Facts of one edit; 1 edits each for itself."""
+    strength: float | None = None
+    """Stop every edit where the request reaches this probability, such as 0.9: what it adds to the model is
+    scaled down, or up to four times; without it, edits are taken as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
     """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
     examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
@@ -77,6 +81,12 @@ class EditSettings:
                 f"{self.cases.count} cases must be whole sequences of {self.sequence} edits, "
                 f"and a sequence whole batches of {self.batch}"
             )
+        if self.strength is not None and not 0 < self.strength < 1:
+            raise ValueError(f"strength is a probability inside (0, 1); it is {self.strength}")
+        if self.strength is not None and self.batch > 1:
+            raise ValueError(
+                f"strength is that of a single fact, and --batch {self.batch} edits more at once"
+            )
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
         check_seed(self.seed)
@@ -96,6 +106,21 @@ class EditSettings:
         agent = {"name": self.agent} | (plain(self.paper_agent) if self.agent == "paper" else {})
         evaluation = {"name": self.evaluation} | plain(self.examination)
         return plain(self) | {"evaluation": evaluation, "agent": agent}
+
+
+@dataclass(frozen=True)
+class TuneSettings(EditSettings):
+    """As for edits, and the budget that every editor gets; the cases belong to it."""
+
+    trials: int = 6
+    """Settings that are tried of each editor."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials < 1:
+            raise ValueError(f"trials must be at least 1; it is {self.trials}")
+        if self.tuned:
+            raise ValueError("tuned is what this command chooses; leave it out")
 
 
 @dataclass(frozen=True)
@@ -138,13 +163,13 @@ class AskSettings:
     top: int = 5
     """Answers shown."""
     credence: float = 0.95
-    """The agent's belief in the edit after it."""
+    """How sure one is of the edit; the editor is told it, and evidence of it brings the agent to it."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=lambda: configurations(small=True)
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
-    tuned: bool = False
-    """Take hyper-parameters that testbed.tune chose for this model instead."""
+    tuned: str = ""
+    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     seed: int = 0
     """Root seed of the editor."""
 

@@ -1,21 +1,22 @@
-"""python -m testbed.tune [tiny|laptop|small|paper] EDITOR...: choose hyper-parameters on held-out edits."""
+"""python -m testbed.tune [tiny|laptop|small|paper] EDITOR...: choose hyper-parameters in their own world."""
 
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from testbed.console import command, progress, say, table
 from testbed.engine.catalogue import entries, method_named, whose_options
-from testbed.engine.tuned import tuned_file
+from testbed.engine.tuned import bound, tuned_file
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch
-from testbed.presets import EDIT
-from testbed.run.runs import Run, provenance
+from testbed.presets import TUNE
+from testbed.run.runs import Run, digest, provenance
 from testbed.run.settings import plain
-from testbed.settings import EditSettings
+from testbed.settings import TuneSettings
 
 if TYPE_CHECKING:
     from lm.editors.entry import Entry
@@ -23,19 +24,22 @@ if TYPE_CHECKING:
     from testbed.engine.records import Columns
     from testbed.run.world import World
 
+PRIMES = (2, 3, 5, 7, 11, 13)
+"""One for each hyper-parameter that is searched."""
 GOOD = 0.98
 """Of the metric that comes first, so much is asked for before the other counts."""
 
 
-def tune(options: EditSettings) -> None:
-    """Try an editor's hyper-parameters on edits of facts that no test case edits, and record the search.
+def tune(options: TuneSettings) -> None:
+    """Try an editor's hyper-parameters on a development world, and record the search.
 
-    Chosen is, among settings with enough of an evaluation's first headline metric (or else the highest), the
-    one with the highest last headline metric; Hase's are edit success and coherence skill.
-    `testbed.edit --tuned` uses it.
+    Every editor gets the same budget: trials, cases, and this one world, which no report may share. Chosen
+    is, among settings with enough of an evaluation's first headline metric (or else the highest), the one
+    with the highest last headline metric; Hase's are edit success and coherence skill.
+    `testbed.edit --tuned RUN` uses it on other runs.
 
     Raises:
-        InputError: no trained model, an editor without hyper-parameters to choose, or nothing held out.
+        InputError: no trained model, or an editor without hyper-parameters to choose.
     """
     evaluation_named(options.evaluation)
     wanted = {name: whose_options(name) for name in options.editors}
@@ -43,18 +47,19 @@ def tune(options: EditSettings) -> None:
         if not entry.search:
             able = ", ".join(other.name for other in entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
-    held_out = plan(options)
+    there = plan(options)
     for name, entry in wanted.items():
-        done = tuned_file(held_out.run, name)
+        done = tuned_file(there.run, options.evaluation, name)
         if done.exists():
             say(f"{done} is there already; move it away to search again")
         else:
-            write_json(done, search(held_out, name, entry, options))
-    show(held_out.run, dict.fromkeys(entry.name for entry in wanted.values()))
+            write_json(done, search(there, name, entry, options))
+    names = dict.fromkeys(entry.name for entry in wanted.values())
+    show([tuned_file(there.run, options.evaluation, name) for name in names])
 
 
-class HeldOut(NamedTuple):
-    """What all editors are tried on: edits that no test case asks for."""
+class Development(NamedTuple):
+    """What all editors are tried on."""
 
     run: Run
     world: "World"
@@ -62,8 +67,8 @@ class HeldOut(NamedTuple):
     columns: "Columns"
 
 
-def plan(options: EditSettings) -> HeldOut:
-    """Load world and model, and draw edits of facts that the test cases leave alone."""
+def plan(options: TuneSettings) -> Development:
+    """Load world and model, and draw the cases."""
     from testbed.engine.bench import Bench, Grouping
     from testbed.run.agents import agent_named
     from testbed.run.model import load_model
@@ -77,28 +82,22 @@ def plan(options: EditSettings) -> HeldOut:
     model, _ = load_model(run, world, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
     exam, asked = options.examination, options.cases
-    tests, others = (
-        exam.cases(world, agent, asked.count, asked.credence, seed)
-        for seed in (options.seed, options.seed + 1)
-    )
-    tested = {case.fact[:2] for case in tests}
-    cases = [case for case in others if case.fact[:2] not in tested]
-    if not cases:
-        raise InputError("the test cases edit every fact, so nothing is held out; lower --cases.count")
+    cases = list(exam.cases(world, agent, asked.count, asked.credence, options.seed))
     columns = columns_of(exam)
-    return HeldOut(run, world, Bench(run, world, model, cases, columns, Grouping(), options.seed), columns)
+    bench = Bench(run, world, model, cases, columns, Grouping(), options.seed)
+    return Development(run, world, bench, columns)
 
 
-def search(held_out: HeldOut, name: str, entry: "Entry", options: EditSettings) -> dict[str, Any]:
+def search(there: Development, name: str, entry: "Entry", options: TuneSettings) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
     from testbed.engine.results import read_results
     from testbed.scores.metric import shown_in
 
-    run, world, bench, columns = held_out
-    exam, cases = options.examination, len(bench.questions.cases)
+    run, world, bench, columns = there
+    exam = options.examination
     shown = shown_in(exam.metrics, "headline")
-    settings = list(_settings(options.configs.get(entry.options, entry.config), entry.search))
-    alone = replace(options, sequential=1, batch=1, cases=replace(options.cases, count=cases))
+    settings = tried(options.configs.get(entry.options, entry.config), entry.search, options.trials)
+    alone = replace(options, sequential=1, batch=1)
     folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
     found = []
     with progress(f"tune {name}", len(settings) * bench.edits) as advance:
@@ -108,30 +107,32 @@ def search(held_out: HeldOut, name: str, entry: "Entry", options: EditSettings) 
             bench.edit(method_named(name, replace(alone, configs=configs), world), folder, advance)
             results = read_results(folder, columns)
             measured = exam.measure(results, exam.readers(results, name)[name])
-            tried = {key: getattr(setting, key) for key in entry.search}
-            found.append(tried | {key: measured[key].value() for key in shown})
+            own = {key: getattr(setting, key) for key in entry.search}
+            found.append(own | {key: measured[key].value() for key in shown})
     shutil.rmtree(folder, ignore_errors=True)
     chosen = choose(found, shown[0], shown[-1])
     return {
         "chosen": {key: chosen[key] for key in entry.search},
         "by": [shown[0], shown[-1]],
         "search": found,
-        "cases": cases,
+        "budget": {"trials": options.trials, "cases": options.cases.count, "worlds": 1},
+        "world": digest(run.world),
+        "bound": bound(run, options),
         "settings": alone.told() | {"editor": plain(options.configs.get(entry.options, entry.config))},
         "made_with": provenance(),
     }
 
 
-def show(run: Run, names: Sequence[str] | Mapping[str, None]) -> None:
+def show(files: Sequence[Path]) -> None:
     """Print every search, with a mark at what was chosen."""
-    for name in names:
-        record = read_json(tuned_file(run, name))
+    for path in files:
+        record = read_json(path)
         header, chosen = list(record["search"][0]), choose(record["search"], *record["by"])
         lines = [
             [*(f"{line[key]:.3g}" for key in header), "*" if line == chosen else ""]
             for line in record["search"]
         ]
-        table(f"{name} on {record['cases']} held-out edits", [*header, "chosen"], lines)
+        table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
 
 
 def choose(found: Sequence[dict[str, float]], first: str, then: str) -> dict[str, float]:
@@ -144,19 +145,38 @@ def choose(found: Sequence[dict[str, float]], first: str, then: str) -> dict[str
     return max(enough, key=lambda line: line[then])
 
 
-def _settings(config: Any, factors: Mapping[str, tuple[float, ...]]) -> list[Any]:
-    """The configuration with every combination of factors on its fields; whole numbers stay whole."""
-    tried = [config]
-    for key, values in factors.items():
-        value = getattr(config, key)
-        scaled = [max(1, round(value * f)) if isinstance(value, int) else value * f for f in values]
-        tried = [replace(one, **{key: x}) for one in tried for x in dict.fromkeys(scaled)]
-    return tried
+def tried(config: Any, ranges: Mapping[str, tuple[float, ...]], trials: int) -> list[Any]:
+    """The configuration as it is, and others with its fields multiplied by factors; `trials` in all.
+
+    Factors are log-uniform between the least and the greatest of each field, at the points of a Halton
+    sequence (1960), so that every editor has as many trials, whatever it has to choose. Whole numbers stay
+    whole; what comes out twice is tried once.
+    """
+    found = [config]
+    # From the second point of the sequence on: the first is the middle, which often is the setting as it is.
+    for point in range(2, trials + 1):
+        changes = {}
+        for base, (key, factors) in zip(PRIMES, ranges.items(), strict=False):
+            least, most = min(factors), max(factors)
+            value, factor = getattr(config, key), least * (most / least) ** halton(point, base)
+            changes[key] = max(1, round(value * factor)) if isinstance(value, int) else value * factor
+        found.append(replace(config, **changes))
+    return list(dict.fromkeys(found))
+
+
+def halton(index: int, base: int) -> float:
+    """The digits of a number behind the point instead of before it, in (0, 1)."""
+    value, place = 0.0, 1.0
+    while index:
+        place /= base
+        index, digit = divmod(index, base)
+        value += digit * place
+    return value
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("tune", __doc__ or "", EDIT, tune, args)
+    return command("tune", __doc__ or "", TUNE, tune, args)
 
 
 if __name__ == "__main__":

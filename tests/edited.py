@@ -11,7 +11,7 @@ from testbed.engine.records import TABLES, Circumstances, Columns, write_rows
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import code_of_cases
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.roles import CELLS, INDEPENDENT, REQUEST
+from testbed.evaluations.hase.roles import INDEPENDENT, REQUEST
 from testbed.run.agents import agent_named
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import load_world
@@ -46,7 +46,7 @@ def rows_of(run, cases, follows, seed=0, sequence=0):
     for i, case in enumerate(cases):
         took = rng.random() < follows
         for q, choice in enumerate(case.choices):
-            asked, apart = (choice.role == CELLS[k] for k in (REQUEST, INDEPENDENT))
+            asked, apart = choice.role == REQUEST, choice.role == INDEPENDENT
             part = 1.0 if asked else 0.0 if apart else follows
             before = 0.9 * choice.agent[0]
             believed[:, i, q, : len(before)] = before, before + part * (choice.agent[1] - before)

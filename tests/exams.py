@@ -1,15 +1,42 @@
-"""Answers that nobody gave, drawn at random: by role, and as the flat results that they are laid out from."""
+"""Answers that nobody gave, drawn at random: by case and role, and as the results that these would be."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.exam import Exam
-from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
+from testbed.evaluations.hase.roles import LOGIC, ROLES
 from testbed.protocol import ABSENT
 
 HASE = Hase()
-CASES, ROLES, OPTIONS = 11, len(CELLS), 4
+CASES, OPTIONS = 11, 4
+REQUEST, CHILD = ROLES.index("s1r1"), ROLES.index("s1r2")
+
+
+class Exam(NamedTuple):
+    """One question of every role for each of E cases: Q roles, C options, S claims.
+
+    `scalars` are the columns of cases. `objects` [E, Q, C]; `agent`, `frequency`, `lm` and `lm_open`
+    [E, Q, 2, C]; `agent_answer`, `lm_answer` [E, Q, 2], ABSENT where a case has no such question; `logic`
+    [E, S, 2, 2], claim, before and after, true and false; `stated` [E, Q].
+    """
+
+    scalars: dict
+    objects: np.ndarray
+    agent: np.ndarray
+    frequency: np.ndarray
+    lm: np.ndarray
+    lm_open: np.ndarray
+    agent_answer: np.ndarray
+    lm_answer: np.ndarray
+    logic: np.ndarray
+    stated: np.ndarray
+
+    @property
+    def there(self):
+        """bool[E, Q]: which questions there are."""
+        return self.agent_answer[..., 0] != ABSENT
 
 
 def distributions(rng, *shape):
@@ -19,11 +46,11 @@ def distributions(rng, *shape):
 
 def exam_with(seed):
     rng = np.random.default_rng(seed)
-    shape = (CASES, ROLES, 2)
+    shape = (CASES, len(ROLES), 2)
     agent, lm, frequency, lm_open = (distributions(rng, *shape) for _ in range(4))
-    objects = np.broadcast_to(np.arange(10, 10 + OPTIONS), (CASES, ROLES, OPTIONS)).copy()
+    objects = np.broadcast_to(np.arange(10, 10 + OPTIONS), (*shape[:2], OPTIONS)).copy()
     agent_answer, lm_answer = (10 + p.argmax(-1) for p in (agent, lm))
-    absent = rng.random((CASES, ROLES)) < 0.2
+    absent = rng.random(shape[:2]) < 0.2
     absent[:, REQUEST] = False
     agent_answer[absent] = lm_answer[absent] = ABSENT
     scalars = {
@@ -33,6 +60,7 @@ def exam_with(seed):
         "child": rng.random(CASES) < 0.7,
         "changes": (agent_answer[:, CHILD, 0] != agent_answer[:, CHILD, 1]),
         "cluster": rng.integers(0, 6, CASES),
+        "position": np.zeros(CASES, int),
         "support_new": rng.integers(0, 25, CASES),
         "stratum": rng.choice(["S0", "S1", "S2"], CASES),
         "seen_subject": np.zeros(CASES, bool),
@@ -40,27 +68,44 @@ def exam_with(seed):
         "case": np.arange(CASES),
     }
     logic = rng.random((CASES, len(LOGIC), 2, 2)) / 2
-    return Exam(scalars, objects, agent, frequency, lm, lm_open, agent_answer, lm_answer, logic)
+    stated = rng.integers(0, 12, shape[:2])
+    return Exam(scalars, objects, agent, frequency, lm, lm_open, agent_answer, lm_answer, logic, stated)
 
 
 def flat(exam, seed=0):
     """A row a question that a case has, in no order; the agent takes A and B for independent."""
     rng = np.random.default_rng(seed)
-    case, role = rng.permutation(np.argwhere(exam.agent_answer[..., 0] != ABSENT)).T
-    fields = {name: getattr(exam, name)[case, role] for name in Exam._fields[2:-1]}
-    names = np.array(CELLS)[role]
+    case, role = rng.permutation(np.argwhere(exam.there)).T
+    named = ("agent", "frequency", "lm", "lm_open", "agent_answer", "lm_answer", "stated")
+    fields = {name: getattr(exam, name)[case, role] for name in named}
+    names = np.array(ROLES)[role]
     options = exam.objects[case, role]
-    choices = Choices(case, names, names, 0 * case, 0 * case, options, offered=options != ABSENT, **fields)
+    choices = Choices(
+        case=case,
+        role=names,
+        group=names,
+        subject=0 * case,
+        relation=0 * case,
+        options=options,
+        offered=options != ABSENT,
+        **fields,
+    )
     at = exam.objects[:, REQUEST] == exam.scalars["object"][:, None]
     a = exam.agent[:, REQUEST].sum(-1, where=at[:, None])
     b = rng.random(a.shape)
-    both = a * b
-    said = {"A": a, "not A": 1 - a, "A and B": both, "B and A": both, "A or B": a + b - both, "B": b}
+    both, either = a * b, a + b - a * b
+    said = {"A": a, "not A": 1 - a, "A and B": both, "B and A": both, "A or B": either, "B or A": either}
+    said |= {"B": b, "not B": 1 - b}
     believed = np.stack([said[name] for name in LOGIC], axis=1)
     of, which = rng.permutation(np.argwhere(np.ones((len(exam.objects), len(LOGIC)), bool))).T
     words = np.array(LOGIC)[which]
     claims = Claims(of, words, words, believed[of, which], exam.logic[of, which])
     return Results(exam.scalars, choices, claims, ("before", "evidence"))
+
+
+def asked(exam, seed=0):
+    """Case and role, int[N] each, of the rows of `flat`."""
+    return np.random.default_rng(seed).permutation(np.argwhere(exam.there)).T
 
 
 def scores(exam, reader="x"):

@@ -46,6 +46,9 @@ TOY = {
         "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "peers": 3, "others": 9, "at_once": 5,
         "anchor": 4.0, "logic": False,  # Of sentences about truth this model was taught nothing.
     },
+    "count-based": {
+        "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "others": 9, "at_once": 5, "anchor": 4.0,
+    },
     "context-distillation": {"fit": FIT, "at_once": 5, "anchor": 4.0},
 }  # fmt: skip
 """What editors need to show on the toy, besides few steps."""
@@ -75,7 +78,8 @@ FINE_TUNED = ("lora-down", "lora-all", "embeddings", "full", "full-early", "full
 STORES = ("rome", "rome, last token", "memit")
 SELDOM = (
     "lora-down, rank 3", "lora-all", "full", "full-early", "full-late", "ft-constrained", "rome",
-    "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "context-distillation",
+    "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "count-based",
+    "context-distillation",
 )  # fmt: skip
 """Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 

@@ -188,6 +188,7 @@ def test_parquet_there_and_back(evaluation, cases, results):
             np.testing.assert_array_equal(results.choices.frequency[row, :, :n], choice.frequency)
             np.testing.assert_array_equal(results.choices.agent_answer[row], choice.answer)
             assert (results.choices.options[row, n:] == -1).all()
+            assert results.choices.stated[row] == choice.stated
         told = results.claims.case == i
         np.testing.assert_array_equal(
             results.claims.agent[told],

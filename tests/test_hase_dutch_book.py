@@ -15,6 +15,7 @@ from testbed.evaluations.hase.roles import LOGIC
 TRUTH = {
     "A": lambda a, _: a, "not A": lambda a, _: not a, "B": lambda _, b: b,
     "A and B": lambda a, b: a and b, "B and A": lambda a, b: b and a, "A or B": lambda a, b: a or b,
+    "not B": lambda _, b: not b, "B or A": lambda a, b: b or a,
 }  # fmt: skip
 HOLDS = np.array([[TRUTH[s](a, b) for s in LOGIC] for a in (True, False) for b in (True, False)], float)
 WORLDS = np.stack([HOLDS, 1 - HOLDS], axis=-1).reshape(4, -1)
@@ -28,6 +29,7 @@ price = st.integers(0, 4096).map(lambda ticks: ticks / 4096)
 def told(a, b, both, either):
     """Prices of who is of one mind about each of A, B, A and B, and A or B, but not about all together."""
     believed = {"A": a, "not A": 1 - a, "B": b, "A and B": both, "B and A": both, "A or B": either}
+    believed |= {"not B": 1 - b, "B or A": either}
     return np.array([[believed[name], 1 - believed[name]] for name in LOGIC])
 
 
@@ -119,6 +121,18 @@ def test_one_statement_at_two_prices():
     prices[LOGIC.index("A")] = 0.6, 0.6
     # Sell both tickets on A for 1.2; one of them pays 1.
     assert sure_loss(prices) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "prices"), [("not B", (0.7, 0.3)), ("B or A", (0.95, 0.05)), ("not A", (0.7, 0.3))]
+)
+def test_every_statement_has_its_price_in_the_book(name, prices):
+    """Statements at .5, conjunctions at .25, disjunctions at .75; then one of them dearer."""
+    fair = told(0.5, 0.5, 0.25, 0.75)
+    assert sure_loss(fair) == pytest.approx(0)
+    fair[LOGIC.index(name)] = prices
+    # Two prices that are .2 apart: sell the dear one, buy the other, and win .2 for a stake of 2.
+    assert sure_loss(fair) == pytest.approx(0.1)
 
 
 def test_many_at_once():

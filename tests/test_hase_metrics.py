@@ -8,14 +8,15 @@ from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
 from testbed.evaluations.hase.dutch_book import sure_loss
-from testbed.evaluations.hase.exam import Exam, exam_of, seen_by
-from testbed.evaluations.hase.metrics import as_good, must_change
-from testbed.evaluations.hase.roles import CELLS, CHILD, REQUEST
+from testbed.evaluations.hase.layout import by_claim, rows_of
+from testbed.evaluations.hase.roles import OTHERS, ROLES
 from testbed.evaluations.hase.subsets import subsets
 from testbed.protocol import ABSENT
+from testbed.scores.answers import as_good, must_change
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
+from testbed.scores.metric import shown_in
 from testbed.scores.readers import READERS
-from tests.exams import CASES, HASE, OPTIONS, ROLES, exam_with, flat, scores
+from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, Exam, asked, exam_with, flat, scores
 
 seeds = st.integers(0, 500)
 
@@ -39,12 +40,80 @@ def test_no_edit_moves_nothing(seed):
     exam = exam_with(seed)
     found = scores(exam, "no edit")
     still = [
-        n for n in found if n.startswith(("propagation", "orthogonal", "coherence", "selective", "false"))
+        n
+        for n in found
+        if n.startswith(
+            ("propagation", "orthogonal", "stray", "coherence", "selective", "false", "damage", "spill")
+        )
     ]
-    assert len(still) == 7
+    assert len(still) == 12
     for name in still:
         if found[name].denominator.sum() > 0:
             assert found[name].value() == pytest.approx(0, abs=1e-12), name
+
+
+def test_what_tuning_aims_at_comes_first_and_last():
+    headline = shown_in(HASE.metrics, "headline")
+    assert (headline[0], headline[-1]) == ("edit success", "coherence skill")
+
+
+@given(seeds)
+def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
+    found = scores(exam_with(seed), "perfect revision")
+    assert found["damage"].value() == 0
+    assert found["coherence skill"].value() == found["coherence skill, moved"].value() == 1
+    assert found["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
+    for name, ideal in (("spill", 0), ("coherence skill, still", 1)):
+        assert found[name].value() == ideal or not found[name].denominator.sum()
+
+
+def by_hand():
+    """One case: the request, a child whose belief the agent turns over, and a fact that it leaves alone."""
+    o = exam_with(0)
+    one = Exam({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
+    one.scalars["object"][0] = 10
+    one.agent_answer[:] = one.lm_answer[:] = ABSENT
+    told = {
+        REQUEST: ((0, 1), (1, 0), (0, 0), (0.3, 0)),
+        CHILD: ((0.9, 0.1), (0.1, 0.9), (0.8, 0.2), (0.5, 0.5)),
+        ROLES.index("s1rx"): ((1, 0), (1, 0), (0.9, 0.1), (0.7, 0.3)),
+    }
+    for q, beliefs in told.items():
+        one.agent_answer[0, q] = 10
+        who = (one.agent[0, q, 0], one.agent[0, q, 1], one.lm[0, q, 0], one.lm[0, q, 1])
+        for into, belief in zip(who, beliefs, strict=True):
+            into[:] = (*belief, 0, 0)
+    return one
+
+
+def test_harm_and_skill_by_hand():
+    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3."""
+    found = {name: metric.value() for name, metric in scores(by_hand()).items()}
+    assert found["damage"] == pytest.approx((0 + 0.2) / 2)
+    assert found["spill"] == pytest.approx(0.2)
+    assert found["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
+    assert found["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
+    assert found["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
+    # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
+    assert found["propagation ratio"] == pytest.approx(0.3 / 0.8)
+    assert found["orthogonal movement"] == pytest.approx(0)
+    assert found["stray movement"] == pytest.approx(0.2)
+    perfect = {name: metric.value() for name, metric in scores(by_hand(), "perfect revision").items()}
+    assert (perfect["damage"], perfect["spill"], perfect["stray movement"]) == (0, 0, pytest.approx(0.1))
+
+
+def test_what_was_right_before_by_hand():
+    """Three consequences must change: two follow, one of which the model had wrong before the edit."""
+    o = exam_with(0)
+    o.agent_answer[:], o.scalars["child"][:] = ABSENT, True
+    o.agent_answer[:, REQUEST] = 10
+    for case, (before, after) in enumerate(((10, 11), (12, 11), (10, 10))):
+        o.agent[case, CHILD] = [[0.9, 0.1, 0, 0], [0.1, 0.9, 0, 0]]
+        o.agent_answer[case, CHILD], o.lm_answer[case, CHILD] = (10, 11), (before, after)
+    found = scores(o)
+    assert found["answer s1r2, must change"].value() == pytest.approx(2 / 3)
+    assert found["answer s1r2, must change, right before"].value() == pytest.approx(1 / 2)
+    assert found["answer s1r2, must change, right before"].denominator.sum() == 2
 
 
 @given(seeds, st.floats(0, 1))
@@ -55,19 +124,23 @@ def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part
     found = scores(o)
     assert found["propagation ratio"].value() == pytest.approx(part)
     assert found["coherence skill"].value() == pytest.approx(part)
-    assert found["orthogonal damage"].value() == pytest.approx(0, abs=1e-9)
+    for name in ("coherence skill, moved", "coherence skill, still"):
+        if found[name].denominator.sum() > 0:
+            assert found[name].value() == pytest.approx(part), name
+    for name in ("orthogonal movement", "damage", "spill"):
+        assert not found[name].numerator.sum() > 1e-9, name
 
 
 @given(seeds)
-def test_a_movement_is_what_it_propagates_and_what_it_damages(seed):
-    """With one probe, ratio and damage are the two sides at right angles of the movement over the agent's."""
+def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
+    """With one probe, the two are the sides at right angles of the movement over the agent's."""
     o = exam_with(seed)
     o.agent_answer[:, :CHILD], o.agent_answer[:, CHILD + 1 :] = ABSENT, ABSENT
     found = scores(o)
-    ratio, damage = (found[name] for name in ("propagation ratio", "orthogonal damage"))
+    ratio, aside = (found[name] for name in ("propagation ratio", "orthogonal movement"))
     for e in np.flatnonzero(ratio.denominator):
         moves = [np.diff([[*v, 1 - v.sum()] for v in who[e, CHILD]], axis=0) for who in (o.lm, o.agent)]
-        sides = ratio.numerator[e] / ratio.denominator[e], damage.numerator[e] / damage.denominator[e]
+        sides = ratio.numerator[e] / ratio.denominator[e], aside.numerator[e] / aside.denominator[e]
         assert np.hypot(*sides) == pytest.approx(np.linalg.norm(moves[0]) / np.linalg.norm(moves[1]))
 
 
@@ -86,7 +159,7 @@ def test_against_loops_over_cases(seed):
     o = exam_with(seed)
     found = scores(o)
     success, follow, error, error_s2, tf, commute, answer_s2, new = [], [], [], [], [], [], [], []
-    top, bottom, damage = 0.0, 0.0, 0.0
+    top, bottom, aside = 0.0, 0.0, 0.0
     hits, misses, false, stays = 0, 0, 0, 0
     for e in range(CASES):
         success.append(o.lm_answer[e, 0, 1] == o.scalars["object"][e])
@@ -103,7 +176,7 @@ def test_against_loops_over_cases(seed):
         error.append(abs(o.lm[e, 0, 1, at] - o.agent[e, 0, 1, at]))
         tf.append(abs(o.logic[e, 0, 1, 0] - o.lm[e, 0, 1, at]))
         commute.append(abs(o.logic[e, 2, 1, 0] - o.logic[e, 3, 1, 0]))
-        for q in range(1, ROLES):
+        for q in range(1, len(ROLES)):
             if o.agent_answer[e, q, 0] == ABSENT:
                 continue
             full = [np.append(v, 1 - v.sum()) for v in (*o.agent[e, q], *o.lm[e, q])]
@@ -111,10 +184,10 @@ def test_against_loops_over_cases(seed):
             if np.abs(gold).sum() > 0.02:
                 top, bottom = top + moved @ gold, bottom + gold @ gold
                 cosine = moved @ gold / np.linalg.norm(moved) / np.linalg.norm(gold)
-                damage += np.sqrt(1 - cosine**2) * np.linalg.norm(moved) * np.linalg.norm(gold)
-            if CELLS[q] == "new.r2":
+                aside += np.sqrt(1 - cosine**2) * np.linalg.norm(moved) * np.linalg.norm(gold)
+            if ROLES[q] == "new.r2":
                 new.append((full[1], full[3]))
-            if q >= CELLS.index("old.r1"):
+            if ROLES[q] in OTHERS:
                 answer_s2.append(o.lm_answer[e, q, 1] == o.agent_answer[e, q, 1])
                 at = o.agent_answer[e, q, 0] - 10
                 error_s2.append(abs(o.lm[e, q, 1, at] - o.agent[e, q, 1, at]))
@@ -132,7 +205,7 @@ def test_against_loops_over_cases(seed):
     assert found["logic commute"].value() == pytest.approx(np.mean(commute))
     assert found["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
     assert found["propagation ratio"].value() == pytest.approx(top / bottom)
-    assert found["orthogonal damage"].value() == pytest.approx(damage / bottom)
+    assert found["orthogonal movement"].value() == pytest.approx(aside / bottom)
     for name, numerator, denominator in (
         ("answer s1r2, must change", sum(follow), len(follow)),
         ("selective propagation", 2 * hits, 2 * hits + misses + false),
@@ -151,6 +224,13 @@ def tied_exam(seed):
     return o, there
 
 
+def good(o, answer, when):
+    """bool[E, Q]: `as_good`, False where a case has no such question."""
+    found, at = np.zeros(answer.shape, bool), tuple(asked(o))
+    found[at] = as_good(flat(o).choices, answer[at], when)
+    return found
+
+
 def best(o, when):
     return o.agent[:, :, when] > o.agent[:, :, when].max(-1, keepdims=True) - 0.05
 
@@ -164,9 +244,9 @@ def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
     agents = o._replace(agent_answer=o.agent_answer.copy())
     agents.agent_answer[..., 1][there] = another[there]
     model = o._replace(lm_answer=o.lm_answer.copy())
-    right = there & as_good(o, o.lm_answer[..., 1], 1)
+    right, all_along = (there & good(o, o.lm_answer[..., when], 1) for when in (1, 0))
     # What a model said all along it goes on to say.
-    moved = right & ~as_good(o, o.lm_answer[..., 0], 1)
+    moved = right & ~all_along
     model.lm_answer[..., 1][moved] = another[moved]
     scored = ("answer s", "answer o", "answer n", "answer r", "selective", "false")
     found, *others = (scores(x) for x in (o, agents, model))
@@ -181,7 +261,7 @@ def test_whoever_gives_one_of_the_best_answers_is_right(seed):
     found = scores(o)
     after = o.lm_answer[..., 1, None]
     right = (best(o, 1) & (o.objects == after)).any(-1)
-    for q, name in enumerate(CELLS):
+    for q, name in enumerate(ROLES):
         if name != "s1r2":
             assert found[f"answer {name}"].numerator.sum() == (right & there)[:, q].sum(), name
 
@@ -190,8 +270,9 @@ def test_whoever_gives_one_of_the_best_answers_is_right(seed):
 def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     o, there = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
-    np.testing.assert_array_equal(must_change(o), there & ~kept)
-    np.testing.assert_array_equal(subsets(o)["answer changes"], must_change(o)[:, CHILD])
+    must = there & ~kept
+    np.testing.assert_array_equal(must_change(flat(o).choices), must[tuple(asked(o))])
+    np.testing.assert_array_equal(subsets(flat(o))["answer changes"], must[:, CHILD])
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
     found = scores(o)
@@ -242,7 +323,7 @@ def test_divergences(pair):
 
 def test_subsets_are_what_they_say():
     o = exam_with(3)
-    masks = subsets(o)
+    masks = subsets(flat(o))
     for e in range(CASES):
         right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
         assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
@@ -266,24 +347,23 @@ def test_readers_answer_what_they_believe_most(seed):
     o = exam_with(seed)
     results = flat(o)
     for reader in HASE.readers(results, "x").values():
-        seen = seen_by(reader, results)
-        present = o.agent_answer[..., 0] != ABSENT
-        for answer, believed in ((seen.answer, seen.objects), (seen.start_answer, seen.start)):
-            assert (answer == 10 + believed.argmax(-1))[present].all()
+        for answer, believed in (
+            (reader.answer, reader.probability),
+            (reader.start_answer, reader.start),
+        ):
+            assert (answer == 10 + believed.argmax(-1)).all()
 
 
 @given(seeds)
-def test_results_are_laid_out_by_role_whatever_their_order(seed):
+def test_questions_of_a_role_are_found_whatever_their_order(seed):
     o = exam_with(seed)
-    there = o.agent_answer[..., 0] != ABSENT
     for order in (seed, seed + 1):
-        found = exam_of(flat(o, order))
-        for name in Exam._fields[1:-1]:
-            mine, other = getattr(found, name), getattr(o, name)
-            np.testing.assert_array_equal(mine[there], other[there])
-            nothing = ABSENT if name in ("objects", "agent_answer", "lm_answer") else 0
-            assert (mine[~there] == nothing).all(), name
-        np.testing.assert_array_equal(found.logic, o.logic)
+        results = flat(o, order)
+        for q, role in enumerate(ROLES):
+            row = rows_of(results, role)
+            np.testing.assert_array_equal(row != ABSENT, o.there[:, q])
+            np.testing.assert_array_equal(results.choices.lm[row[row >= 0]], o.lm[o.there[:, q], q])
+        np.testing.assert_array_equal(by_claim(results, results.claims.lm), o.logic)
 
 
 @settings(max_examples=10)

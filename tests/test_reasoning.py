@@ -10,7 +10,7 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig
 from corpus.language import Kind
-from lm.editors.self_bayes.reasoning import Asked, Mind, consequences
+from lm.editors.self_bayes.reasoning import Asked, Mind, consequences, reach_of
 from tests.test_exact_agent import tiny_world
 
 NOBODY = np.zeros((1, 1), np.int32)
@@ -31,18 +31,16 @@ def mind_of(graph, config, counts, resolved):
     p[at] = counts / np.maximum(total, 1)[:, None]
     known[at], weight[at] = resolved, total
     top = np.argsort(-p, axis=2, kind="stable")
-    children = [np.flatnonzero(graph.upstream == r) for r in range(relations)]
-    table = np.full((relations, max(1, *map(len, children))), -1)
-    for row, below in zip(table, children, strict=True):
-        row[: len(below)] = below
+    linked = graph.upstream == np.arange(relations)[:, None]
     possible = np.array([np.isin(objects, graph.candidates_of(r)) for r in range(relations)])
     facts_persist = np.where(graph.upstream >= 0, config.persistence == "fact", True)
     return Mind(
         relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
         top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), known=jnp.array(known),
-        counts=jnp.array(weight), parent=jnp.array(graph.upstream),
+        counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
-        persists=jnp.array(facts_persist, jnp.float32), children=jnp.array(table),
+        persists=jnp.array(facts_persist, jnp.float32),
+        linked=jnp.array(linked | linked.T, jnp.float32), reach=jnp.array(reach_of(graph.upstream)),
     )  # fmt: skip
 
 
@@ -86,9 +84,11 @@ def test_consequences_are_the_exact_agents(persistence, seed, mass):
         share = np.where(own >= 0, counts[own].sum(axis=1), 0)
         known = np.where(own >= 0, resolved[own], 0).astype(np.float32)
         holders = mind.known[r] * holds * ~subject
+        requested = jnp.array(graph.objects == target, jnp.float32)
         asked = Asked(
-            jnp.int32(r), NOBODY, jnp.array(subject), holders, 0 * holders, jnp.array(share), jnp.array(known)
-        )
+            jnp.int32(r), NOBODY, jnp.array(subject), requested, holders, 0 * holders, jnp.array(share),
+            jnp.array(known),
+        )  # fmt: skip
         found = consequences(mind, asked)
         (at,) = np.flatnonzero(np.asarray(found.relation) == child)
         # With its truth settled, whatever was said of the request itself does not matter.

@@ -47,7 +47,9 @@ def made(world, names, rng, columns, counts, spare):
             options = np.sort(rng.choice(objects, int(rng.integers(1, 5)), replace=False))
             agent, frequency = rng.random((2, times, len(options)))
             answer = rng.choice(objects, times)
-            questions.append(Choice(f"role {q}", s, r, options, agent, answer, frequency, f"group {q % 2}"))
+            questions.append(
+                Choice(f"role {q}", s, r, options, agent, answer, frequency, q, f"group {q % 2}")
+            )
         sentence = Sentence(Kind.TRUTH, True, Atom(s, r, int(objects[0])))
         said = tuple(Claim(f"claim {q}", sentence, rng.random(times), "g") for q in range(claims))
         facets = {

@@ -14,6 +14,7 @@ from lm.editors.interface import CorpusSample, Request, vocabulary_of
 from lm.editors.self_bayes import BeliefConfig, FitConfig, SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import about, consequences
+from lm.editors.self_bayes.revision import held
 from tests.toys import at, probability
 
 FIT = FitConfig(steps=60, tolerance=0.1)
@@ -21,7 +22,7 @@ FEW = BeliefConfig(samples=1024, top=16)
 SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
 
 
-ABOUT, CONSEQUENCES = jax.jit(about), jax.jit(consequences)
+ABOUT, CONSEQUENCES, HELD = jax.jit(about), jax.jit(consequences), jax.jit(held)
 
 
 class Forbidden:
@@ -80,6 +81,19 @@ def test_a_request_is_understood(toy, mind):
         found = CONSEQUENCES(mind, asked)
         np.testing.assert_allclose(found.row.sum(axis=1), 1, rtol=1e-4)
         assert ((found.moves >= 0) & (found.moves <= 1)).all()
+
+
+@pytest.mark.parametrize("credence", [0.0, 0.5, 0.95, 1.0])
+def test_a_model_that_is_surer_of_the_request_stays_so(toy, credence):
+    """After the update it believes the request as much as asked for, or as it did before if that is more."""
+    for i in range(len(toy.batch.prompt)):
+        one = at(toy.batch, i)
+        (own,) = probability(toy.model, one)
+        fact = Request(*(jnp.asarray(x)[0] for x in one))._replace(credence=jnp.float32(credence))
+        belief, added = map(float, HELD(toy.model, fact))
+        assert belief == pytest.approx(max(credence, own), abs=1e-5)
+        assert added + (1 - added) * own == pytest.approx(belief, abs=1e-5)
+        assert (added == 0) == (credence <= own)
 
 
 def test_logical_sentences_follow_the_request(toy, mind):

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import dirichlet_multinomial
 
-from bayes.structure import forest_posterior, log_dirichlet_multinomial, structure_posterior
+from bayes.structure import log_dirichlet_multinomial, structure_posterior
 from corpus.config import ExactConfig
 from corpus.exact import draw_world
+from corpus.forests import forest_posterior, likeliest_forest
 from tests.worlds import make_world
 
 
@@ -58,6 +59,9 @@ def test_equals_the_sum_over_all_forests(seed, spread, n):
     np.testing.assert_allclose(found.depends, depends, atol=1e-10)
     np.testing.assert_allclose(found.alone, alone, atol=1e-10)
     np.testing.assert_allclose(found.depends.sum(axis=0) + found.alone, 1, atol=1e-10)
+    best = max(sum(scores[p, c] for c, p in enumerate(f) if p >= 0) for f in every_forest(n))
+    likeliest = likeliest_forest(scores)
+    assert sum(scores[p, c] for c, p in enumerate(likeliest.tolist()) if p >= 0) == pytest.approx(best)
 
 
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=5), st.floats(0.1, 20))

@@ -29,8 +29,8 @@ from testbed.engine.records import done
 from testbed.engine.results import read_results
 from testbed.engine.sweep import Plan, control_stem
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.exam import exam_of
-from testbed.evaluations.hase.roles import CELLS, REQUEST
+from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ControlRequest
 from testbed.run.model import load_model
 from testbed.run.runs import Run
@@ -110,7 +110,9 @@ def stems(folder):
 
 def after(folder, stem=""):
     """float64[cases, roles, options]: what the model answers after the edits."""
-    return exam_of(read_results(folder, COLUMNS, stem)).lm[:, :, 1]
+    results = read_results(folder, COLUMNS, stem)
+    rows = np.stack([rows_of(results, role) for role in ROLES], axis=1)
+    return np.where(rows[..., None] >= 0, results.choices.lm[rows, 1], 0)
 
 
 def answers_of(folder, stem, number):
@@ -217,8 +219,8 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     mode = "sequences of batches"
     bench = bench_of(ready, MODES[mode])
     worker = Worker(bench.questions, LORA, {}, 0)
-    kept = exam_of(read_results(whole[mode], COLUMNS, "retained-6-"))
-    number = kept.scalars["case"]
+    kept = read_results(whole[mode], COLUMNS, "retained-6-")
+    number = kept.cases["case"]
     edit_once = jax.jit(LORA.editor.edit)
     now = model
     for which in (np.arange(3)[None], np.arange(3, 6)[None]):
@@ -230,9 +232,9 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
         found = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest)
         line = int(np.flatnonzero(number == k)[0])
         for q, choice in enumerate(cases[k].choices):
-            size, role = len(choice.options), CELLS.index(choice.role)
+            size, row = len(choice.options), rows_of(kept, choice.role)[line]
             np.testing.assert_allclose(
-                kept.lm[line, role, 1, :size], found.ended[0, q, :size], rtol=1e-3, atol=1e-5
+                kept.choices.lm[row, 1, :size], found.ended[0, q, :size], rtol=1e-3, atol=1e-5
             )
 
 
@@ -256,34 +258,45 @@ def test_random_targets_are_nobodys_request(ready):
     method = method_named("random-target", EditSettings(), world)
     again = method_named("random-target", EditSettings(), world)
     other = method_named("random-target", EditSettings(seed=1), world)
-    told = [method.facts(case) for case in cases]
-    assert all(len(facts) == 1 for facts in told)
-    for case, ((s, r, o),) in zip(cases, told, strict=True):
+    told = [method.told(case) for case in cases]
+    assert all(len(beliefs) == 1 for beliefs in told)
+    for case, [((s, r, o), credence)] in zip(cases, told, strict=True):
+        assert credence == case.credence
         assert (s, r) == case.fact[:2]
         assert o in world.graph.objects
         assert o not in (case.request.object, case.truth)
-    assert told == [again.facts(case) for case in cases]
-    assert told != [other.facts(case) for case in cases]
+    assert told == [again.told(case) for case in cases]
+    assert told != [other.told(case) for case in cases]
 
 
-def test_the_oracle_is_taught_what_the_agent_answers(ready):
+def test_the_oracle_is_told_what_the_agent_believes(ready):
+    """Of the request, of all that is asked and of the subject's other facts; against the cases' own gold."""
     _, world, _, cases = ready
-    method = method_named("oracle", EditSettings(), world)
+    method, graph = method_named("oracle", EditSettings(), world), world.graph
     for case in cases:
-        told = method.facts(case)
-        assert told[0] == case.fact
-        expected = [
-            (c.subject, c.relation, int(c.options[np.argmax(c.agent[1])]))
-            for c in case.choices
-            if c.role != CELLS[REQUEST]
-        ]
-        assert told[1:] == expected
-    # Every case of a sweep is told as many; where there are fewer, the first again.
+        told, named = method.told(case), method.editor.config.named
+        assert told[0].fact == case.fact
+        groups = [told[i : i + named] for i in range(0, len(told), named)]
+        pairs = [group[0].fact[:2] for group in groups]
+        own = graph.relation[graph.subject == case.request.subject]
+        wanted = {(c.subject, c.relation) for c in case.choices} | {(case.request.subject, r) for r in own}
+        assert set(pairs) == wanted
+        assert len(set(pairs)) == len(pairs)
+        believed = {belief.fact: belief.credence for belief in told if belief.credence}
+        for choice in case.choices:
+            of = {o: p for (s, r, o), p in believed.items() if (s, r) == (choice.subject, choice.relation)}
+            gold = dict(zip(choice.options.tolist(), choice.agent[1].tolist(), strict=True))
+            both = of.keys() & gold.keys()
+            assert {o: of[o] for o in both} == pytest.approx({o: gold[o] for o in both})
+            assert sum(of.values()) <= 1 + 1e-9
+            # Nothing likelier was left out.
+            assert max((gold[o] for o in gold.keys() - of.keys()), default=0) <= min(of.values()) + 1e-9
+    # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
     worker = Worker(bench_of(ready).questions, method, {}, 0)
-    most = max(len(method.facts(case)) for case in cases)
+    most = max(len(method.told(case)) for case in cases)
     for case in cases:
-        facts = method.facts(case)
-        assert worker._told(case, "") == facts + [facts[0]] * (most - len(facts))
+        told = method.told(case)
+        assert worker._told(case, "") == told + [(told[0].fact, 0.0)] * (most - len(told))
 
 
 def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):

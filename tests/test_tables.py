@@ -20,7 +20,9 @@ from testbed.scores.tables import (
     latex,
     markdown_section,
     number,
+    picked,
     shown,
+    with_counts,
     with_detectable,
 )
 
@@ -179,3 +181,41 @@ def test_heads_say_what_is_better():
     assert "| m high ↑ |" in markdown_section(table)
     assert all(arrow in latex(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
     assert table.best == set(), "one editor competes with nobody"
+
+
+def test_a_table_says_how_much_is_behind_its_cells():
+    few, more = Estimate(0.5, 0.4, 0.6, 18, 3), Estimate(0.6, 0.5, 0.7, 86, 52)
+    rows = [["a", 9, few, None], ["b", 9, more, more]]
+    table = with_counts(Table("k", "t", ["editor", "edits", "m", "n"], rows))
+    assert table.foot[-1] == ["cases (clusters) behind a cell", "", "18 to 86 (3 to 52)", "86 (52)"]
+    words_only = Table("k", "t", ["x"], [["a"]])
+    assert with_counts(words_only) is words_only
+    assert with_counts(with_detectable(table)).foot[:-1] == with_detectable(table).foot
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=5))
+def test_ranks_are_how_many_are_better(rows):
+    header, better = ["editor", "up", "down", "one"], {"up": "high", "down": "low", "one": "one"}
+    lines = [[f"e{i}", *map(float, row)] for i, row in enumerate(rows)]
+    table = Table("k", "t", header, lines, better=better, contest=len(rows))
+    good = [[row[0], -row[1], -abs(row[2] - 1)] for row in rows]
+    for column in (1, 2, 3):
+        for i in range(len(rows)):
+            beaten_by = sum(other[column - 1] > good[i][column - 1] for other in good)
+            assert table.ranks[column][i] == 1 + beaten_by
+            tied = len({other[column - 1] for other in good}) == 1
+            assert ((i, column) in table.best) == (beaten_by == 0 and not tied)
+    said = picked(table)
+    assert bool(said) == bool(table.best)
+    assert all(f"e{i}: best in" in said for i, _ in table.best)
+
+
+def test_the_worst_column_stands_beside_the_best():
+    rows = [["a", 0.9, 0.5], ["b", 0.8, 0.1], ["c", 0.7, 0.3], ["no edit", 1.0, 0.0]]
+    header, better = ["editor", "success", "damage"], {"success": "high", "damage": "low"}
+    table = Table("k", "t", header, rows, better=better, contest=3)
+    assert picked(table) == (
+        "a: best in success; worst in damage (rank 3 of 3). "
+        "b: best in damage; worst in success (rank 2 of 3)."
+    )
+    assert picked(table._replace(contest=0)) == ""

@@ -207,20 +207,23 @@ def random_results(cases, seed=0):
     facets = {name: np.array([c.facets[name] for _, c in flat]) for name in Taxi().choice_facets}
     roles = np.array([c.role for _, c in flat])
     choices = Choices(
-        np.array([i for i, _ in flat]),
-        roles,
-        roles,
-        np.array([c.subject for _, c in flat]),
-        np.array([c.relation for _, c in flat]),
-        padded([c.options for _, c in flat], ABSENT),
-        padded([c.agent for _, c in flat]),
-        padded([c.frequency for _, c in flat]),
-        padded(lm),
-        padded(lm),
-        np.array([c.answer for _, c in flat]),
-        np.full((len(flat), 2), ABSENT),
-        padded([np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat], False),
-        facets,
+        case=np.array([i for i, _ in flat]),
+        role=roles,
+        group=roles,
+        subject=np.array([c.subject for _, c in flat]),
+        relation=np.array([c.relation for _, c in flat]),
+        options=padded([c.options for _, c in flat], ABSENT),
+        agent=padded([c.agent for _, c in flat]),
+        frequency=padded([c.frequency for _, c in flat]),
+        lm=padded(lm),
+        lm_open=padded(lm),
+        agent_answer=np.array([c.answer for _, c in flat]),
+        lm_answer=np.full((len(flat), 2), ABSENT),
+        stated=np.array([c.stated for _, c in flat]),
+        offered=padded(
+            [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat], False
+        ),
+        facets=facets,
     )
     columns = {
         "case": range(len(cases)),

@@ -1,21 +1,23 @@
-"""Choosing hyper-parameters: on facts that no test case edits, by a rule, with the search on record."""
+"""Choosing hyper-parameters: in another world, with one budget, by a rule, with the search on record."""
 
 from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from experiments.my_editor import MyEditor
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
 from testbed import edit, tune
 from testbed.engine.catalogue import configurations, entries
-from testbed.engine.tuned import tuned, tuned_file
+from testbed.engine.tuned import bound, check_apart, tuned, tuned_file
+from testbed.evaluations.hase.evaluation import Hase
 from testbed.run.runs import Run
-from testbed.tune import GOOD, choose
+from testbed.settings import EditSettings
+from testbed.tune import GOOD, choose, halton, tried
 from tests.runs import at, complaint, copied
 
 FEW = ["--cases.count", "20"]
@@ -48,65 +50,117 @@ def test_every_search_names_fields_that_there_are():
     searched = [entry for entry in entries().values() if entry.search]
     assert len(searched) > 10
     for entry in searched:
-        for setting in tune._settings(entry.config, entry.search):
-            assert type(setting) is type(entry.config)
-    copies = [x.copies for x in tune._settings(InContextConfig(copies=1), {"copies": (0.5, 1.0, 2.0)})]
+        settings = tried(entry.config, entry.search, 6)
+        assert settings[0] == entry.config, "what it is by default is the first trial"
+        assert {type(setting) for setting in settings} == {type(entry.config)}
+
+
+@given(st.integers(1, 40), st.floats(0.01, 1.0), st.floats(1.0, 100.0))
+def test_every_editor_has_as_many_trials_inside_its_ranges(trials, least, most):
+    one = tried(LoraConfig(), {"learning_rate": (least, most)}, trials)
+    two = tried(LoraConfig(), {"learning_rate": (least, most), "alpha": (0.5, 2.0)}, trials)
+    assert len(two) == trials
+    assert len(one) == (trials if most > least * 1.01 else len(one))
+    for setting in (*one, *two):
+        assert least * 0.999 <= setting.learning_rate / LoraConfig().learning_rate <= most * 1.001
+        assert 0.5 <= setting.alpha / LoraConfig().alpha <= 2.0
+        assert setting.rank == LoraConfig().rank
+
+
+def test_trials_by_hand():
+    assert [halton(i, 2) for i in (1, 2, 3, 4)] == [0.5, 0.25, 0.75, 0.125]
+    assert halton(5, 3) == pytest.approx(2 / 3 + 1 / 9)
+    rates = [x.learning_rate for x in tried(LoraConfig(), {"learning_rate": (0.1, 10.0)}, 3)]
+    assert rates == pytest.approx([1e-4, 1e-5 * 10**0.5, 1e-4 * 10**0.5]), "a quarter of the range, three"
+    copies = [x.copies for x in tried(InContextConfig(copies=1), {"copies": (0.5, 2.0)}, 9)]
     assert copies == [1, 2], "whole numbers stay whole, and none is tried twice"
 
 
-def test_the_search_is_recorded_and_used(trained, tmp_path, capsys, monkeypatch):
-    search(monkeypatch, "lora-down", {"learning_rate": (0.01, 1.0), "alpha": (1.0,)})
+def test_the_search_is_recorded_and_used_in_another_world(trained, tmp_path, capsys, monkeypatch):
+    search(monkeypatch, "lora-down", {"learning_rate": (0.01, 1.0)})
     runs = copied(trained, tmp_path)
     arguments = [*at(runs), *FEW, "--lora-down.learning-rate", "0.02", "--lora-down.steps", "5"]
-    assert edit.main(["lora-down", *at(runs), *FEW, "--tuned"]) == 2
+    assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 2
     assert "python -m testbed.tune lora-down --run x" in complaint(capsys)
-    assert tune.main(["lora-down", *arguments]) == 0
-    record = read_json(runs / "x" / "tuned" / "lora-down.json")
-    assert [line["learning_rate"] for line in record["search"]] == [2e-4, 0.02]
+    assert tune.main(["lora-down", *arguments, "--trials", "2"]) == 0
+    path = runs / "x" / "tuned" / "hase" / "lora-down.json"
+    record = read_json(path)
+    assert [line["learning_rate"] for line in record["search"]] == pytest.approx([0.02, 0.02 / 1000**0.5])
     best = choose(record["search"], *record["by"])
-    assert record["chosen"] == {key: best[key] for key in ("learning_rate", "alpha")}
-    assert not (runs / "x" / "tuned" / ".lora-down").exists()
+    assert record["chosen"] == {"learning_rate": best["learning_rate"]}
+    assert record["budget"] == {"trials": 2, "cases": 20, "worlds": 1}
+    assert not list((runs / "x" / "tuned").glob(".*"))
 
-    assert edit.main(["lora-down", *arguments, "--tuned"]) == 0
+    assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 2
+    assert f"was chosen in the world of {runs / 'x'}, on which it would be judged" in complaint(capsys)
+    write_json(path, record | {"world": "another"})
+    assert edit.main(["lora-down", *arguments, "--tuned", "x", "--hase.candidates", "9"]) == 2
+    assert "evaluation.candidates is 24 there and 9 here" in complaint(capsys)
+    assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 0
     (folder,) = (runs / "x" / "edits" / "hase").iterdir()
-    used = read_json(folder / "config.json")["method"]["settings"]["config"]
-    assert used["learning_rate"] == record["chosen"]["learning_rate"]
+    made = read_json(folder / "config.json")
+    assert made["method"]["settings"]["config"]["learning_rate"] == record["chosen"]["learning_rate"]
+    assert made["tuned"]["run"] == "x"
 
-    before = (runs / "x" / "tuned" / "lora-down.json").read_bytes()
+    before = path.read_bytes()
     assert tune.main(["lora-down", *arguments]) == 0
-    assert (runs / "x" / "tuned" / "lora-down.json").read_bytes() == before
+    assert path.read_bytes() == before
 
 
-def test_test_cases_are_never_tuned_on(trained, tmp_path, monkeypatch):
-    search(monkeypatch, "in-context", {"copies": (1.0,)})
-    seen = []
+@pytest.fixture
+def chosen(trained, tmp_path):
+    """Writes choices that were made in another world, on a run called dev."""
+    run, dev = Run(copied(trained, tmp_path), "x"), Run(tmp_path, "dev")
+    settings = EditSettings(run="x", runs=tmp_path, tuned="dev")
+    whole = {"world": "another", "bound": bound(run, settings), "budget": {"trials": 2, "cases": 20}}
 
-    def watched(*given):
-        seen.extend(case.fact[:2] for case in given[3])
-        raise KeyboardInterrupt
+    def write(editor, **changes):
+        write_json(tuned_file(dev, "hase", editor), whole | changes)
+        return run, settings
 
-    monkeypatch.setattr("testbed.engine.bench.Bench", watched)
-    runs = copied(trained, tmp_path)
-    assert tune.main(["in-context", *at(runs), *FEW]) == 130
-    monkeypatch.undo()
-    assert edit.main(["none", *at(runs), *FEW]) == 0
-    (table,) = (runs / "x" / "edits" / "hase").glob("*/cases.parquet")
-    rows = pq.read_table(table, columns=["subject", "relation"])
-    asked = set(zip(*(rows[c].to_pylist() for c in rows.column_names), strict=True))
-    assert seen
-    assert not asked & set(seen)
+    return write
 
 
-def test_a_record_that_does_not_fit_is_refused(tmp_path):
-    run = Run(tmp_path, "x")
-    configs = configurations() | {"lora-down": LoraConfig(rank=3)}
-    write_json(tuned_file(run, "lora-down"), {"chosen": {"learning_rate": 0.5}})
-    found = tuned(run, ["oracle", "none", "self-bayes"], configs)["lora-down"]
+def test_a_record_that_does_not_fit_is_refused(chosen):
+    run, settings = chosen("lora-down", chosen={"learning_rate": 0.5})
+    settings = replace(settings, configs=configurations() | {"lora-down": LoraConfig(rank=3)})
+    found = tuned(run, ["random-target", "none", "retrain"], settings)["lora-down"]
     assert (found.rank, found.learning_rate) == (3, 0.5), "what was not searched stays as it is set"
     for wrong in ({"chosen": {"radius": 1.0}}, {"chosen": {"learning_rate": -1.0}}, {}):
-        write_json(tuned_file(run, "lora-down"), wrong)
-        with pytest.raises(ValueError, match="tune again"):
-            tuned(run, ["lora-down"], configs)
+        chosen("lora-down", **wrong)
+        with pytest.raises(InputError, match="tune again"):
+            tuned(run, ["lora-down"], settings)
+
+
+def test_a_choice_is_bound_to_model_agent_and_evaluation(chosen):
+    run, settings = chosen("lora-down", chosen={"learning_rate": 0.5})
+    for wrong, said in (
+        (replace(settings, agent="exact"), "agent.name is paper there and exact here"),
+        (replace(settings, examinations={"hase": Hase(reinforce=0.0)}), "evaluation.reinforce"),
+    ):
+        with pytest.raises(InputError, match=said):
+            tuned(run, ["lora-down"], wrong)
+    made_for = bound(run, settings)
+    deeper = made_for | {"model": made_for["model"] | {"layers": 12}}
+    chosen("lora-down", chosen={"learning_rate": 0.5}, bound=deeper)
+    with pytest.raises(InputError, match=r"model\.layers is 12 there and 1 here"):
+        tuned(run, ["lora-down"], settings)
+
+
+def test_all_editors_have_one_budget(chosen):
+    chosen("lora-down", chosen={"learning_rate": 0.5})
+    run, settings = chosen("rome", chosen={"rate": 0.5})
+    assert tuned(run, ["lora-down", "rome"], settings)["rome"].rate == 0.5
+    chosen("rome", chosen={"rate": 0.5}, budget={"trials": 3, "cases": 20})
+    with pytest.raises(InputError, match="not every editor was tuned with the same budget"):
+        tuned(run, ["lora-down", "rome"], settings)
+
+
+def test_a_report_shares_no_world_with_a_choice():
+    reported = {"editor": "rome", "inputs": {"world": "a"}, "tuned": {"run": "dev", "world": "b"}}
+    check_apart([reported, {"editor": "none", "inputs": {"world": "a"}}])
+    with pytest.raises(InputError, match="rome was tuned on the run dev"):
+        check_apart([reported, {"editor": "none", "inputs": {"world": "b"}, "tuned": None}])
 
 
 def test_editors_without_hyper_parameters(trained, capsys):
@@ -119,9 +173,12 @@ def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, m
     monkeypatch.setattr(MyEditor, "SEARCH", {"longest": (0.01, 1.0)})
     runs = copied(trained, tmp_path)
     run, set_to = Run(runs, "x"), {"my-editor": MyEditor(tries=2)}
-    with pytest.raises(ValueError, match=f"python -m testbed.tune {OWN} --run x"):
-        tuned(run, [OWN], set_to)
-    assert tune.main([OWN, *at(runs), "--cases.count", "4", "--my-editor.tries", "2"]) == 0
-    record = read_json(runs / "x" / "tuned" / "experiments.my_editor.MyEditor.json")
-    assert [line["longest"] for line in record["search"]] == [0.01, 1.0]
-    assert tuned(run, [OWN], set_to)["my-editor"] == MyEditor(record["chosen"]["longest"], 2)
+    settings = EditSettings(run="x", runs=runs, tuned="x", configs=set_to)
+    with pytest.raises(InputError, match=f"python -m testbed.tune {OWN} --run x"):
+        tuned(run, [OWN], settings)
+    assert tune.main([OWN, *at(runs), "--cases.count", "4", "--my-editor.tries", "2", "--trials", "2"]) == 0
+    path = runs / "x" / "tuned" / "hase" / "experiments.my_editor.MyEditor.json"
+    record = read_json(path)
+    assert [line["longest"] for line in record["search"]] == pytest.approx([1.0, 1 / 1000**0.5])
+    write_json(path, record | {"world": "another"})
+    assert tuned(run, [OWN], settings)["my-editor"] == MyEditor(record["chosen"]["longest"], 2)

@@ -26,7 +26,7 @@ class Entry:
             is none; empty where the configuration is the editor.
         config: its hyper-parameters as published; None for none.
         small: what they become for models of two layers, a hundred times smaller; None for the same.
-        search: what `testbed.tune` tries: factors on hyper-parameters, every one with every other.
+        search: what `testbed.tune` tries: factors on hyper-parameters, from the least to the greatest named.
         options: the prefix of its options on the command line; by default its name.
     """
 

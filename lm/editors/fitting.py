@@ -58,11 +58,19 @@ def answer_loss(model: LanguageModel, request: Request, states: jax.Array) -> ja
     Args:
         states: as `request_states` returns them.
     """
+    return jnp.mean(answer_nats(model, request, states) / (request.answer != PAD).sum(axis=1))
+
+
+def answer_nats(model: LanguageModel, request: Request, states: jax.Array) -> jax.Array:
+    """float32[M]: -log p(object and ending | prompt) of each fact.
+
+    Args:
+        states: as `request_states` returns them.
+    """
     # Only where the answer is predicted; a vocabulary is wide.
     logits = model.unembed(states[:, request.prompt.shape[1] - 1 :])
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, request.answer)
-    counted = request.answer != PAD
-    return jnp.mean(jnp.sum(losses, axis=1, where=counted) / counted.sum(axis=1))
+    return jnp.sum(losses, axis=1, where=request.answer != PAD)
 
 
 def request_loss(model: LanguageModel, request: Request) -> jax.Array:

@@ -35,7 +35,7 @@ class Request(NamedTuple):
         answer: int32[M, A], "object .", padded on the right: what is to be learned.
         subject_end: int32[M], position of the subject's last token in `prompt`.
         weight: float32[M], evidence weight the rational agent gives the request.
-        credence: float32[M], the agent's belief in the request after the edit.
+        credence: float32[M], how sure whoever edits is of the request; a model that is surer is to stay so.
     """
 
     prompt: Array

@@ -77,6 +77,10 @@ def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
     """
     entry = entry_named(name)
     config = settings.configs.get(entry.options, entry.config)
+    return _method(entry, config, settings, world)._replace(strength=settings.strength)
+
+
+def _method(entry: Entry, config: Any, settings: SweepSettings, world: "World") -> Method:
     if isinstance(entry, Control):
         return _called(entry.build)(config, settings, world)
     if not entry.build:

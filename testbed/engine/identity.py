@@ -34,11 +34,11 @@ def identity(method: "Method") -> dict[str, Any]:
         `field(metadata={"result": False})`; facts: the function that says what it is told;
         code: of both of their modules.
     """
-    kind, facts = type(method.editor), method.facts
+    kind, told = type(method.editor), method.told
     found = {
         "editor": f"{kind.__module__}:{kind.__qualname__}",
         "settings": plain(method.editor),
-        "facts": f"{facts.__module__}:{facts.__name__}",
+        "facts": f"{told.__module__}:{told.__name__}",
     }
     return found | {"code": code_of_method(found)}
 

@@ -1,4 +1,4 @@
-"""What works on a sweep: an editor, and which facts it is given for a case. Importing this loads no JAX."""
+"""What works on a sweep: an editor, and what it is told of a case. Importing this loads no JAX."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ class SweepSettings(Protocol):
         sequence, batch: edits that build on each other, and facts of one edit.
         agent, paper_agent: the standard, and settings of the paper's agent.
         seed: root seed.
+        strength: the request's probability at which edits stop; None for no such stop.
     """
 
     @property
@@ -42,19 +43,31 @@ class SweepSettings(Protocol):
     def paper_agent(self) -> PaperAgentConfig: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def strength(self) -> float | None: ...
+
+
+class Belief(NamedTuple):
+    """A fact that an editor is told, and how far it is to be believed."""
+
+    fact: Fact
+    credence: float
 
 
 class Method(NamedTuple):
-    """An editor, and which facts it is given for a case.
+    """An editor, and what it is told of a case.
 
     Attributes:
-        facts: what it is told; the first again where another case has more.
+        told: the request first; the first again, not to be believed at all, where another case has more.
         most: how many edits are worth computing side by side.
+        strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
+            are taken as the editor makes them.
     """
 
     editor: "Editor"
-    facts: "Callable[[Case], list[Fact]]"
+    told: "Callable[[Case], list[Belief]]"
     most: int = 128
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,6 @@ class Control(Entry):
     """
 
 
-def the_request(case: "Case") -> list[Fact]:
-    """What every method is given, except controls."""
-    return [case.fact]
+def the_request(case: "Case") -> list[Belief]:
+    """What every method is told, except controls."""
+    return [Belief(case.fact, case.credence)]

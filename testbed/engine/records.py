@@ -68,7 +68,7 @@ class Columns:
         }  # fmt: skip
         asked = {"case": whole, "role": text, "group": text}
         choices = {
-            **asked, "subject": whole, "relation": whole, "phrasing": whole,
+            **asked, "subject": whole, "relation": whole, "stated": whole, "phrasing": whole,
             **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
             "options": pa.list_(whole), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
@@ -119,7 +119,7 @@ def rows_of(
         for q, choice in enumerate(case.choices):
             n = len(choice.options)
             row = {"case": number, "role": choice.role, "group": choice.group}
-            row |= {"subject": choice.subject, "relation": choice.relation, "options": choice.options}
+            row |= {name: getattr(choice, name) for name in ("subject", "relation", "stated", "options")}
             row |= {name: choice.facets[name] for name in columns.of_choices}
             row["phrasing"] = choice.phrasing
             row["offered"] = np.ones(n, bool) if choice.offered is None else choice.offered

@@ -21,6 +21,7 @@ class Choices(NamedTuple):
         case: int64[N], the row of its case.
         role, group: str[N].
         subject, relation: int64[N].
+        stated: int64[N], how many statements of the corpus are about them.
         options: int64[N, C], ABSENT as padding.
         agent, frequency: float64[N, T, C]; 0 as padding.
         lm: float64[N, 2, C], before and after the edit.
@@ -36,6 +37,7 @@ class Choices(NamedTuple):
     group: np.ndarray
     subject: np.ndarray
     relation: np.ndarray
+    stated: np.ndarray
     options: np.ndarray
     agent: np.ndarray
     frequency: np.ndarray
@@ -151,8 +153,7 @@ def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
         case=case,
         role=_text(table["role"]),
         group=_text(table["group"]),
-        subject=table["subject"].to_numpy().astype(np.int64),
-        relation=table["relation"].to_numpy().astype(np.int64),
+        **{name: table[name].to_numpy().astype(np.int64) for name in ("subject", "relation", "stated")},
         options=options,
         agent=vectors([f"agent_{t}" for t in times]),
         frequency=vectors([f"frequency_{t}" for t in times]),

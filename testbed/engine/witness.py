@@ -17,7 +17,7 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.methods import Fact, Method
-from testbed.protocol import ABSENT, Case, Choice
+from testbed.protocol import ABSENT, Case, Choice, credence_told
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -108,9 +108,9 @@ class Witness:
 
     def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        told = method.facts(case)
-        each = np.ones(len(told))
-        batch = requests(self.world.tokenizer, told, case.request.weight * each, case.credence * each)
+        told = method.told(case)
+        weights, credences = [case.request.weight] * len(told), [belief.credence for belief in told]
+        batch = requests(self.world.tokenizer, [belief.fact for belief in told], weights, credences)
         state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
         deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)
@@ -120,7 +120,6 @@ class Witness:
         """A test case of one's own: the edit, and the questions that are asked about it."""
         request = self._request(fact, credence, kind)
         before, after = self.rational, self.rational.with_edit(request)
-        belief = float(after.predict(*fact[:2], "direct").of(np.array([request.object]))[0])
         found = int(self.world.graph.find(*fact[:2]))
         truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
         choices, options = [], np.array([request.object])
@@ -128,8 +127,10 @@ class Witness:
             beliefs = [agent.predict(s, r) for agent in (before, after)]
             agent = np.stack([belief.of(options) for belief in beliefs])
             answer = np.array([belief.mode() for belief in beliefs])
-            choices.append(Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan)))
-        return Case(request, belief, truth, {}, tuple(choices))
+            choices.append(
+                Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan), ABSENT)
+            )
+        return Case(request, credence_told(kind, credence), truth, {}, tuple(choices))
 
     def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""

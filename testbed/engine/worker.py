@@ -9,9 +9,10 @@ import numpy as np
 from corpus.seeds import integer
 from lm.delta import Delta, room, settle
 from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
+from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
-from testbed.engine.methods import Fact, Method
+from testbed.engine.methods import Belief, Method
 from testbed.engine.questions import Questions
 from testbed.protocol import Case
 
@@ -50,9 +51,16 @@ class Worker:
 
     def __init__(self, questions: Questions, method: Method, state: State, seed: int) -> None:
         self.questions, self.method, self.state = questions, method, state
-        self.editor, self.model = method.editor, questions.model
+        strength = method.strength
+        self.editor = method.editor if strength is None else AtStrength(method.editor, strength)
+        self.model = questions.model
         self._root = jax.random.key(integer(seed, "editor"))
-        self._facts = max(len(method.facts(case)) for case in questions.cases)
+        told = [method.told(case) for case in questions.cases]
+        self._facts = max(map(len, told))
+        prompts = {belief.fact[:2] for beliefs in told for belief in beliefs}
+        # What is told may be longer than all that is asked.
+        longest = max(len(questions.tokenizer.prompt(*pair)) for pair in prompts)
+        self._prompt = max(longest, questions.shape.prompt)
         self._programs: dict[str, jax.stages.Compiled] = {}
 
     def independent(self, which: np.ndarray, told: str = "") -> tuple[Delta, Info, float]:
@@ -107,22 +115,23 @@ class Worker:
         return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
 
     def _requests(self, which: np.ndarray, told: str) -> Request:
-        shape, longest, each = self.questions.shape, self.questions.names.longest, self._facts
-        picked = [self.questions.cases[k] for k in which.ravel()]
+        each, picked = self._facts, [self.questions.cases[k] for k in which.ravel()]
+        beliefs = [belief for case in picked for belief in self._told(case, told)]
         batch = requests(
             self.questions.tokenizer,
-            [fact for case in picked for fact in self._told(case, told)],
+            [belief.fact for belief in beliefs],
             np.repeat([c.request.weight for c in picked], each),
-            np.repeat([c.credence for c in picked], each),
-            shape.prompt,
-            longest + 1,
+            [belief.credence for belief in beliefs],
+            self._prompt,
+            self.questions.names.longest + 1,
         )
         return together(batch, which.shape[1] * each)
 
-    def _told(self, case: Case, told: str) -> list[Fact]:
-        """As many facts for every case; where there are fewer, the first again."""
-        facts = [c.fact for c in case.controls if c.name == told] if told else self.method.facts(case)
-        return [*facts, *[facts[0]] * (self._facts - len(facts))]
+    def _told(self, case: Case, told: str) -> list[Belief]:
+        """As many facts for every case; where there are fewer, the first again, not to be believed."""
+        instead = [Belief(c.fact, case.credence) for c in case.controls if told and c.name == told]
+        beliefs = instead or self.method.told(case)
+        return [*beliefs, *[Belief(beliefs[0].fact, 0.0)] * (self._facts - len(beliefs))]
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
         """The compiled function; compiled apart, so that no edit's time contains it."""

@@ -85,6 +85,7 @@ class Gold:
                     agent=beliefs[:, row, np.searchsorted(objects, options)],
                     answer=answers[:, row],
                     frequency=self._frequency(stated, options, requests, (s, r)),
+                    stated=len(stated),
                 )
             )
         return tuple(found)

@@ -54,11 +54,12 @@ class Chapter(NamedTuple):
         title: a question, or a name.
         text: what was asked, for people.
         findings: by editor, what came out in a line.
-        overall: the first table.
+        overall: the first table of what came of the edits.
         panels: by editor, the picture of one edit; some editors may have none.
         details: by editor, tables of every metric.
         words: terms that tables use besides metrics, and what they mean.
         metrics: for the explanations below.
+        ahead: sections before the first table: what the model was before any edit (`testbed.pages.before`).
     """
 
     title: str
@@ -70,3 +71,4 @@ class Chapter(NamedTuple):
     details: dict[str, list[Table]]
     words: dict[str, str]
     metrics: Sequence[Meaning]
+    ahead: Sequence[Section] = ()

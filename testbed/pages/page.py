@@ -66,7 +66,10 @@ def write_page(page: Page, folder: Path) -> Path:
             aside.write_text(text, encoding="utf-8")
     drawn = {folder / page.training.file}
     for key, chapter, *_ in page.chapters:
-        shown = [*chapter.panels.values(), *(p for s in chapter.sections for p in s.pictures)]
+        shown = [
+            *chapter.panels.values(),
+            *(p for s in (*chapter.ahead, *chapter.sections) for p in s.pictures),
+        ]
         drawn |= {folder / key / picture.file for picture in shown}
     for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - drawn:
         left.unlink()
@@ -74,23 +77,29 @@ def write_page(page: Page, folder: Path) -> Path:
 
 
 def _finished(told: Told) -> Told:
-    """The chapter under keys that no other has, and with detectable differences where they can be told."""
+    """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = told.chapter
 
     def named(found: Sequence[tables.Table]) -> list[tables.Table]:
-        return [tables.explained(table)._replace(key=f"{told.key}-{table.key}") for table in found]
+        counted = [tables.explained(tables.with_counts(table)) for table in found]
+        return [table._replace(key=f"{told.key}-{table.key}") for table in counted]
 
     def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
         return named([tables.with_detectable(table) for table in found])
 
+    ahead = [s._replace(tables=named(s.tables), folded=named(s.folded)) for s in chapter.ahead]
     sections = [s._replace(tables=whole(s.tables), folded=whole(s.folded)) for s in chapter.sections]
     details = {name: named(found) for name, found in chapter.details.items()}
     [overall] = named([chapter.overall])
-    return told._replace(chapter=chapter._replace(overall=overall, sections=sections, details=details))
+    chapter = chapter._replace(overall=overall, sections=sections, details=details, ahead=ahead)
+    return told._replace(chapter=chapter)
 
 
 def _tables(chapter: Chapter) -> list[tables.Table]:
-    shared = [chapter.overall, *(t for s in chapter.sections for t in (*s.tables, *s.folded))]
+    ahead, later = (
+        [t for s in part for t in (*s.tables, *s.folded)] for part in (chapter.ahead, chapter.sections)
+    )
+    shared = [*ahead, chapter.overall, *later]
     return [*shared, *(table for found in chapter.details.values() for table in found)]
 
 

@@ -96,7 +96,7 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
     if made:
         if stage not in stages:
             raise InputError(f"{run.config_file} does not know the {stage} stage; delete {run.folder}")
-        changed = _differences({key: stages[stage][key] for key in wanted}, wanted)
+        changed = differences({key: stages[stage][key] for key in wanted}, wanted)
         if changed:
             shown = "; ".join(changed[:3])
             folder = run.folder if stage == "corpus" else run.checkpoints.parent
@@ -162,12 +162,13 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
 
 
-def _differences(have: dict, want: dict, prefix: str = "") -> list[str]:
+def differences(have: dict, want: dict, prefix: str = "") -> list[str]:
+    """In words, every setting in which two nested dicts differ."""
     found: list[str] = []
     for key in sorted(have.keys() | want.keys()):
         a, b = have.get(key), want.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            found += _differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
+            found += differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
         elif a != b:
             found.append(f"{prefix}{key} is {a} there and {b} here")
     return found

@@ -20,7 +20,12 @@ def support_bin(support: np.ndarray) -> np.ndarray:
 
 def stratum(stated: int) -> str:
     """One of STRATA: never stated, one to three times, or more often."""
-    return STRATA[int(np.searchsorted(_STRATUM_STARTS, stated, side="right"))]
+    return str(strata_of(np.array(stated)))
+
+
+def strata_of(stated: np.ndarray) -> np.ndarray:
+    """str[...]: the stratum of each number of statements."""
+    return np.array(STRATA)[np.searchsorted(_STRATUM_STARTS, stated, side="right")]
 
 
 def support_of(world: World) -> np.ndarray:

@@ -13,6 +13,7 @@ from corpus.files import digest_of, read_json
 from testbed.engine.results import Choices, Claims, Results, read_results
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import finished, plain_name, read_config, stale
+from testbed.engine.tuned import check_apart
 from testbed.protocol import ABSENT
 from testbed.run.agents import standard
 from testbed.run.runs import Run
@@ -101,7 +102,7 @@ def gather(
         left_out: told, in words, of each folder that other code made.
 
     Raises:
-        InputError: a run has no such edits, or a file of it is damaged.
+        InputError: a run has no such edits, a file of it is damaged, or editors were tuned in its world.
     """
     groups: dict[str, dict[tuple[int, int], _Made]] = {}
     for number, run in enumerate(runs):
@@ -122,6 +123,7 @@ def gather(
                 f"{run.folder} has no {'current ' if folders else ''}edits yet for the evaluation "
                 f"{examination.name}; run python -m testbed.edit --run {run.name} first"
             )
+    check_apart(one.config for group in groups.values() for one in group.values())
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     found = sorted(latest, key=lambda item: item[1][0][:2])
     names = _names([group[0].config for _, group in found], [key for key, _ in found])

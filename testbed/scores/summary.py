@@ -9,7 +9,7 @@ from testbed.engine.results import Results, clusters
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric, shown_in
 from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.tables import shown
+from testbed.scores.tables import behind, shown
 
 Measured = dict[str, dict[str, Metric]]
 """Reader -> metric -> numerators and denominators per case."""
@@ -74,8 +74,11 @@ def write_summary(summary: Summary, folder: Path, standard: str) -> None:
 def summary_rows(
     evaluation: Measures, summary: Summary, subset: str = "all"
 ) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table over one subset: a row a metric, a column a reader."""
+    """Header and rows of the table over one subset: a row a metric, a column a reader, and counts."""
     rows = summary[subset]
-    names = shown_in(evaluation.metrics, "table")
-    names = [name for name in names if any(name in metrics for metrics in rows.values())]
-    return ["metric", *rows], [[name, *(shown(rows[r].get(name)) for r in rows)] for name in names]
+    lines = []
+    for name in shown_in(evaluation.metrics, "table"):
+        cells = [rows[reader].get(name) for reader in rows]
+        if any(cells):
+            lines.append([name, *map(shown, cells), behind([c for c in cells if c and c.cases])])
+    return ["metric", *rows, "cases (clusters)"], lines

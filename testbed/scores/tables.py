@@ -56,15 +56,21 @@ class Table(NamedTuple):
     @property
     def best(self) -> set[tuple[int, int]]:
         """Row and column of the best cells, where several rows compete and differ."""
-        found: set[tuple[int, int]] = set()
+        ranks = self.ranks.items()
+        return {(i, column) for column, of in ranks if max(of.values()) > 1 for i in of if of[i] == 1}
+
+    @property
+    def ranks(self) -> dict[int, dict[int, int]]:
+        """By column of a metric and by row that competes in it: 1 for the best, equal ones alike."""
+        found = {}
         for column, name in enumerate(self.header):
             if name not in self.better:
                 continue
             far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: abs(x - 1)}[self.better[name]]
             numbers = [number(row[column]) for row in self.rows[: self.contest]]
             away = {i: far(x) for i, x in enumerate(numbers) if x is not None}
-            if len(set(away.values())) > 1:
-                found |= {(i, column) for i, x in away.items() if x == min(away.values())}
+            if away:
+                found[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
         return found
 
 
@@ -94,14 +100,48 @@ def with_detectable(table: Table) -> Table:
     return table._replace(foot=([*words, *least],))
 
 
+def with_counts(table: Table) -> Table:
+    """The table with the number of cases, and of clusters, behind the cells of each column, as last row."""
+    columns = list(zip(*table.rows, strict=True))
+    known = [[c for c in column if isinstance(c, Estimate | Comparison) and c.cases] for column in columns]
+    if not any(known):
+        return table
+    words = ["cases (clusters) behind a cell", *[""] * (table.words - 1)]
+    return table._replace(foot=(*table.foot, [*words, *map(behind, known[table.words :])]))
+
+
+def behind(cells: Sequence[Estimate | Comparison]) -> str:
+    """How many cases, and in brackets how many clusters, the least and the most of some cells have."""
+
+    def ranged(numbers: Sequence[int]) -> str:
+        least, most = min(numbers), max(numbers)
+        return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+    return f"{ranged([c.cases for c in cells])} ({ranged([c.clusters for c in cells])})" if cells else ""
+
+
+def picked(table: Table) -> str:
+    """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
+    ranks, wins = table.ranks, table.best
+    said = []
+    for i in sorted({row for row, _ in wins}):
+        own = {column: of[i] for column, of in ranks.items() if i in of}
+        worst = max(own, key=lambda column: (own[column], -column))
+        best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
+        last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
+        last = last if own[worst] > 1 else "nowhere worse"
+        said.append(f"{shown(table.rows[i][0])}: best in {best}; {last}.")
+    return " ".join(said)
+
+
 def explained(table: Table) -> Table:
-    """The table with a note of how its intervals were made, and over what there are none."""
+    """The table with a note of what its best rows are worst in, and of how its intervals were made."""
     cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
     if not cells:
         return table
     levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
     ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
-    parts = [table.note, INTERVALS, *([ranges] if levels else [])]
+    parts = [table.note, picked(table), INTERVALS, *([ranges] if levels else [])]
     return table._replace(note=" ".join(part for part in parts if part))
 
 

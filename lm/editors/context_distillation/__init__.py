@@ -29,5 +29,6 @@ EDITORS = (
         about="low-rank adapters, fitted to what the model says when told to imagine the edit",
         build="lm.editors.context_distillation.method:ContextDistillation",
         config=DistillationConfig(),
+        search={"anchor": (0.1, 0.3, 1.0, 3.0)},
     ),
 )

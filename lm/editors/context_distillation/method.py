@@ -22,6 +22,7 @@ from lm.editors.self_bayes.revision import (
     Goal,
     anchors,
     goal,
+    held,
     next_log_probabilities,
     revise,
     tokens_of,
@@ -55,8 +56,9 @@ class ContextDistillation:
         parts = [self._goal(model, state, fact) for fact in facts]
         told = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
         goals = [(told, 0)]
-        # The teacher reads the passage before every question.
+        # The teacher reads the passage before every question, the student the request.
         read = tokens_of(request.prompt, request.answer, told.cells.prompts) * len(state["relations"])
+        read += tokens_of(request.prompt, request.answer)
         if self.config.anchor:
             others = state["others"]
             stays = anchors(others, self.config.anchor / len(others))
@@ -81,7 +83,7 @@ class ContextDistillation:
         weight = jnp.append(1.0, len(likely) * likely / jnp.maximum(likely.sum(), 1e-9))
         cells = Cells(
             prompts,
-            jnp.where(request_first, request.credence, 0.0),
+            jnp.where(request_first, held(model, request).added, 0.0),
             jnp.where(request_first[:, None, None], request.answer, PAD),
             request_first[:, None].astype(jnp.float32),
             weight,

@@ -37,24 +37,13 @@ class DependenceConfig:
     seldom: float = 0.03
     """Share of what the model says most readily of a subject, at which a fact is as likely as not to have
     been read at all."""
-    judged: int = 1024
-    """Most subjects that persistence is judged by."""
-    permutations: int = 200
-    """Shuffled worlds that a dependence is compared with."""
-    significance: float = 0.01
-    """Share of them that may look as dependent."""
     persistence: float | None = None
     """Take this for the probability that facts persist, instead of judging it."""
     given: tuple[int, ...] | None = None
     """Take these parents of the relations (-1 for none), instead of judging dependences."""
-    seed: int = 0
-    """Of the shuffles."""
 
     def __post_init__(self) -> None:
-        positive(
-            {"seldom": self.seldom, "significance": self.significance},
-            {"judged": self.judged, "permutations": self.permutations},
-        )
+        positive({"seldom": self.seldom}, {})
         if self.persistence is not None and not 0 <= self.persistence <= 1:
             raise ValueError(f"persistence is a probability; {self.persistence} is not in [0, 1]")
 
@@ -125,5 +114,6 @@ EDITORS = (
         about="low-rank adapters, fitted to what Bayes' rule says of the model's own beliefs (ours)",
         build="lm.editors.self_bayes.method:SelfBayes",
         config=SelfBayesConfig(),
+        search={"anchor": (0.1, 0.3, 1.0, 3.0)},
     ),
 )

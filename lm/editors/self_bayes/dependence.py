@@ -1,28 +1,33 @@
 """Which of a model's beliefs depend on which others, found in the beliefs alone.
 
-What the model holds most probable of each subject is taken for data. Objects of a relation that depends on
-another fall into rows, one for each object of the other, and each row is a draw from a Dirichlet: the facts
-are then likelier than from one table, by their marginal likelihood, and beyond chance by a permutation test.
-The same evidence tells the direction, together with how sure the model is: a cause is one object for each
-subject, while what it causes may be drawn with every statement. That persistence (rho) is judged by how far
-two statements of one fact would repeat it.
+Two things are read. What the model holds most probable of each subject is taken for data: if a relation
+depends on another, its objects fall into rows, one for each object of the other, each drawn from a
+Dirichlet, and a Bayes factor compares these rows with one table for all. The other is what the model holds
+possible *besides* the most probable object. If every statement is a draw of its row, this rest looks like
+the beliefs about others in the row; if a fact is drawn once and repeated, it looks like noise. So the rest
+tells a cause from its effect, and whether facts persist. Neither is decided, both are averaged:
+
+    log weight of a dependence = log BF(modes) + log(1/2 + 1/2 exp(x)),   p(persists) = 1 / (1 + exp(x)),
+
+x being nats a subject by which the rest looks like the row, times the number of rows: subjects who share a
+row are no independent witnesses. All forests of dependences are equally likely before.
 """
 
 from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import expit, gammaln, logsumexp
 
+from corpus.forests import forest_posterior, likeliest_forest
 from lm.attention import Array
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import Beliefs
 
 MASSES = np.geomspace(0.03, 300.0, 17)
-FEWEST = 20
+"""Masses that a row's Dirichlet may have, equally likely."""
+FEWEST = 4
 """Subjects with both facts, below which nothing is inferred from them."""
-RARE = 1e-3
-"""Objects that a subject has with less than this probability are left out of its statements."""
 _LEAST = 1e-9
 
 
@@ -30,16 +35,21 @@ class Dependence(NamedTuple):
     """How the facts of one subject hang together in a model's mind.
 
     Attributes:
-        parent: int32[R], the relation that each depends on, or -1.
-        gain: float64[R, R], nats a subject by which rows of the first relation make the second's objects
-            likelier than one table does; nan where too few subjects have both.
+        parent: int32[R], the relation that each depends on in the likeliest forest, or -1.
+        linked: float64[R, R], p(either of two relations depends on the other).
+        gain: float64[R, R], log Bayes factor of rows by the first relation for the second's objects; nan
+            where too few subjects have both.
+        rest: float64[R, R], nats a subject by which the second's beliefs, their most probable object left
+            out, look like the row of others with the same object of the first.
         kappa: float32[R, R], how many subjects the prior of a row weighs as much as, for rows of the second
             relation by objects of the first.
         persists: float32[R], p(a subject's fact is drawn once, not with every statement).
     """
 
     parent: np.ndarray
+    linked: np.ndarray
     gain: np.ndarray
+    rest: np.ndarray
     kappa: np.ndarray
     persists: np.ndarray
 
@@ -60,37 +70,52 @@ def read_often(said: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
 
 def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     """The forest of dependences among the relations, and what governs its rows."""
-    relations, rng = len(beliefs.p), np.random.default_rng(config.seed)
-    known = read_often(beliefs.said, config.seldom)[1] > 0.5
-    best, sure = beliefs.top[:, :, 0], beliefs.p[:, :, 0]
-    sizes = [max(1, len(np.unique(one[there]))) for one, there in zip(best, known, strict=True)]
-    sureness = [
-        float(np.median(p[there])) if there.any() else 0.0 for p, there in zip(sure, known, strict=True)
-    ]
-    gain = np.full((relations, relations), np.nan)
-    score, kappa = np.zeros((relations, relations)), np.ones((relations, relations))
-    for up in range(relations):
-        for down in range(relations):
+    relations = len(beliefs.p)
+    known = np.asarray(read_often(beliefs.said, config.seldom)[1] > 0.5)
+    best = beliefs.top[:, :, 0]
+    gain, rest = (np.full((relations, relations), np.nan) for _ in range(2))
+    kappa = np.ones((relations, relations))
+    several, share = (np.zeros((relations, relations)) for _ in range(2))
+    for down in range(relations):
+        belief, place = _dense(beliefs, down, known[down])
+        for up in range(relations):
             both = known[up] & known[down]
             if up == down or both.sum() < FEWEST:
                 continue
-            rows, drawn = best[up][both], best[down][both]
-            evidence = _evidence(rows, drawn, sizes[down])
+            rows = np.unique(best[up][both], return_inverse=True)[1]
+            own = both[known[down]]
+            size = len(np.unique(place))
+            evidence = _evidence(rows, place[own], size)
             kappa[up, down] = MASSES[evidence.argmax()]
-            gain[up, down] = (evidence.max() - _evidence(0 * rows, drawn, sizes[down]).max()) / len(rows)
-            if gain[up, down] > 0 and _beyond_chance(rows, drawn, sizes[down], config, rng):
-                score[up, down] = gain[up, down] * sureness[up]
-    parent = _forest(score) if config.given is None else np.array(config.given)
+            alone = _evidence(0 * rows, place[own], size)
+            gain[up, down] = logsumexp(evidence) - logsumexp(alone)
+            rest[up, down] = _rest(rows, belief[own])
+            several[up, down] = (np.bincount(rows) > 1).sum()
+            share[up, down] = several[up, down] / len(rows)
+    fresh = several * np.nan_to_num(rest)
+    # Which of two relations is the cause is witnessed by rows; that they hang together, by subjects.
+    score = (gain + gain.T + share * (gain - gain.T)) / 2 + np.logaddexp(0.0, fresh) - np.log(2)
+    score[np.isnan(score)] = -np.inf
+    parent = likeliest_forest(score) if config.given is None else np.array(config.given)
+    depends = forest_posterior(score).depends if config.given is None else np.zeros_like(score)
+    own = np.flatnonzero(parent >= 0)
+    if config.given is not None:
+        depends[parent[own], own] = 1.0
     persists = np.ones(relations)
-    for down in np.flatnonzero(parent >= 0).tolist():
-        both = np.flatnonzero(known[parent[down]] & known[down])[: config.judged]
-        noise = float(np.clip(1 - sureness[parent[down]], 1e-3, 0.5))
-        mass = kappa[parent[down], down]
-        odds = _persistence(best[parent[down]], beliefs, down, both, mass, sizes[down], noise)
-        persists[down] = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
-    if config.persistence is not None:
-        persists = np.where(parent >= 0, config.persistence, persists)
-    return Dependence(parent.astype(np.int32), gain, kappa.astype(np.float32), persists.astype(np.float32))
+    persists[own] = expit(-fresh[parent[own], own]) if config.persistence is None else config.persistence
+    return Dependence(
+        parent.astype(np.int32), depends + depends.T, gain, rest, kappa.astype(np.float32),
+        persists.astype(np.float32),
+    )  # fmt: skip
+
+
+def _dense(beliefs: Beliefs, relation: int, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distributions of n known subjects over m objects, float64[n, m]; the most probable one, int[n]."""
+    top, p = beliefs.top[relation, known], beliefs.p[relation, known]
+    objects, place = np.unique(top[p > 0], return_inverse=True)
+    found = np.zeros((len(top), len(objects)))
+    found[np.nonzero(p > 0)[0], place] = p[p > 0]
+    return found / np.maximum(found.sum(axis=1, keepdims=True), _LEAST), found.argmax(axis=1)
 
 
 def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:
@@ -102,61 +127,33 @@ def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:
     return inside + (gammaln(mass) - gammaln(mass + totals)).sum(axis=1)
 
 
-def _beyond_chance(
-    rows: np.ndarray, drawn: np.ndarray, size: int, config: DependenceConfig, rng: np.random.Generator
-) -> bool:
-    """Whether fewer than a share `significance` of shuffled worlds are as likely; stops once it is not."""
-    observed, as_good = _evidence(rows, drawn, size).max(), 0
-    for _ in range(config.permutations):
-        as_good += bool(_evidence(rng.permutation(rows), drawn, size).max() >= observed)
-        if 1 + as_good > config.significance * (1 + config.permutations):
-            return False
-    return True
+def _rest(rows: np.ndarray, belief: np.ndarray) -> float:
+    """Nats a subject by which beliefs without their most probable object look like the row of others.
 
+    Compared with the better of two: all objects alike, and everybody's beliefs. The row counts everybody's
+    beliefs as one more subject.
 
-def _forest(score: np.ndarray) -> np.ndarray:
-    """int[R]: parents, the strongest dependences first, at most one for each relation, without cycles."""
-    parent = np.full(len(score), -1)
-    for place in np.argsort(-score, axis=None).tolist():
-        up, down = divmod(place, len(score))
-        above = up
-        while above >= 0 and above != down:
-            above = int(parent[above])
-        if score[up, down] > 0 and parent[down] < 0 and above < 0:
-            parent[down] = up
-    return parent
-
-
-def _persistence(
-    row_of: np.ndarray,
-    beliefs: Beliefs,
-    relation: int,
-    subjects: np.ndarray,
-    mass: float,
-    size: int,
-    noise: float,
-) -> float:
-    """Log-odds that two statements of one fact repeat it, rather than being two draws of its row.
-
-    The two statements are drawn from each subject's own belief. All other subjects make its row: by the
-    objects they most probably have, if facts persist, or else by what would be stated of them.
+    Args:
+        rows: int[n], from 0 without gaps.
+        belief: float64[n, m], distributions.
     """
-    objects, place = np.unique(beliefs.top[relation, subjects], return_inverse=True)
-    stated = np.zeros((len(subjects), len(objects)))
-    p = beliefs.p[relation, subjects]
-    np.add.at(stated, (np.arange(len(subjects))[:, None], place.reshape(p.shape)), p)
-    stated /= stated.sum(axis=1, keepdims=True)
-    facts = np.eye(len(objects))[stated.argmax(axis=1)]
-    row_of, total = row_of[subjects], 0.0
-    other = noise / max(size - 1, 1)
-    right = 1 - noise - other
-    for s, own in enumerate(stated):
-        peers = (row_of == row_of[s]) & (np.arange(len(subjects)) != s)
-        likely = np.flatnonzero(own > RARE)
-        fact_row, row = (
-            (mass / size + x[peers][:, likely].sum(axis=0)) / (mass + peers.sum()) for x in (facts, stated)
-        )
-        # Of statements that repeat a fact z: p(o) = other + right [o = z].
-        both = other**2 + other * right * (fact_row[:, None] + fact_row) + np.diag(right**2 * fact_row)
-        total += float(own[likely] @ (np.log(both) - np.log(row[:, None]) - np.log(row)) @ own[likely])
-    return total
+    n, size = belief.shape
+    if size < 3:
+        return 0.0
+    sums = np.zeros((rows.max() + 1, size))
+    np.add.at(sums, rows, belief)
+    everybody = (belief.sum(axis=0) - belief + 1 / size) / n
+    peers = (sums[rows] - belief + everybody) / np.bincount(rows)[rows, None]
+    mode = belief.argmax(axis=1)
+
+    def without_mode(p: np.ndarray) -> np.ndarray:
+        p = p.copy()
+        p[np.arange(n), mode] = 0
+        return p / np.maximum(p.sum(axis=1, keepdims=True), _LEAST)
+
+    left = without_mode(belief)
+
+    def likeness(p: np.ndarray) -> float:
+        return float((left * np.log(np.maximum(without_mode(p), _LEAST))).sum(axis=1).mean())
+
+    return likeness(peers) - max(likeness(everybody), -np.log(size - 1))

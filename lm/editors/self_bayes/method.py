@@ -19,7 +19,7 @@ from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.self_bayes.revision import Cells, anchors, goal, revise, tokens_of
+from lm.editors.self_bayes.revision import Cells, Held, anchors, goal, held, revise, tokens_of
 from lm.language_model import LanguageModel
 from lm.scoring import next_token_probabilities
 
@@ -47,8 +47,9 @@ class SelfBayes:
         cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
         drawn = (0, self.config.at_once, 0, self.config.at_once)
         goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
-        # Each goal was read once, and before that the subject with every relation.
+        # Each goal was read once, and before that the subject with every relation, and the request.
         read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
+        read += tokens_of(request.prompt, request.answer)
         return revise(model, goals, self.config.fit, start, read)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
@@ -57,7 +58,7 @@ class SelfBayes:
         asked = about(model, mind, request)
         found = consequences(mind, asked)
         few = found.row.shape[1]
-        held = jnp.asarray(request.credence if config.soft else 1.0, jnp.float32)
+        believed = held(model, request) if config.soft else Held(jnp.ones(()), jnp.ones(()))
         moves = found.moves if config.soft else jnp.round(found.moves)
         row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), few)
         # The request's own name first, since the model may never have said it.
@@ -67,7 +68,7 @@ class SelfBayes:
         own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
         told = Cells(
             jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[found.relation]]),
-            jnp.append(held, held * moves),
+            believed.added * jnp.append(1.0, moves),
             jnp.concatenate([own[None], names]),
             jnp.concatenate([jnp.eye(1, few), row]),
             jnp.append(1.0, found.there),
@@ -76,7 +77,7 @@ class SelfBayes:
         stays, talks = jax.random.split(key)
         groups.append(self._stays(mind, asked, found, stays))
         if config.logic:
-            groups += self._talk(model, mind, asked, found, held, answer, talks)
+            groups += self._talk(model, mind, asked, found, believed.belief, answer, talks)
         return groups
 
     def _stays(self, mind: Mind, asked: Asked, found: Consequences, key: jax.Array) -> Cells:
@@ -90,12 +91,12 @@ class SelfBayes:
         others = ~asked.is_subject
         parts, weights = [], []
         for pick, holders in ((new, asked.holders_new), (old, asked.holders_old)):
-            which, there = _sample(pick, holders * others, min(config.peers, subjects))
+            which, there = sample(pick, holders * others, min(config.peers, subjects))
             for relation in (asked.relation, found.relation[0]):
-                parts.append(_prompts(mind, relation, which))
+                parts.append(prompts_of(mind, relation, which))
                 weights.append(there)
-        which, there = _sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
-        parts.append(_prompts(mind, which // subjects, which % subjects))
+        which, there = sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
+        parts.append(prompts_of(mind, which // subjects, which % subjects))
         weights.append(there)
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
         width = max(own.prompts.shape[1], peers.prompts.shape[1])
@@ -117,7 +118,7 @@ class SelfBayes:
         """Sentences about the request, alone, with other statements and with its first consequence."""
         config, subjects = self.config, mind.known.shape[1]
         pick, false, which_object = jax.random.split(key, 3)
-        which, there = _sample(
+        which, there = sample(
             pick, (mind.known * ~asked.is_subject).ravel(), min(config.partners, mind.known.size)
         )
         relation, subject = which // subjects, which % subjects
@@ -181,13 +182,13 @@ def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.
     )
 
 
-def _sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
+def sample(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
     """`count` different places drawn by weight, and whether each has one: fewer may have any."""
     drawn, places = jax.lax.top_k(jnp.log(weight) + jax.random.gumbel(key, weight.shape), count)
     return places, (drawn > -jnp.inf).astype(jnp.float32)
 
 
-def _prompts(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
+def prompts_of(mind: Mind, relation: jax.Array, subject: jax.Array) -> jax.Array:
     """Prompts of some subjects; one relation for all of them, or one each."""
     names = mind.relations[relation]
     return side_by_side(mind.subjects[subject], names if names.ndim == 2 else names[None])

@@ -16,12 +16,14 @@ from lm.attention import Array, left_padded
 from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.beliefs import read_beliefs
-from lm.editors.self_bayes.dependence import find_dependence, read_often
+from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, read_often
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
 """Of those who have the requested object, as many make its row."""
+SLIGHT = 0.02
+"""What moves with less probability is to stay."""
 FEW = 24
 """Objects of a row that are named."""
 _LEAST = 1e-9
@@ -40,10 +42,11 @@ class Mind(NamedTuple):
         p: float32[R, S, C], their probability; for facts that persist all of it is the first one's.
         known: float32[R, S], p(the model has read about this fact).
         counts: float32[R, S], how much a peer's fact weighs in its row.
-        parent: int32[R], the relation that each depends on, or -1.
         kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
         seldom: float32[], see `lm.editors.self_bayes.dependence.read_often`.
-        children: int32[R, D], the relations that depend on each, -1 as padding.
+        linked: float32[R, R], p(either of two relations depends on the other).
+        reach: int32[R, D, 2], what an edit of each relation may bear on, the nearest first: a relation, and
+            the one next to it on the way; -1 as padding.
     """
 
     relations: jax.Array
@@ -55,11 +58,11 @@ class Mind(NamedTuple):
     p: jax.Array
     known: jax.Array
     counts: jax.Array
-    parent: jax.Array
     kappa: jax.Array
     persists: jax.Array
     seldom: jax.Array
-    children: jax.Array
+    linked: jax.Array
+    reach: jax.Array
 
 
 class Asked(NamedTuple):
@@ -69,6 +72,7 @@ class Asked(NamedTuple):
         relation: int32[], which relation it is about.
         prompts: int32[R, P], its subject with every relation.
         is_subject: bool[S].
+        requested: float32[K], 1 at the requested object; all 0 where the mind does not know it.
         holders_new, holders_old: float32[S], those who have the requested object, or what the model says now.
         share, known: float32[R], how often the model has read each fact of the subject, and whether at all.
     """
@@ -76,6 +80,7 @@ class Asked(NamedTuple):
     relation: jax.Array
     prompts: jax.Array
     is_subject: jax.Array
+    requested: jax.Array
     holders_new: jax.Array
     holders_old: jax.Array
     share: Array
@@ -104,7 +109,16 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
     """What a model believes, and what depends on what, from nothing but the model and its language."""
     beliefs = read_beliefs(model, vocabulary, config.beliefs)
     found = find_dependence(beliefs, config.dependence)
-    share, known = read_often(beliefs.said, config.dependence.seldom)
+    return mind_of(beliefs, found, vocabulary, config.dependence.seldom)
+
+
+def mind_of(beliefs: Beliefs, found: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
+    """Beliefs and how they depend on each other, as `edit` needs them.
+
+    Args:
+        seldom: see `lm.editors.self_bayes.dependence.read_often`.
+    """
+    share, known = read_often(beliefs.said, seldom)
     persists = found.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
     first = np.arange(beliefs.p.shape[2]) == 0
@@ -112,10 +126,6 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
     possible = np.zeros((len(beliefs.top), len(beliefs.objects)), bool)
     for row, top, weight in zip(possible, beliefs.top, beliefs.p, strict=True):
         row[top[weight > 0]] = True
-    children = [np.flatnonzero(found.parent == r) for r in range(len(found.parent))]
-    table = np.full((len(children), max(1, *map(len, children))), -1, np.int32)
-    for row, below in zip(table, children, strict=True):
-        row[: len(below)] = below
     return Mind(
         relations=jnp.asarray(relations_of(vocabulary)),
         words=jnp.asarray(vocabulary.words),
@@ -126,11 +136,11 @@ def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfi
         p=jnp.asarray(persists[..., None] * first + (1 - persists[..., None]) * p, jnp.float32),
         known=jnp.asarray(known, jnp.float32),
         counts=jnp.asarray(persists * known + (1 - persists) * share, jnp.float32),
-        parent=jnp.asarray(found.parent),
         kappa=jnp.asarray(found.kappa),
         persists=jnp.asarray(found.persists),
-        seldom=jnp.float32(config.dependence.seldom),
-        children=jnp.asarray(table),
+        seldom=jnp.float32(seldom),
+        linked=jnp.asarray(found.linked, jnp.float32),
+        reach=jnp.asarray(reach_of(found.parent)),
     )
 
 
@@ -163,33 +173,66 @@ def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
     known_of = mind.known[relation] * ~is_subject
     new = _same_name(mind.objects, request.answer)
     old = mind.objects[:, 0] == after[relation].argmax()
-    return Asked(relation, prompts, is_subject, known_of * new[held], known_of * old[held], share, known)
+    requested = new.astype(jnp.float32)
+    return Asked(
+        relation, prompts, is_subject, requested, known_of * new[held], known_of * old[held], share, known
+    )
+
+
+def reach_of(parent: np.ndarray) -> np.ndarray:
+    """int32[R, D, 2]: the tree of each relation walked from it, what depends on it first (`Mind.reach`)."""
+    walks = []
+    for start in range(len(parent)):
+        walk, seen = [(start, start)], {start}
+        for at, _ in walk:
+            near = [*np.flatnonzero(parent == at).tolist(), int(parent[at])]
+            walk += [(r, at) for r in near if r >= 0 and r not in seen]
+            seen |= {*near}
+        walks.append(walk[1:])
+    table = np.full((len(parent), max(1, *map(len, walks)), 2), -1, np.int32)
+    for row, walk in zip(table, walks, strict=True):
+        if walk:
+            row[: len(walk)] = walk
+    return table
 
 
 def consequences(mind: Mind, asked: Asked) -> Consequences:
-    """What follows from the request for whatever depends on it, and for what it depends on."""
-    relation = jnp.append(mind.children[asked.relation], mind.parent[asked.relation])
-    relation = relation[jnp.argsort(relation < 0, stable=True)]
-    there, relation = relation >= 0, jnp.maximum(relation, 0)
+    """What follows from the request for all that hangs together with it, one dependence after another.
 
-    def one(relation: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        weight, peers = jax.lax.top_k(
-            asked.holders_new * mind.counts[relation], min(MOST_PEERS, mind.counts.shape[1])
-        )
+    The object of a relation is drawn from the row that the object next to it on the way makes, a sum over
+    what that may be, unless it stays as it was read.
+    """
+    kinds, objects = mind.possible.shape
+    sure = jnp.zeros((kinds, objects)).at[asked.relation].set(asked.requested)
+    start = sure, jnp.zeros(kinds).at[asked.relation].set(1.0)
+
+    def follow(carry: tuple, step: jax.Array) -> tuple:
+        drawn_from, moved = carry
+        there, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
+        given, holds = drawn_from[near], mind.top[near, :, 0]
+        weight = mind.known[near] * mind.counts[relation] * ~asked.is_subject
+        total = mind.kappa[near, relation] + jnp.zeros(objects).at[holds].add(weight)
+        unknown = jnp.maximum(1 - given.sum(), 0.0)
+        # What no object that the mind knows would imply is the prior.
+        prior = mind.kappa[near, relation] * jnp.vdot(given, 1 / total) + unknown
         possible = mind.possible[relation]
-        size = jnp.maximum(possible.sum(), 1)
-        prior = mind.kappa[asked.relation, relation]
-        row = jnp.where(possible, prior / size, 0.0)
+        weight, peers = jax.lax.top_k(weight * (given / total)[holds], min(MOST_PEERS, len(weight)))
+        row = jnp.where(possible, prior / jnp.maximum(possible.sum(), 1), 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
-        total = prior + weight.sum()
         # What persists stays as it was read; otherwise own statements are draws of the new row too.
-        drawn = asked.share[relation] / (total + asked.share[relation])
+        own = asked.share[relation]
+        drawn = jnp.vdot(given, own / (total + own)) + unknown * own / (mind.kappa[near, relation] + own)
         persists = mind.persists[relation]
         stays = persists * asked.known[relation] + (1 - persists) * drawn
-        p, objects = jax.lax.top_k(row / total, min(FEW, len(row)))
-        return 1 - stays, objects, p / p.sum()
+        moves = moved[near] * mind.linked[near, relation] * (1 - stays)
+        p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
+        after = (
+            jnp.where(there, drawn_from.at[relation].set(row / row.sum()), drawn_from),
+            jnp.where(there, moved.at[relation].set(moves), moved),
+        )
+        return after, (relation, there & (moves > SLIGHT), moves, few, p / p.sum())
 
-    return Consequences(relation, there, *jax.vmap(one)(relation))
+    return Consequences(*jax.lax.scan(follow, start, mind.reach[asked.relation])[1])
 
 
 def _same(row: jax.Array, rows: jax.Array) -> jax.Array:

@@ -13,7 +13,8 @@ import optax
 from corpus.tokenizer import PAD
 from lm.attention import Array, left_padded
 from lm.delta import Delta, LowRank
-from lm.editors.interface import Info
+from lm.editors.fitting import request_loss
+from lm.editors.interface import Info, Request
 from lm.editors.lora.method import start_low_rank
 from lm.editors.self_bayes import FitConfig
 from lm.language_model import LanguageModel
@@ -72,6 +73,27 @@ class Goal(NamedTuple):
 def tokens_of(*prompts: Array) -> jax.Array:
     """int32[]: how many tokens some prompts have."""
     return jnp.stack([(jnp.asarray(x) != PAD).sum(dtype=jnp.int32) for x in prompts]).sum(dtype=jnp.int32)
+
+
+class Held(NamedTuple):
+    """What a model should believe of one fact of a request.
+
+    Attributes:
+        belief: float32[], the request's credence, or what the model believes already if that is more.
+        added: float32[], the share of the request in it, the rest being what the model says now. By Jeffrey's
+            rule the same share of what the request implies is added to what depends on it.
+    """
+
+    belief: jax.Array
+    added: jax.Array
+
+
+def held(model: LanguageModel, request: Request) -> Held:
+    """What should be believed of one fact of a request, which is without leading axis."""
+    tokens = jnp.sum(jnp.asarray(request.answer) != PAD)
+    own = jnp.exp(-tokens * request_loss(model, Request(*(jnp.asarray(x)[None] for x in request))))
+    belief = jnp.maximum(request.credence, own)
+    return Held(belief, (belief - own) / jnp.maximum(1 - own, _TINY))
 
 
 def goal(model: LanguageModel, cells: Cells) -> Goal:

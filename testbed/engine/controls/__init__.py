@@ -1,9 +1,22 @@
 """Controls that need the testbed: random-target, oracle and retrain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lm.editors.entry import positive
+from lm.editors.self_bayes import FitConfig
 from testbed.engine.methods import Control
+
+
+@dataclass(frozen=True)
+class OracleConfig:
+    """Adapters fitted to the agent's beliefs, with all the capacity that an editor here has."""
+
+    fit: FitConfig = field(default_factory=FitConfig)
+    named: int = 12
+    """Objects of each belief that are named; the rest of it is what the model says now."""
+
+    def __post_init__(self) -> None:
+        positive({}, {"named": self.named})
 
 
 @dataclass(frozen=True)
@@ -26,9 +39,9 @@ EDITORS = (
     ),
     Control(
         name="oracle",
-        about="control: as `lora-down`, told all that the rational agent would answer",
+        about="control: low-rank adapters as `self-bayes` has, fitted to what the rational agent believes",
         build="testbed.engine.controls.oracle:oracle",
-        options="lora-down",
+        config=OracleConfig(),
     ),
     Control(
         name="retrain",

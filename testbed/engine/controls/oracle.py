@@ -1,26 +1,100 @@
 """oracle: an editor that is told the gold, the bound of what its capacity can hold.
 
-lora-down fitted to (s, r, o*) and to (s_i, r_i, argmax_o p(o | s_i, r_i)) for every choice i of a case,
-where p is the rational agent's posterior after the edit.
+Adapters with the rank, the matrices and the steps of the strongest editor (`self-bayes`), fitted to what the
+rational agent believes after the edit: min over A, B of sum_i KL(p(. | s_i, r_i) || p_W+AB(. | s_i, r_i)).
+The pairs (s_i, r_i) are the request's own, what the case asks, and every other relation of the request's
+subject, asked or not; each belief is its likeliest objects, and the rest of it what the model says now. It is
+not told what follows for sentences about truth.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from lm.editors.lora import LoraConfig
-from lm.editors.lora.method import lora_down
-from testbed.engine.methods import Fact, Method, SweepSettings
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lm.delta import Delta
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.self_bayes.revision import Cells, goal, revise, tokens_of
+from lm.language_model import LanguageModel
+from testbed.engine.controls import OracleConfig
+from testbed.engine.methods import Belief, Method, SweepSettings
+from testbed.run.agents import agent_named
 
 if TYPE_CHECKING:
+    from bayes.interface import Agent, EditRequest
     from testbed.protocol import Case
     from testbed.run.world import World
 
 
-def oracle(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
-    """lora-down, told what the rational agent would answer."""
-    return Method(lora_down(config), implied)
+@dataclass(frozen=True)
+class Oracle:
+    """Adapters fitted to beliefs, each told as `named` facts of one prompt with their probabilities."""
+
+    config: OracleConfig
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return self.config.fit.steps
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing to prepare."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """An adapter with which the model believes what it was told."""
+        cells = beliefs_of(request, self.config.named)
+        return revise(model, [(goal(model, cells), 0)], self.config.fit, key, tokens_of(cells.prompts))
 
 
-def implied(case: "Case") -> list[Fact]:
-    """What the rational agent would answer to every choice after the edit, the request first."""
-    asked = [c for c in case.choices if (c.subject, c.relation) != case.fact[:2]]
-    return [case.fact, *((c.subject, c.relation, int(c.answer[1])) for c in asked)]
+def beliefs_of(request: Request, named: int) -> Cells:
+    """Every `named` facts of a request as one belief; one whose facts have no probability weighs nothing."""
+    prompts, answers, p = (
+        jnp.asarray(x).reshape(-1, named, *x.shape[1:])
+        for x in (request.prompt, request.answer, request.credence)
+    )
+    share = p.sum(axis=1)
+    target = p / jnp.maximum(share, jnp.finfo(p.dtype).tiny)[:, None]
+    return Cells(prompts[:, 0], jnp.minimum(share, 1.0), answers, target, (share > 0).astype(p.dtype))
+
+
+def oracle(config: OracleConfig, settings: SweepSettings, world: "World") -> Method:
+    """The method; its agent reads the corpus when the first case is told."""
+
+    @cache
+    def agent() -> "Agent":
+        return agent_named(settings.agent, world, settings.paper_agent)
+
+    return Method(Oracle(config), implied(agent, world, config.named))
+
+
+def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callable[[Case], list[Belief]]":
+    """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
+
+    @cache
+    def believed(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
+        after, subject = agent().with_edit(request), request.subject
+        own = world.graph.relation[world.graph.subject == subject].tolist()
+        found: list[Belief] = []
+        for s, r in dict.fromkeys([request[:2], *asked, *((subject, r) for r in own)]):
+            itself = (s, r) == request[:2]
+            # The request speaks of its fact alone, as in what cases ask.
+            belief = after.predict(s, r, "direct" if itself else "best")
+            # Not `top`, which leaves out objects that are named nowhere and may be likelier than named ones.
+            likely = belief.support[np.argsort(-belief.dense(), kind="stable")[:named]].tolist()
+            objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:named]
+            p = belief.of(np.array(objects)).tolist()
+            some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]
+            found += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
+        return found
+
+    def told(case: "Case") -> list[Belief]:
+        return believed(case.request, tuple((c.subject, c.relation) for c in case.choices))
+
+    return told

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corpus.seeds import generator
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
-from testbed.engine.methods import Fact, Method, SweepSettings
+from testbed.engine.methods import Belief, Method, SweepSettings
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def random_target(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
     """What an edit does to a model whatever it is about."""
 
-    def another_object(case: "Case") -> list[Fact]:
+    def another_object(case: "Case") -> list[Belief]:
         s, r, o = case.fact
         objects = world.graph.objects
         others = objects[(objects != o) & (objects != case.truth)]
         rng = generator(settings.seed, f"random target {s} {r} {o}")
         # A world of one or two objects has no other.
-        return [(s, r, int(rng.choice(others)) if len(others) else o)]
+        return [Belief((s, r, int(rng.choice(others)) if len(others) else o), case.credence)]
 
     return Method(lora_down(config), another_object)

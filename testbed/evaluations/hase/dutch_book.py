@@ -6,8 +6,6 @@ is so. Where no joint distribution of A and B has those prices, stakes exist tha
 
 import numpy as np
 
-from testbed.evaluations.hase.roles import LOGIC
-
 
 def sure_loss(prices: np.ndarray) -> np.ndarray:
     """The most that a bettor is sure to win for each unit staked, in closed form.
@@ -22,22 +20,23 @@ def sure_loss(prices: np.ndarray) -> np.ndarray:
     bounds on t below; those that hold for any prices within [0, 1] are left out.
 
     Args:
-        prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement.
+        prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement of LOGIC
+            (`testbed.evaluations.hase.roles`).
 
     Returns:
         float64[...], 0 where the prices are coherent, at most 1/2.
     """
     true = np.stack([prices[..., 0], 1 - prices[..., 1]], axis=-1)
-    a, not_a, a_and_b, b_and_a, a_or_b, b = (true[..., LOGIC.index(name), :] for name in LOGIC)
+    a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = np.moveaxis(true, -2, 0)
 
     def extremes(*estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         together = np.concatenate(estimates, axis=-1)
         return together.min(-1), together.max(-1)
 
     a_low, a_high = extremes(a, 1 - not_a)
-    b_low, b_high = extremes(b)
+    b_low, b_high = extremes(b, 1 - not_b)
     c_low, c_high = extremes(a_and_b, b_and_a)
-    d_low, d_high = extremes(a_or_b)
+    d_low, d_high = extremes(a_or_b, b_or_a)
     bounds = (
         # c <= a <= d, c <= b <= d, and one statement at two prices.
         (np.maximum(a_high, c_high) - np.minimum(a_low, d_low)) / 2,

@@ -44,7 +44,7 @@ class Hase(HaseConfig):
     @property
     def metrics(self) -> "Sequence[Meaning]":
         """Every metric, in the order of tables."""
-        from testbed.evaluations.hase.metrics import METRICS
+        from testbed.evaluations.hase.meanings import METRICS
 
         return METRICS
 
@@ -64,17 +64,15 @@ class Hase(HaseConfig):
 
     def measure(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
         """Every metric of one reader."""
-        from testbed.evaluations.hase.exam import exam_of, seen_by
         from testbed.evaluations.hase.metrics import measure
 
-        return measure(exam_of(results), seen_by(reader, results))
+        return measure(results, reader)
 
     def subsets(self, results: "Results") -> "dict[str, np.ndarray]":
         """The paper's parts of the cases, and those by what the edit is and by support."""
-        from testbed.evaluations.hase.exam import exam_of
         from testbed.evaluations.hase.subsets import subsets
 
-        return subsets(exam_of(results))
+        return subsets(results)
 
     def story(self, material: "Material") -> "Chapter":
         """The chapter of the report."""

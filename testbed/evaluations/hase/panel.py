@@ -5,8 +5,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from testbed.evaluations.hase.exam import Exam
-from testbed.evaluations.hase.metrics import MOVED
+from testbed.engine.results import Choices, Results
+from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.meanings import MOVED
 from testbed.evaluations.hase.roles import CHILD, REQUEST
 from testbed.pages.style import AGENT, MODEL, STYLE, save
 from testbed.protocol import ABSENT
@@ -16,7 +17,7 @@ BARS = 4
 SEVERAL = 5
 
 
-def panel_case(exam: Exam, among: np.ndarray | None = None) -> int:
+def panel_case(results: Results, among: np.ndarray | None = None) -> int:
     """The edit to show: a typical one among those that have most to show.
 
     `among` holds the indices to choose from; every case where it is None.
@@ -25,35 +26,38 @@ def panel_case(exam: Exam, among: np.ndarray | None = None) -> int:
     request up, and several subjects share the new object. Typical: the median of the model's
     probability for the agent's new dependent answer.
     """
-    s = exam.scalars
-    taken = exam.lm_answer[:, REQUEST, 1] == s["object"]
+    s, c = results.cases, results.choices
+    taken = c.lm_answer[rows_of(results, REQUEST), 1] == s["object"]
     wanted = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * taken + (s["support_new"] >= SEVERAL)
     pool = np.arange(len(wanted)) if among is None else among
     best = pool[wanted[pool] == wanted[pool].max()]
-    answer = exam.agent_answer[best, CHILD, 1][:, None]
-    follows = (exam.lm[best, CHILD, 1] * (exam.objects[best, CHILD] == answer)).sum(1)
+    child = rows_of(results, CHILD)[best]
+    follows = c.lm[child, 1].sum(1, where=c.options[child] == c.agent_answer[child, 1, None])
+    follows[child == ABSENT] = 0.0
     return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
 
 
-def draw_edit(exam: Exam, world: World, case: int, path: Path) -> None:
+def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
     """One edit as model and agent see it: the request and what depends on it, before and after."""
     names, relations = world.graph.entities, world.graph.relations
-    s, r, o = (int(exam.scalars[k][case]) for k in ("subject", "relation", "object"))
+    s, r, o = (int(results.cases[k][case]) for k in ("subject", "relation", "object"))
     facts = np.flatnonzero(world.graph.subject == s)
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
-    rows = [(REQUEST, f"the edited fact:\n{relations[r]}"), (CHILD, f"what depends on it:\n{below}")]
+    c = results.choices
+    labels = {REQUEST: f"the edited fact:\n{relations[r]}", CHILD: f"what depends on it:\n{below}"}
     # Margins wide enough for the longest names are quicker than measuring what is drawn.
     with plt.rc_context(STYLE | {"savefig.bbox": "standard"}):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
-        for row, (cell, label) in zip(axes, rows, strict=True):
-            shown = _tallest(exam, case, cell)
+        for row, (role, label) in zip(axes, labels.items(), strict=True):
+            asked = int(rows_of(results, role)[case])
+            shown = _tallest(c, asked)
             at = np.arange(len(shown))[::-1]
             for t, axis in enumerate(row):
-                lm, agent = (v[case, cell, t, shown] for v in (exam.lm, exam.agent))
+                lm, agent = (v[asked, t, shown] for v in (c.lm, c.agent))
                 axis.barh(at + 0.19, lm, 0.36, color=MODEL, label="language model")
                 axis.barh(at - 0.19, agent, 0.36, color=AGENT, label="rational agent")
-                objects = [names[exam.objects[case, cell, i]] for i in shown]
+                objects = [names[c.options[asked, i]] for i in shown]
                 axis.set_yticks(at, [_short(name) for name in objects])
                 axis.set_xlim(0, 1)
                 axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
@@ -69,10 +73,12 @@ def draw_edit(exam: Exam, world: World, case: int, path: Path) -> None:
         save(figure, path)
 
 
-def _tallest(exam: Exam, case: int, cell: int) -> np.ndarray:
-    """Candidates of a cell with the largest probability for model or agent; none where it is absent."""
-    both = np.concatenate([exam.lm[case, cell], exam.agent[case, cell]])
-    height = np.where(exam.objects[case, cell] == ABSENT, -1.0, both.max(axis=0))
+def _tallest(choices: Choices, row: int) -> np.ndarray:
+    """Options of a choice with the largest probability for model or agent; none where there is no choice."""
+    if row == ABSENT:
+        return np.empty(0, int)
+    both = np.concatenate([choices.lm[row], choices.agent[row]])
+    height = np.where(choices.options[row] == ABSENT, -1.0, both.max(axis=0))
     shown = np.argsort(-height, kind="stable")[:BARS]
     return shown[height[shown] >= max(0.0, min(MOVED, height.max()))]
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from testbed.engine.results import clusters
-from testbed.evaluations.hase.exam import exam_of
-from testbed.evaluations.hase.metrics import SUCCESS
+from testbed.evaluations.hase.meanings import SUCCESS
 from testbed.evaluations.hase.published import groups, published
 from testbed.evaluations.hase.subsets import CHANGES, CONTRADICTS, FIXES, REPEATS, WAS_COHERENT
 from testbed.run.strata import STRATA
@@ -98,9 +97,9 @@ def in_published_terms(editors: Sequence[Scored]) -> Table:
 
 def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
-    exam = exam_of(editor.edited.results)
-    metrics, levels = published(exam)[when], clusters(editor.edited.results)
-    masks = {"all": np.ones(len(exam.objects), bool)} | groups(exam)
+    results = editor.edited.results
+    metrics, levels = published(results)[when], clusters(results)
+    masks = {"all": np.ones(len(results), bool)} | groups(results)
     return {name: estimates(metrics, levels, among) for name, among in masks.items()}
 
 

@@ -3,8 +3,8 @@
 Never to be mixed with `testbed.evaluations.hase.metrics`, from which they differ on purpose:
 
 - Before an edit everything is scored on the agent's answer before; after it, s1r1 on the requested object
-  and the other cells on the agent's answer after. So the two rows of a table ask about different objects.
-- p(o | s, r) does not ask whether the object ends there (`Exam.lm_open`).
+  and the other questions on the agent's answer after. So the two rows of a table ask about different objects.
+- p(o | s, r) does not ask whether the object ends there (`Choices.lm_open`).
 - p(A is true) is the probability of the word "true", whatever "false" has.
 - "not", "and" and "or" are held against the model's own p(A is true) and p(B is true), with A and B
   independent; "TF" holds p(A is true) against p(o | s, r) of A.
@@ -27,18 +27,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.evaluations.hase.exam import Exam
-from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC, REQUEST
-from testbed.protocol import ABSENT
-from testbed.scores.metric import Metric, mean
+from testbed.engine.results import Results
+from testbed.evaluations.hase.layout import by_claim, rows_of
+from testbed.evaluations.hase.roles import CHILD, REQUEST
+from testbed.scores.metric import Metric, by_case, mean
 
-COLUMNS = {
-    "s1r1": REQUEST,
-    "s1r2": CHILD,
-    "s2r1": CELLS.index("random.r1"),
-    "s2r2": CELLS.index("random.r2"),
-}
-"""The cells of the published tables: request, downstream, and two of a subject drawn at random."""
+COLUMNS = {"s1r1": REQUEST, "s1r2": CHILD, "s2r1": "random.r1", "s2r2": "random.r2"}
+"""The roles of the published tables: request, downstream, and two of a subject drawn at random."""
 
 
 class Table(NamedTuple):
@@ -48,50 +43,52 @@ class Table(NamedTuple):
     after: dict[str, Metric]
 
 
-def published(exam: Exam) -> Table:
+def published(results: Results) -> Table:
     """Every published column, as (numerator, denominator) of each case.
 
-    "accuracy" of a cell is the share of generated answers that are the scored object; "probability" of
+    "accuracy" of a role is the share of generated answers that are the scored object; "probability" of
     the request is its mean; "coherence" is the mean absolute error of the scored object's probability
     against the agent's, so lower is better; "logic" is the mean absolute residual.
     """
-    return Table(_columns(exam, 0), _columns(exam, 1))
+    return Table(_columns(results, 0), _columns(results, 1))
 
 
-def groups(exam: Exam) -> dict[str, np.ndarray]:
+def groups(results: Results) -> dict[str, np.ndarray]:
     """bool[E] masks of the cases that the published tables are about.
 
     "new request": the model did not already answer the request. "downstream": the agent's answer to s1r2
     changes. "fixing": it was wrong, and the request is the truth. "breaking": it was right, and the request
     contradicts the truth.
     """
-    o = exam
-    before = o.lm_answer[:, REQUEST, 0]
-    right, new = before == o.scalars["truth"], before != o.scalars["object"]
+    cases = results.cases
+    before = results.choices.lm_answer[rows_of(results, REQUEST), 0]
+    right, new = before == cases["truth"], before != cases["object"]
     return {
         "new request": new,
-        "downstream": o.scalars["changes"],
-        "fixing": new & ~right & o.scalars["reinforces"],
-        "breaking": new & right & ~o.scalars["reinforces"],
+        "downstream": cases["changes"],
+        "fixing": new & ~right & cases["reinforces"],
+        "breaking": new & right & ~cases["reinforces"],
     }
 
 
-def _columns(o: Exam, when: int) -> dict[str, Metric]:
-    scored = o.agent_answer[..., when].copy()
+def _columns(results: Results, when: int) -> dict[str, Metric]:
+    c, requested = results.choices, results.cases["object"][results.choices.case]
+    scored = c.agent_answer[:, when]
     if when == 1:
-        scored[:, REQUEST] = o.scalars["object"]
-    at = o.objects == scored[..., None]
-    present = (o.agent_answer[..., 0] != ABSENT) & at.any(-1)
-    model, agent = (who[:, :, when].sum(-1, where=at) for who in (o.lm_open, o.agent))
-    requested = o.objects[:, REQUEST] == o.scalars["object"][:, None]
-    stated = o.lm_open[:, REQUEST, when].sum(-1, where=requested)
+        scored = np.where(c.role == REQUEST, requested, scored)
+    at = c.options == scored[:, None]
+    model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
+    first = rows_of(results, REQUEST)
+    stated = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
     found = {"probability of request": mean(stated)}
     for name, values in (
-        ("accuracy", o.lm_answer[..., when] == scored),
+        ("accuracy", c.lm_answer[:, when] == scored),
         ("coherence", np.abs(model - agent)),
     ):
-        found |= {f"{name} {c}": mean(values[:, q], present[:, q]) for c, q in COLUMNS.items()}
-    a, not_a, a_and_b, _, a_or_b, b = (o.logic[:, LOGIC.index(x), when, 0] for x in LOGIC)
+        for column, role in COLUMNS.items():
+            among = (c.role == role) & at.any(-1)
+            found[f"{name} {column}"] = by_case(values, c.case, len(results), among)
+    a, not_a, a_and_b, _, a_or_b, b, *_ = by_claim(results, results.claims.lm[:, when, 0]).T
     return found | {
         "logic TF": mean(np.abs(stated - a)),
         "logic not": mean(np.abs(a - (1 - not_a))),

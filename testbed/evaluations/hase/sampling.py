@@ -9,10 +9,20 @@ from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from testbed.evaluations.gold import Gold
-from testbed.evaluations.hase.roles import CELLS, CHILD, LOGIC
+from testbed.evaluations.gold import Asked, Gold
+from testbed.evaluations.hase.roles import (
+    CHILD,
+    GRANDCHILD,
+    INDEPENDENT,
+    LOGIC,
+    OTHER_CHILD,
+    OTHERS,
+    PARENT,
+    REQUEST,
+    SIBLING,
+)
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.protocol import ABSENT, Case, Claim, answer_changes, equally_good
+from testbed.protocol import ABSENT, Case, Claim, answer_changes, credence_told, equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -25,7 +35,8 @@ class Sampler:
 
     Args:
         count: how many.
-        credence: the agent's belief in a request after evidence of it, which sets the evidence weight n'.
+        credence: how sure whoever edits is; evidence of a request weighs as much (n') as brings the agent to
+            it.
     """
 
     def __init__(
@@ -87,23 +98,15 @@ class Sampler:
         if target == ABSENT:
             return None
         request = self._request(s, r1, target)
-        r0 = up if up in relations else ABSENT
-        family = self.graph.root_of(r1)
-        independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        asked = [(s, r1), (s, r2), (s, r0), (s, self._pick(independent, "s1rx"))]
-        wanted = tuple(r for r in (r1, r2) if r != ABSENT)
-        for holder in (truth, target, ABSENT):
-            s2 = self._other_subject(s, wanted, holder)
-            asked += [(s2, r1), (s2, r2)]
-        there = [(role, *pair) for role, pair in zip(CELLS, asked, strict=True) if ABSENT not in pair]
+        there = self._asked(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
         choices, believed = self.gold.choices([request], there, [about, other])
-        child = next((c for c in choices if c.role == CELLS[CHILD]), None)
+        child = next((c for c in choices if c.role == CHILD), None)
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
         seen = self.world.chosen
         return Case(
             request=request,
-            credence=float(believed[1, 0]),
+            credence=credence_told(request.kind, self.credence),
             truth=truth,
             facets={
                 "reinforces": reinforces,
@@ -118,6 +121,38 @@ class Sampler:
             choices=choices,
             claims=logical_claims(about, other, *believed.T),
         )
+
+    def _asked(
+        self, s: int, r1: int, r2: int, relations: Sequence[int], holders: tuple[int, ...]
+    ) -> list[Asked]:
+        """What is asked about a request of s and r1.
+
+        Args:
+            relations: those that s has.
+            holders: what the other subjects' object of r1 is, as OTHERS has them; ABSENT takes anybody.
+        """
+
+        def below(r: int) -> list[int]:
+            return [d for d in self.graph.downstream(r) if d in relations]
+
+        r0 = int(self.graph.upstream[r1])
+        siblings = [r for r in below(r0) if r != r1] if r0 in relations else []
+        family = self.graph.root_of(r1)
+        independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
+        asked = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2)]
+        asked += [(PARENT, s, r0)] if r0 in relations else []
+        asked += [(INDEPENDENT, s, self._pick(independent, "s1rx"))]
+        wanted = tuple(r for r in (r1, r2) if r != ABSENT)
+        for k, holder in enumerate(holders):
+            s2 = self._other_subject(s, wanted, holder)
+            asked += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
+        asked += [(OTHER_CHILD, s, r) for r in below(r1)[1:]]
+        generation = below(r1)
+        while generation:
+            generation = [d for r in generation for d in below(r)]
+            asked += [(GRANDCHILD, s, r) for r in generation]
+        asked += [(SIBLING, s, r) for r in siblings if r != r2]
+        return [question for question in asked if ABSENT not in question]
 
     def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
         """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
@@ -202,5 +237,7 @@ def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Clai
         (Sentence(Kind.AND, True, b, a), p * q),
         (Sentence(Kind.OR, True, a, b), p + q - p * q),
         (Sentence(Kind.TRUTH, True, b), q),
+        (Sentence(Kind.NOT, True, b), 1 - q),
+        (Sentence(Kind.OR, True, b, a), p + q - p * q),
     )
     return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from testbed.evaluations.hase import paper
-from testbed.evaluations.hase.exam import exam_of
-from testbed.evaluations.hase.metrics import FOLLOWS, RATIO, SUCCESS
+from testbed.evaluations.hase.kinship import by_kinship, inferred
+from testbed.evaluations.hase.meanings import FOLLOWS, MOVED, RATIO, SUCCESS
 from testbed.evaluations.hase.panel import draw_edit, panel_case
 from testbed.evaluations.hase.subsets import CHANGES, FIXES, WAS_COHERENT
 from testbed.evaluations.hase.support import by_support, draw_support
+from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
 from testbed.pages.lasting import lasting_section
@@ -26,7 +27,11 @@ LAWS = (
 WORDS = {
     "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
     "independent fact of the same subject",
+    "other child, grandchild, sibling": "what else depends on the edited fact, what depends on it through "
+    "other facts, and what depends on the same fact as it does",
     "s2": "the same two relations of other subjects",
+    "moved, still": f"questions where the agent's probabilities change by more than {MOVED:.0%} in sum, and "
+    "those where they do not; the edited fact itself is neither",
     "A, B": "the request, and a statement about somebody else",
     "consequence": "a dependent answer that the agent changes",
 }
@@ -55,6 +60,7 @@ def story(material: Material) -> Chapter:
         {e.name: details(e, (CHANGES, WAS_COHERENT, FIXES)) for e in editors},
         WORDS,
         editors[0].evaluation.metrics,
+        [before_section(material)],
     )
 
 
@@ -100,7 +106,8 @@ def _support(material: Material) -> Section:
         by_support(editors, RATIO, "support-ratio"),
     ]
     text = "A consequence can be learned only from other subjects with the same upstream object."
-    return Section("support", "Do consequences follow?", text, pictures, folded=folded)
+    tables = [inferred(editors), by_kinship(editors)]
+    return Section("support", "Do consequences follow?", text, pictures, tables, folded)
 
 
 def _coherence(editors: Sequence[Scored]) -> Section:
@@ -123,7 +130,7 @@ def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
     for other in editors[1:]:
         mine, _ = matched(first, other.edited.results)
         shared &= set(mine.tolist())
-    case = panel_case(exam_of(first), np.array(sorted(shared))) if shared else None
+    case = panel_case(first, np.array(sorted(shared))) if shared else None
     cases = []
     for editor in editors:
         results = editor.edited.results
@@ -132,11 +139,11 @@ def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
             mine, theirs = matched(first, results)
             cases.append((editor, int(theirs[mine == case][0])))
         elif len(own):
-            cases.append((editor, panel_case(exam_of(results), own)))
+            cases.append((editor, panel_case(results, own)))
     return cases
 
 
 def _panel(editor: Scored, case: int, material: Material) -> Picture:
     name = f"edit-{editor.edited.slug}.png"
-    draw_edit(exam_of(editor.edited.results), material.world, case, material.folder / name)
+    draw_edit(editor.edited.results, material.world, case, material.folder / name)
     return Picture(name, "Probabilities of model and agent before and after one edit")

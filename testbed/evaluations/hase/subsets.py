@@ -2,28 +2,31 @@
 
 import numpy as np
 
-from testbed.evaluations.hase.exam import Exam
-from testbed.evaluations.hase.metrics import COHERENT, must_change
+from testbed.engine.results import Results
+from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.meanings import COHERENT
 from testbed.evaluations.hase.roles import CHILD, REQUEST
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
+from testbed.scores.answers import must_change
 from testbed.scores.distances import total_variation
 
 CHANGES, FIXES, WAS_COHERENT = "answer changes", "fixes an error", "initially coherent"
 REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
 
 
-def subsets(exam: Exam) -> dict[str, np.ndarray]:
+def subsets(results: Results) -> dict[str, np.ndarray]:
     """bool[E] of every part: the paper's, by what the edit is, and by support.
 
     Support is that of the new object, in contradicting edits only: repeating a truth implies nothing new.
     What imagine and revise documents could not be about is held out; where there are none, nobody asks.
     """
-    s = exam.scalars
-    right = exam.lm_answer[:, REQUEST, 0] == s["truth"]
-    close = total_variation(exam.lm[:, REQUEST, 0], exam.agent[:, REQUEST, 0]) < COHERENT
+    s, c, first = results.cases, results.choices, rows_of(results, REQUEST)
+    right = c.lm_answer[first, 0] == s["truth"]
+    close = total_variation(c.lm[first, 0], c.agent[first, 0]) < COHERENT
+    changing = c.case[must_change(c) & (c.role == CHILD)]
     found = {
         "all": np.ones(len(right), bool),
-        CHANGES: must_change(exam)[:, CHILD],
+        CHANGES: np.isin(np.arange(len(right)), changing),
         FIXES: ~right & s["reinforces"],
         WAS_COHERENT: right & close,
         REPEATS: s["reinforces"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.meanings import FOLLOWS
 from testbed.pages.charts import finish, halves, panels, wrapped
 from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
 from testbed.run.strata import SUPPORT_BINS

@@ -15,7 +15,7 @@ from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.evaluations.taxi.settings import TaxiConfig
 from testbed.evaluations.taxi.tables import QUERIES, edits_from
-from testbed.protocol import ABSENT, Case, Choice, Claim, ControlRequest, Facet
+from testbed.protocol import ABSENT, Case, Choice, Claim, ControlRequest, Facet, credence_told
 from testbed.run.strata import STRATA
 from testbed.run.world import World
 
@@ -28,7 +28,9 @@ CONTROLS = (
 that only the old one has; the new category of one of its members; the request about another subject."""
 
 
-def cases_of(world: World, agent: Agent, count: int, config: TaxiConfig, seed: int) -> Iterator[Case]:
+def cases_of(
+    world: World, agent: Agent, count: int, credence: float, config: TaxiConfig, seed: int
+) -> Iterator[Case]:
     """TAXI's own edits where the world's folder has them, else those built as TAXI builds its own.
 
     Raises:
@@ -41,7 +43,7 @@ def cases_of(world: World, agent: Agent, count: int, config: TaxiConfig, seed: i
     gold = Gold(world, agent, kinds)
     for edit in stratified(every, kinds, count, rng):
         told = _controls(edit, kinds, telling) if config.controls else ()
-        yield _case(edit, kinds, gold, config, rng)._replace(controls=told)
+        yield _case(edit, kinds, gold, config, credence, rng)._replace(controls=told)
 
 
 def _edits(world: World, kinds: Kinds, seed: int) -> list[Edit]:
@@ -53,7 +55,9 @@ def _edits(world: World, kinds: Kinds, seed: int) -> list[Edit]:
     return [*edits_of(kinds, generator(seed, "options"))]
 
 
-def _case(edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, rng: np.random.Generator) -> Case:
+def _case(
+    edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, credence: float, rng: np.random.Generator
+) -> Case:
     s, old, new, queries = edit
     asker = gold.about(s, old, new)
     absent = _absent(edit, kinds, rng)[: config.absent]
@@ -87,8 +91,7 @@ def _case(edit: Edit, kinds: Kinds, gold: Gold, config: TaxiConfig, rng: np.rand
         choices.append(asker.forward(OTHER, pair, among, False, facets(pair, truth, truth, False)))
     return Case(
         request=asker.requests[0],
-        # Who says that the world changed is sure of it.
-        credence=1.0,
+        credence=credence_told(asker.requests[0].kind, credence),
         truth=old,
         facets={
             "superordinate": kinds.superordinate(s),

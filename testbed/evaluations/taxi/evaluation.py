@@ -62,13 +62,13 @@ class Taxi(TaxiConfig):
         world: "World",
         agent: "Agent",
         count: int,
-        credence: float,  # noqa: ARG002
+        credence: float,
         seed: int,
     ) -> "Iterator[Case]":
         """At most `count` edits, with their questions and the agent's answers under both readings."""
         from testbed.evaluations.taxi.cases import cases_of
 
-        return cases_of(world, agent, count, self, seed)
+        return cases_of(world, agent, count, credence, self, seed)
 
     def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
         """The edited model, the usual references, the agent under the other reading, and chance."""

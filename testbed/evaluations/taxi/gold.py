@@ -10,7 +10,7 @@ from corpus.errors import InputError
 from corpus.language import Atom
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import READINGS
-from testbed.protocol import Choice, Facet
+from testbed.protocol import ABSENT, Choice, Facet
 from testbed.run.strata import Stated, stratum
 from testbed.run.world import World
 
@@ -142,6 +142,7 @@ class Asker:
             agent=agent,
             answer=candidates[beliefs.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([before, *([after] * len(self.requests))]),
+            stated=total,
             offered=np.isin(options, offered),
             facets=facets,
         )
@@ -170,6 +171,7 @@ class Asker:
             agent=agent,
             answer=options[agent.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([_shares(said), *([after] * len(self.requests))]),
+            stated=ABSENT,
             phrasing=gold.kinds.inverse(relation),
             facets=facets,
         )

@@ -1,0 +1,78 @@
+"""How well rankings of editors agree between models, with intervals from resampled cases."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from testbed.scores.metric import Metric
+from testbed.scores.ranks import kendall
+from testbed.scores.statistics import Estimate
+
+CASES = "cases"
+"""One half of a model's cases against the other: how well so few can agree."""
+
+
+class Agreement(NamedTuple):
+    """How well rankings agree.
+
+    Attributes:
+        tau: the mean over pairs of models, with its interval.
+        pairs: tau of each of them.
+    """
+
+    tau: Estimate
+    pairs: list[float]
+
+    @property
+    def spread(self) -> str:
+        """The least and the most of all pairs."""
+        known = [t for t in self.pairs if t == t]
+        return f"{min(known):.2f} to {max(known):.2f} ({len(known)})" if known else "-"
+
+
+def agreement(
+    ranked: np.ndarray, halves: np.ndarray, which: Mapping[str, list[tuple[int, int]]], cases: int
+) -> dict[str, Agreement]:
+    """How far models agree about editors.
+
+    Args:
+        ranked: float64[1 + B, models, editors], goodness on all cases, then on those of B resamples.
+        halves: float64[1 + B, models, 2, editors], likewise on either half of the cases.
+        which: by factor, the pairs of models that are compared.
+        cases: of each model.
+    """
+    found = {}
+    for factor, both in which.items():
+        taus = np.stack([kendall(ranked[:, i], ranked[:, j]) for i, j in both], axis=1)
+        found[factor] = _agreement_of(taus, cases)
+    found[CASES] = _agreement_of(kendall(halves[:, :, 0], halves[:, :, 1]), cases // 2)
+    return found
+
+
+def _agreement_of(taus: np.ndarray, cases: int) -> Agreement:
+    """From tau of all cases and of resamples, float64[1 + B, pairs]; pairs without a ranking do not count."""
+    known = ~np.isnan(taus[0])
+    if not known.any():
+        return Agreement(Estimate(np.nan, np.nan, np.nan, 0), taus[0].tolist())
+    resampled = taus[1:, known]
+    resampled = resampled[~np.isnan(resampled).any(axis=1)].mean(axis=1)
+    low, high = np.quantile(resampled, [0.025, 0.975]) if len(resampled) else (np.nan, np.nan)
+    return Agreement(Estimate(float(taus[0, known].mean()), float(low), float(high), cases), taus[0].tolist())
+
+
+def weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
+    """float64[1 + count, E]: ones, then how often each case was drawn: as often as all its clusters were."""
+    drawn = np.ones((1 + count, len(next(iter(levels.values())))))
+    for members in levels.values():
+        place = np.unique(members, return_inverse=True)[1]
+        size = place.max() + 1
+        drawn[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
+    return drawn
+
+
+def ratios(metrics: Sequence[Metric], drawn: np.ndarray) -> np.ndarray:
+    """float64[draws, metrics]: the value of each metric of cases that weigh so much."""
+    above, below = (np.stack([getattr(m, part) for m in metrics], 1) for part in ("numerator", "denominator"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (drawn @ above) / (drawn @ below)

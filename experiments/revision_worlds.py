@@ -1,0 +1,172 @@
+"""Worlds on which an editor that revises beliefs is made, and others on which it is judged.
+
+Nothing may be chosen on a world of REPORT: settings and thresholds come from DEVELOPMENT alone. Both lists
+vary what such an editor could lean on by accident: the kind of corpus, whether facts persist, how many
+relations there are and how they hang together, how strongly, how many subjects share an object, and the
+tokenizer.
+
+    python -m experiments.revision_worlds development        trains what is not trained yet
+"""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from corpus.config import BuiltinWorld, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.seeds import generator
+from testbed.corpus import build_corpus
+from testbed.presets import CORPUS, TRAIN
+from testbed.run.runs import Run
+from testbed.run.runtime import prepare_jax
+from testbed.train import train
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "forest": (-1, 0, 0, -1, 3, 4, -1, 6, -1),
+    "star": (-1, 0, 0, 0, 0, 0, 0),
+    "chains": (-1, 0, 1, -1, 3, 4),
+}
+"""Which relation each one depends on. forest: a fork, a chain, a pair and one alone; star: a cause with six
+effects, as of a category."""
+
+
+@dataclass(frozen=True)
+class RevisionWorld:
+    """One world, its corpus and its model.
+
+    Attributes:
+        shape: of SHAPES, or the built-in five pairs.
+        kind: of corpus; "sentence" and "fact" are kind exact, by what persists.
+        uppers, downs: objects of a cause and of what depends on one.
+        dependence: probability that a fact follows its cause's object.
+        seed: of world, corpus and model.
+    """
+
+    shape: str
+    kind: Literal["published", "fact", "sentence"]
+    seed: int
+    subjects: int = 300
+    uppers: int = 24
+    downs: int = 12
+    dependence: float = 0.8
+    several_tokens: bool = False
+    steps: int = 400
+
+    @property
+    def name(self) -> str:
+        """Of its run."""
+        tokens = "-bpe" if self.several_tokens else ""
+        return f"revision-{self.shape}-{self.kind}-{self.subjects}{tokens}-{self.seed}"
+
+    @property
+    def parents(self) -> tuple[int, ...] | None:
+        """Which relation each depends on; None for the built-in world, whose graph says it."""
+        return SHAPES.get(self.shape)
+
+
+DEVELOPMENT = (
+    RevisionWorld("builtin", "published", 101),
+    RevisionWorld("builtin", "published", 102, subjects=480, uppers=48, downs=24, steps=600),
+    RevisionWorld("forest", "published", 103),
+    RevisionWorld("forest", "published", 104, subjects=500, dependence=0.6, steps=500),
+    RevisionWorld("chains", "published", 105, dependence=0.9),
+    RevisionWorld("star", "published", 106, subjects=96, uppers=12, dependence=0.95),
+    RevisionWorld("forest", "fact", 107),
+    RevisionWorld("builtin", "fact", 108, subjects=600, uppers=60, downs=24, steps=700),
+    RevisionWorld("star", "fact", 109, subjects=96, uppers=12, dependence=0.95),
+    RevisionWorld("forest", "sentence", 110),
+    RevisionWorld("builtin", "sentence", 111, subjects=600, uppers=60, downs=24, steps=700),
+    RevisionWorld("builtin", "published", 112, several_tokens=True, steps=600),
+)
+REPORT = (
+    RevisionWorld("builtin", "published", 201),
+    RevisionWorld("builtin", "published", 202, subjects=360, uppers=30, downs=15),
+    RevisionWorld("forest", "published", 203, subjects=400, steps=450),
+    RevisionWorld("chains", "published", 204, dependence=0.7),
+    RevisionWorld("star", "published", 205, subjects=120, uppers=15, dependence=0.9),
+    RevisionWorld("forest", "fact", 206, subjects=400, steps=450),
+    RevisionWorld("builtin", "fact", 207, subjects=500, uppers=50, downs=20, steps=600),
+    RevisionWorld("chains", "fact", 208),
+    RevisionWorld("star", "fact", 209, subjects=120, uppers=15, dependence=0.9),
+    RevisionWorld("builtin", "fact", 210, several_tokens=True, steps=600),
+    RevisionWorld("forest", "sentence", 211, subjects=400, steps=450),
+    RevisionWorld("builtin", "sentence", 212, subjects=500, uppers=50, downs=20, steps=600),
+    RevisionWorld("chains", "sentence", 213),
+    RevisionWorld("star", "sentence", 214, subjects=120, uppers=15, dependence=0.9),
+    RevisionWorld("builtin", "sentence", 215, several_tokens=True, steps=600),
+)
+LISTS = {"development": DEVELOPMENT, "report": REPORT}
+
+
+def write_table(world: RevisionWorld, path: Path) -> None:
+    """A table of facts of one of SHAPES: every subject has a fact of each relation but for one in ten."""
+    rng = generator(world.seed, "table")
+    parents = SHAPES[world.shape]
+    objects = [world.uppers if r in parents else world.downs for r in range(len(parents))]
+    popular = [rng.permutation(n) for n in objects]
+    shares = [1 / (1 + np.arange(n)) for n in objects]
+    follows = [rng.integers(0, n, size=max(objects)) for n in objects]
+    rows = []
+    for s in range(world.subjects):
+        has: dict[int, int] = {}
+        for r, up in enumerate(parents):
+            if up in has and rng.random() < world.dependence:
+                has[r] = int(follows[r][has[up]])
+            else:
+                has[r] = int(popular[r][rng.choice(objects[r], p=shares[r] / shares[r].sum())])
+        lacks = int(rng.integers(0, len(parents))) if rng.random() < 0.1 else -1
+        rows += [f"subject {s}\trelation {r}\tobject {r} {o}" for r, o in has.items() if r != lacks]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def prepare(world: RevisionWorld, runs: Path) -> Run:
+    """The world's corpus and trained model; made where they are missing."""
+    run = Run(runs, world.name)
+    where: dict[str, Any] = {"run": run.name, "runs": runs, "seed": world.seed}
+    if world.parents is None:
+        dials = BuiltinWorld(
+            upstream_objects=world.uppers, downstream_objects=world.downs, dependence=world.dependence
+        )
+        config = WorldConfig(subjects=world.subjects, builtin=dials)
+    else:
+        path = runs / "tables" / f"{run.name}.tsv"
+        if not path.exists():
+            write_table(world, path)
+        pairs = tuple(f"relation {up}:relation {r}" for r, up in enumerate(world.parents) if up >= 0)
+        alone = tuple(
+            f"relation {r}" for r, up in enumerate(world.parents) if up < 0 and r not in world.parents
+        )
+        config = WorldConfig(
+            source="tsv",
+            path=str(path),
+            subjects=world.subjects,
+            pairs=pairs,
+            relations=alone,
+            min_relations=1,
+        )
+    exact = world.kind != "published"
+    tokens = TokenizerConfig(kind="bpe", vocabulary=500) if world.several_tokens else TokenizerConfig()
+    corpus = replace(
+        CORPUS["tiny"], world=config, kind="exact" if exact else "published", tokenizer=tokens, **where
+    )
+    if exact:
+        corpus = replace(corpus, exact=ExactConfig(persistence=world.kind, statements=16))  # type: ignore[arg-type]
+    build_corpus(corpus)
+    recipe = replace(TRAIN["tiny"].train, steps=world.steps, row_length=320 if world.several_tokens else 160)
+    train(replace(TRAIN["tiny"], train=recipe, **where))
+    return run
+
+
+def main(names: list[str]) -> None:
+    """Prepares the lists that are named."""
+    prepare_jax()
+    for name in names:
+        for world in LISTS[name]:
+            prepare(world, Path("runs"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,258 @@
+"""When does a verdict on one model hold for another? Rank correlation of editors between models.
+
+Commands:
+    python -m experiments.stability
+    python -m experiments.stability --vary seed depth size tokenizer world --minutes 9
+
+The same editors edit several models, and each metric ranks them on each model. Two models that differ in one
+thing only say how far that thing matters: Kendall's tau-b of their rankings, 1 for the same order and 0 for
+orders that have nothing to do with each other. What can differ:
+
+    seed       first weights, order of the text, requests
+    depth      2 layers of width 128, or 12 of width 64 (as many parameters in layers, to a third)
+    size       2 layers of width 128, or of 48
+    tokenizer  a token for each name, or byte pairs
+    world      another world of the same make
+
+All models are trained until the same share of facts is generated, so that none is judged by what it has not
+learned. Editors stop where the request has one probability (`--strength`), so that none is ranked by how far
+it was let go; `--no-strength` takes them as they are. Beside these the row `cases`: one half of the cases
+against the other on the same model, which is how well as few cases can agree at all.
+
+Intervals are percentiles of a bootstrap over subjects and requested objects (each case weighs as often as
+both were drawn; Owen 2007); they are over cases, not over models, of which there are too few: the table has
+the range over pairs of models instead. Resampled rankings agree less than the rankings themselves where
+editors are close, so intervals reach further down than up.
+
+Resumes when killed, and leaves after about `minutes`; the same command goes on. The default is three seeds
+of two depths and takes half an hour of two cores. Figures of the last run are in experiments/records.
+"""
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from corpus.config import TokenizerConfig, WorldConfig
+from corpus.files import read_json, staged_file
+from corpus.seeds import generator
+from experiments.agreement import CASES, Agreement, agreement, ratios, weights
+from experiments.record import write_record
+from lm.config import ModelConfig
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.engine.results import clusters
+from testbed.evaluations.examination import examination_named
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.comparison import Scored, score
+from testbed.scores.gather import gather
+from testbed.scores.metric import shown_in
+from testbed.scores.ranks import goodness
+from testbed.scores.tables import Table, markdown_section
+from testbed.settings import DEFAULT_EVALUATION, CaseConfig
+from testbed.train import train
+
+EDITORS = (
+    "lora-down", "embeddings", "full-early", "full-late", "ft-constrained", "rome", "in-context",
+    "self-bayes",
+)  # fmt: skip
+Factor = Literal["seed", "depth", "size", "tokenizer", "world"]
+RESAMPLES = 2000
+
+
+class Made(NamedTuple):
+    """What tells one model from another."""
+
+    seed: int = 0
+    depth: int = 2
+    size: int = 128
+    tokenizer: Literal["entity", "bpe"] = "entity"
+    world: int = 0
+
+    @property
+    def name(self) -> str:
+        """Of its run."""
+        return f"stability-seed{self.seed}-{self.depth}x{self.size}-{self.tokenizer}-world{self.world}"
+
+    @property
+    def shape(self) -> ModelConfig:
+        """Its layers; those of a deep model are half as wide."""
+        width = self.size if self.depth == 2 else self.size // 2
+        return ModelConfig(
+            hidden=width, mlp=2 * width, layers=self.depth, heads=2, kv_heads=2,
+            head_width=width // 2, unroll=2 if self.depth == 2 else 1,
+        )  # fmt: skip
+
+
+OTHER: Mapping[str, tuple[Any, ...]] = {"depth": (12,), "size": (48,), "tokenizer": ("bpe",), "world": (1, 2)}
+"""What else a factor can be, besides what `Made` has; of seeds there are as many as one asks for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What differs between models, and how much is measured on each."""
+
+    vary: tuple[Factor, ...] = ("seed", "depth")
+    """What differs. Seeds and depths go with each other; of the rest each value is one more model."""
+    seeds: int = 3
+    """Models that differ by their seed alone."""
+    editors: tuple[str, ...] = EDITORS
+    """Who is ranked."""
+    cases: int = 80
+    """Edits by each editor of each model."""
+    strength: float | None = 0.9
+    """Probability of the request at which every edit stops."""
+    accuracy: float = 0.95
+    """Share of facts that a model is trained to generate."""
+    steps: int = 600
+    """Most training steps."""
+    minutes: float | None = None
+    """Begin nothing new after about this long."""
+    subjects: int = 240
+    """Subjects of each world; 240 is the demo's."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.cases, self.steps) < 1 or len(self.editors) < 3:
+            raise ValueError("seeds, cases and steps must be positive, and there must be 3 editors to rank")
+
+
+def experiment(options: Settings) -> None:
+    """Models, edits, rankings, record."""
+    prepare_jax()
+    began = time.perf_counter()
+    made = models(options)
+    for work in _work(options, made):
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say("there is more to do; the same command goes on")
+            return
+        work()
+    ranked = {one: _scored(options, Run(options.runs, one.name)) for one in made}
+    names = shown_in(next(iter(ranked.values()))[0].evaluation.metrics, "compared")
+    rows, found = [], {}
+    for name in names:
+        taus = _agreement(ranked, name)
+        found[name] = {factor: one._asdict() for factor, one in taus.items()}
+        rows.append([name, *(cell for one in taus.values() for cell in (one.tau, one.spread))])
+    header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
+    title = f"Kendall's tau-b of {len(options.editors)} editors"
+    shown = Table("stability", title, header, rows, _note(options))
+    say(markdown_section(shown))
+    first = Run(options.runs, made[0].name)
+    first.report.mkdir(parents=True, exist_ok=True)
+    with staged_file(first.report / "stability.md") as aside:
+        aside.write_text(markdown_section(shown), encoding="utf-8")
+    values = {
+        one.name: {e.edited.editor: {n: _value(e, n) for n in names} for e in editors}
+        for one, editors in ranked.items()
+    }
+    trained = {one.name: read_json(Run(options.runs, one.name).finished) for one in made}
+    kept = write_record(
+        first, "stability", "python -m experiments.stability", read_metrics(first),
+        (".md",), found=found, values=values, trained=trained, settings=_plain(options),
+    )  # fmt: skip
+    say(f"record: {kept}")
+
+
+def models(options: Settings) -> list[Made]:
+    """All models: every seed with every depth, and one for each other value of the rest."""
+    vary = set(options.vary)
+    depths = (2, *OTHER["depth"]) if "depth" in vary else (2,)
+    seeds = range(options.seeds if "seed" in vary else 1)
+    crossed = [Made(seed=seed, depth=depth) for seed in seeds for depth in depths]
+    rest = sorted(vary - {"seed", "depth"})
+    return [*crossed, *(Made()._replace(**{f: value}) for f in rest for value in OTHER[f])]
+
+
+def pairs(made: Sequence[Made]) -> dict[str, list[tuple[int, int]]]:
+    """By factor, the pairs of models that differ in nothing else."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for (i, a), (j, b) in itertools.combinations(enumerate(made), 2):
+        differ = [name for name in Made._fields if getattr(a, name) != getattr(b, name)]
+        if len(differ) == 1:
+            found.setdefault(differ[0], []).append((i, j))
+    return found
+
+
+def _agreement(ranked: Mapping[Made, Sequence[Scored]], metric: str) -> dict[str, Agreement]:
+    whole, halves, made = [], [], list(ranked)
+    for one, editors in ranked.items():
+        rng = generator(0, f"stability {one.name}")
+        drawn = weights(clusters(editors[0].edited.results), RESAMPLES, rng)
+        side = rng.permutation(drawn.shape[1]) % 2 == 0
+        better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
+        pair = [e.values[e.name][metric] for e in editors]
+        parts = [goodness(ratios(pair, drawn * part), better) for part in (1, side, ~side)]
+        whole.append(parts[0])
+        halves.append(np.stack(parts[1:], axis=1))
+    least = min(len(editors[0].edited.results) for editors in ranked.values())
+    return agreement(np.stack(whole, 1), np.stack(halves, 1), pairs(made), least)
+
+
+def _value(editor: Scored, metric: str) -> dict[str, Any]:
+    return editor.summary["all"][editor.name][metric]._asdict()
+
+
+def _scored(options: Settings, run: Run) -> list[Scored]:
+    """The editors of one model, in the order of the settings."""
+    exam = examination_named(DEFAULT_EVALUATION)
+    by_name = {e.edited.editor: e for e in score(gather([run], exam, lambda made: _meant(options, made)))}
+    return [by_name[name] for name in options.editors]
+
+
+def _meant(options: Settings, config: dict) -> bool:
+    settings = config["settings"]
+    asked = (settings["cases"]["count"], settings["strength"])
+    return asked == (options.cases, options.strength) and config["editor"] in options.editors
+
+
+def _work(options: Settings, made: Sequence[Made]) -> Iterator[Any]:
+    """What is to be done, in pieces of a minute or two; what was done before is quick."""
+    for one in made:
+        run = Run(options.runs, one.name)
+        where: dict[str, Any] = {"run": run.name, "runs": options.runs}
+        world = WorldConfig(subjects=options.subjects)
+        corpus = replace(
+            CORPUS["tiny"], world=world, tokenizer=TokenizerConfig(one.tokenizer), seed=one.world, **where
+        )
+        recipe = replace(TRAIN["tiny"].train, steps=options.steps)
+        trained = replace(
+            TRAIN["tiny"], model=one.shape, train=recipe, until=options.accuracy, seed=one.seed, **where
+        )
+        asked = replace(
+            EDIT["tiny"], cases=CaseConfig(options.cases), strength=options.strength, seed=one.seed, **where
+        )
+        yield lambda corpus=corpus: build_corpus(corpus)
+        yield lambda trained=trained: train(trained)
+        for name in options.editors:
+            yield lambda asked=asked, name=name: edit(replace(asked, editors=(name,)))
+
+
+def _note(options: Settings) -> str:
+    stop = "as they are" if options.strength is None else f"at a strength of {options.strength:g}"
+    return (
+        f"Editors {stop}, {options.cases} edits of each model. ± is half of a 95% interval over cases; in "
+        f"brackets the number of pairs of models. `{CASES}`: halves of one model's cases against each other."
+    )
+
+
+def _plain(options: Settings) -> dict[str, Any]:
+    return {k: v for k, v in vars(options).items() if k not in ("runs", "minutes")}
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.stability", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,258 @@
+"""Damage and propagation at equal strength: every editor stops where the request is as probable.
+
+Commands:
+    python -m experiments.strength --run demo
+    python -m experiments.strength --run demo --minutes 9
+
+Each editor edits the same facts of a run's model, once for each strength: the probability of the request at
+which its edits are cut short, or stretched up to four times (`lm.editors.strength`). Editors that add nothing
+to the model have no such dial, and stand once, where they are. The picture has a panel for each metric whose
+name contains one of `--show`, over the mean probability that the request then has, with 95% intervals; the
+table has what was reached too. Requests that repeat the truth are left out: the model says most of them
+without an edit.
+
+Resumes when killed, and leaves after about `minutes`; the same command goes on. Needs a trained run, such as
+the demo's; takes about a minute of one core for each editor there. Figures of the last run are in
+experiments/records.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.files import staged_file
+from experiments.record import write_record
+from testbed.console import command, say
+from testbed.edit import edit
+from testbed.engine.results import Results, clusters
+from testbed.evaluations.catalogue import prefix_of
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.launch import launch
+from testbed.pages.charts import halves
+from testbed.pages.style import GRID, STYLE, save
+from testbed.presets import EDIT
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.comparison import Scored, score
+from testbed.scores.gather import gather
+from testbed.scores.metric import Meaning, mean
+from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.tables import Cell, Table, better_of, markdown_section
+from testbed.settings import CaseConfig, EditSettings
+
+EDITORS = (
+    "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "rome",
+    "memit", "mend", "in-context", "grace", "context-distillation", "self-bayes", "count-based", "oracle",
+)  # fmt: skip
+NO_DIAL = ("in-context", "grace")
+EVALUATION = "hase"
+REACHED = "p(request)"
+NEAR = 0.02
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which editors, at which strengths, on which run."""
+
+    run: str = "demo"
+    """Name of a trained run."""
+    editors: tuple[str, ...] = EDITORS
+    """Who edits."""
+    strengths: tuple[float, ...] = (0.5, 0.9, 0.99)
+    """Probabilities of the request."""
+    cases: int = 120
+    """Edits by each editor at each strength, all contradicting the truth."""
+    show: tuple[str, ...] = ("damage", "harm", "spill", "propagation", "skill")
+    """Parts of the names of metrics that are shown."""
+    minutes: float | None = None
+    """Begin nothing new after about this long."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seed: int = 0
+    """Of the requests."""
+
+    def __post_init__(self) -> None:
+        if self.cases < 1 or not self.strengths or not all(0 < p < 1 for p in self.strengths):
+            raise ValueError("cases must be positive, and strengths probabilities inside (0, 1)")
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        many = f"--editors {' '.join(self.editors)} --strengths {' '.join(map(str, self.strengths))}"
+        return (
+            f"python -m experiments.strength --run {self.run} {many} --cases {self.cases} --seed {self.seed}"
+        )
+
+
+class Point(NamedTuple):
+    """One editor at one strength.
+
+    Attributes:
+        strength: what was asked for; None for an editor without a dial.
+        reached: the mean probability of the request.
+        within: share of edits whose request is within NEAR of what was asked for, or beyond it; None without.
+        found: the metrics that are shown.
+    """
+
+    editor: str
+    strength: float | None
+    reached: Estimate
+    within: Estimate | None
+    found: dict[str, Estimate]
+
+
+def experiment(options: Settings) -> None:
+    """Edits, picture, table, record."""
+    prepare_jax()
+    began, run = time.perf_counter(), Run(options.runs, options.run)
+    for asked in _asked(options):
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say("there is more to do; the same command goes on")
+            return
+        edit(asked)
+    editors = score(gather([run], examination_named(EVALUATION), lambda config: _meant(options, config)))
+    metrics = _shown(editors[0].evaluation.metrics, options.show)
+    points = sorted((_point(e, [m.name for m in metrics]) for e in editors), key=lambda p: _order(options, p))
+    folder = run.report / "strength"
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(points, metrics, folder / "strength.png")
+    told = table(points, metrics)
+    say(markdown_section(told))
+    with staged_file(folder / "strength.md") as aside:
+        aside.write_text(markdown_section(told), encoding="utf-8")
+    kept = write_record(
+        run, "strength", options.command, read_metrics(run),
+        (".png", ".md"), points=[_plain(p) for p in points], cases=options.cases,
+    )  # fmt: skip
+    say(f"record: {kept}")
+
+
+def table(points: Sequence[Point], metrics: Sequence[Meaning]) -> Table:
+    """A row an editor and strength."""
+    names = [m.name for m in metrics]
+    rows: list[list[Cell]] = [
+        [
+            p.editor,
+            "none" if p.strength is None else f"{p.strength:g}",
+            p.reached,
+            p.within,
+            *map(p.found.get, names),
+        ]
+        for p in points
+    ]
+    note = (
+        "± is half of a 95% interval; edits that contradict the truth. An editor without a dial stands as it "
+        "is. `within`: share of edits whose request came within .02 of the strength, or beyond it."
+    )
+    header = ["editor", "strength", REACHED, "within", *names]
+    return Table("strength", "At equal strength", header, rows, note, words=2, better=better_of(metrics))
+
+
+def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> None:
+    """A panel a metric, in it a line an editor over the probability that its requests have."""
+    by_editor: dict[str, list[Point]] = {}
+    for point in points:
+        by_editor.setdefault(point.editor, []).append(point)
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(1, len(metrics), figsize=(3.2 * len(metrics), 3.4), squeeze=False)
+        colours = plt.get_cmap("tab20")(np.linspace(0, 1, 20))
+        for axis, metric in zip(grid[0], metrics, strict=True):
+            for i, (name, own) in enumerate(by_editor.items()):
+                at = [p for p in own if metric.name in p.found]
+                values = [p.found[metric.name] for p in at]
+                axis.errorbar(
+                    [p.reached.value for p in at],
+                    [v.value for v in values],
+                    halves(*(np.array([v[k] for v in values]) for k in range(3))),
+                    fmt="o-" if own[0].strength is not None else "s",
+                    color=colours[i % 20], ms=3.5, lw=1.1, elinewidth=0.5, label=name,
+                )  # fmt: skip
+            axis.set_title(metric.name, fontsize=9)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        figure.supxlabel("probability of the request after the edit", fontsize=10)
+        figure.tight_layout()
+        handles, words = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=4, frameon=False)
+        save(figure, path)
+
+
+def requested(results: Results) -> np.ndarray:
+    """float64[E]: the probability of each case's request after the edit; nan where it is not asked about."""
+    cases, asked = results.cases, results.choices
+    s, r, o = (cases[name][asked.case] for name in ("subject", "relation", "object"))
+    itself = (asked.subject == s) & (asked.relation == r)
+    p = np.where(asked.options == o[:, None], asked.lm[:, 1], 0.0).sum(axis=1)
+    found = np.full(len(results), np.nan)
+    found[asked.case[itself]] = p[itself]
+    return found
+
+
+def _asked(options: Settings) -> Iterator[EditSettings]:
+    """What is to be edited, an editor and a strength at a time; what was done before is quick."""
+    exam = Hase(reinforce=0.0)
+    for name in options.editors:
+        for strength in (None,) if name in NO_DIAL else options.strengths:
+            yield replace(
+                EDIT["tiny"], editors=(name,), run=options.run, runs=options.runs, seed=options.seed,
+                cases=CaseConfig(options.cases), strength=strength,
+                examinations=EDIT["tiny"].examinations | {prefix_of(EVALUATION): exam},
+            )  # fmt: skip
+
+
+def _meant(options: Settings, config: Mapping[str, Any]) -> bool:
+    settings, name = config["settings"], config["editor"]
+    strengths = (None,) if name in NO_DIAL else options.strengths
+    asked = (settings["cases"]["count"], settings["seed"], settings["evaluation"].get("reinforce"))
+    same = asked == (options.cases, options.seed, 0.0) and settings["sequential"] == settings["batch"] == 1
+    return same and name in options.editors and settings["strength"] in strengths
+
+
+def _shown(metrics: Sequence[Meaning], words: Sequence[str]) -> list[Meaning]:
+    """The metrics of tables whose names contain one of some words."""
+    tabled = [m for m in metrics if m.shown != "file"]
+    found = [m for m in tabled if any(word in m.name for word in words)]
+    if not found:
+        names = ", ".join(m.name for m in tabled)
+        raise InputError(f"no metric is called anything like {', '.join(words)}; --show parts of {names}")
+    return found
+
+
+def _point(editor: Scored, names: Sequence[str]) -> Point:
+    results, strength = editor.edited.results, editor.edited.settings["strength"]
+    p = requested(results)
+    there = ~np.isnan(p)
+    levels, everywhere = clusters(results), np.ones(len(results), bool)
+    near = np.nan_to_num(p) >= (strength or 0.0) - NEAR
+    reached, within = (estimate(mean(x, there), levels, everywhere) for x in (np.nan_to_num(p), near))
+    summary = editor.summary["all"][editor.name]
+    found = {name: summary[name] for name in names if name in summary}
+    return Point(editor.edited.editor, strength, reached, None if strength is None else within, found)
+
+
+def _order(options: Settings, point: Point) -> tuple[int, float]:
+    return options.editors.index(point.editor), point.strength or 0.0
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    found = {name: e._asdict() for name, e in point.found.items()}
+    return point._asdict() | {
+        "reached": point.reached._asdict(),
+        "within": point.within and point.within._asdict(),
+        "found": found,
+    }  # fmt: skip
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.strength", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

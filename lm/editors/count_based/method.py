@@ -1,0 +1,131 @@
+"""count-based: the trivial rival of self-bayes, with the same access and without its inference.
+
+The model's beliefs are read as self-bayes reads them, and everybody is taken to have what is most probable.
+For a request (s, r, o*) the subjects with o* in r are counted: n(o | r') of them have o in another relation
+r'. Where s has r', there are enough of them, and more than half agree, p(. | s, r') becomes n(. | r') over
+their number; all else stays. No direction, no prior, no doubt: what goes with o* comes along.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.tokenizer import PAD
+from lm.delta import Delta
+from lm.editors.asking import widened
+from lm.editors.count_based import CountConfig
+from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.dependence import Dependence
+from lm.editors.self_bayes.method import prompts_of, sample
+from lm.editors.self_bayes.reasoning import FEW, Asked, Mind, about, mind_of
+from lm.editors.self_bayes.revision import Cells, anchors, goal, held, revise, tokens_of
+from lm.language_model import LanguageModel
+
+SELDOM = 0.03
+"""As `lm.editors.self_bayes.DependenceConfig` has it: how readily a fact is said that was hardly read."""
+
+
+class Counted(NamedTuple):
+    """What the subjects with the new object have in each of R relations.
+
+    Attributes:
+        follows: bool[R], whether the request's subject gets it too.
+        objects: int32[R, n], rows of `Mind.objects`, the most frequent first.
+        share: float32[R, n], of the subjects that have any.
+    """
+
+    follows: jax.Array
+    objects: jax.Array
+    share: jax.Array
+
+
+@dataclass(frozen=True)
+class CountBased:
+    """Fits an adapter to counts of what goes with the new object."""
+
+    config: CountConfig
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return self.config.fit.steps
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
+        """What the model believes; of the sample only the vocabulary is read."""
+        beliefs = read_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
+        return mind_of(beliefs, _nothing_depends(len(beliefs.p)), corpus_sample.vocabulary, SELDOM)
+
+    def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
+        """An adapter after which the subject has what its new peers have."""
+        start, *keys = jax.random.split(key, 1 + len(request.prompt))
+        facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
+        told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
+        cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
+        drawn = (0, self.config.at_once)
+        goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
+        read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
+        return revise(model, goals, self.config.fit, start, read)
+
+    def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
+        """What the model should say after one fact of a request, and what is to stay."""
+        config, asked = self.config, about(model, mind, request)
+        found = count(mind, asked, config)
+        few = found.share.shape[1]
+        itself = jnp.arange(len(found.follows)) == asked.relation
+        row = found.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
+        told = held(model, request).added if config.soft else 1.0
+        width = mind.objects.shape[1]
+        answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
+        names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
+        # The request's own name, since the model may never have said it.
+        own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
+        cells = Cells(
+            asked.prompts,
+            jnp.where(itself, told, found.follows),
+            jnp.where(itself[:, None, None], own, names),
+            jnp.where(itself[:, None], jnp.eye(1, few), row),
+            (itself | found.follows).astype(jnp.float32),
+        )
+        if not config.anchor:
+            return [cells]
+        relations, subjects = mind.known.shape
+        elsewhere = (mind.known * ~asked.is_subject).ravel()
+        which, there = sample(key, elsewhere, min(config.others, relations * subjects))
+        others = prompts_of(mind, which // subjects, which % subjects)
+        wide = max(others.shape[1], asked.prompts.shape[1])
+        weight = jnp.concatenate([jnp.where(cells.weight > 0, 0.0, asked.known), there])
+        prompts = jnp.concatenate([widened(asked.prompts, wide), widened(others, wide)])
+        return [cells, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
+
+
+def count(mind: Mind, asked: Asked, config: CountConfig) -> Counted:
+    """What the subjects with the requested object have, everybody having what is most probable."""
+    peers = asked.holders_new > 0.5
+
+    def one(known: jax.Array, best: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        row = jnp.zeros(len(mind.objects)).at[best].add(peers & (known > 0.5))
+        most, objects = jax.lax.top_k(row, min(FEW, len(row)))
+        return row.sum(), objects, most
+
+    total, objects, most = jax.vmap(one)(mind.known, mind.top[:, :, 0])
+    agree = (total >= config.fewest) & (most[:, 0] > config.majority * total)
+    others = jnp.arange(len(total)) != asked.relation
+    share = most / jnp.maximum(most.sum(axis=1, keepdims=True), 1.0)
+    return Counted(agree & others & (jnp.asarray(asked.known) > 0.5), objects, share)
+
+
+def _nothing_depends(relations: int) -> Dependence:
+    """Every relation for itself, and all facts persist: a mind that is only read."""
+    whole = (relations, relations)
+    return Dependence(
+        np.full(relations, -1, np.int32),
+        np.zeros(whole),
+        np.full(whole, np.nan),
+        np.full(whole, np.nan),
+        np.ones(whole, np.float32),
+        np.ones(relations, np.float32),
+    )

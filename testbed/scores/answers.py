@@ -1,0 +1,24 @@
+"""Which answers are right by the agent, and where its own answer changes."""
+
+import numpy as np
+
+from testbed.engine.results import Choices
+from testbed.protocol import equally_good
+
+
+def as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
+    """bool[N]: whether an answer, int[N], is as probable to the agent as its own at that time.
+
+    Where several objects are most probable, the agent's answer is the first of them, and any other is right.
+    """
+
+    def believed(obj: np.ndarray) -> np.ndarray:
+        return choices.agent[:, time].sum(-1, where=choices.options == obj[:, None])
+
+    own = choices.agent_answer[:, time]
+    return (answer == own) | equally_good(believed(answer), believed(own))
+
+
+def must_change(choices: Choices, time: int = 1) -> np.ndarray:
+    """bool[N]: whether the agent's answer before the edit is none of its best at that time."""
+    return ~as_good(choices, choices.agent_answer[:, 0], time)

@@ -1,0 +1,96 @@
+"""Is the unedited model the agent? Its distance and its calibration, by how often a fact was stated.
+
+An edited model may miss a consequence because the edit failed, or because it could not have inferred it
+before any edit either. This tells the two apart (DESIGN 6): each question that the cases ask is asked of the
+unedited model, and held against the agent's posterior before any edit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from testbed.engine.results import Results, clusters
+from testbed.run.strata import STRATA, strata_of
+from testbed.scores.answers import as_good
+from testbed.scores.distances import total_variation
+from testbed.scores.metric import Metric, by_case
+from testbed.scores.statistics import Estimate, estimates
+
+BINS = 10
+"""Of equal width, over the probability of the model's likeliest option."""
+ALL = "all"
+DISTANCE, RIGHT, CONFIDENCE, BELIEF, EXCESS = (
+    "total variation", "answers right", "model's probability", "agent's belief", "overconfidence",
+)  # fmt: skip
+
+
+class Bin(NamedTuple):
+    """Questions to which the model's likeliest option has about one probability.
+
+    Attributes:
+        confidence: the model's mean probability of its likeliest option.
+        belief: the agent's mean belief in the same objects.
+    """
+
+    confidence: Estimate
+    belief: Estimate
+
+
+class Stratum(NamedTuple):
+    """Questions about facts that the corpus states so often.
+
+    Attributes:
+        questions: how many.
+        found: each metric of `measured`.
+        bins: those that have questions, by rising probability.
+        calibration: expected calibration error, sum over bins of |confidence - belief| by their share of the
+            questions. As the sum of absolute values of means it has no interval, and is never quite 0.
+    """
+
+    questions: int
+    found: dict[str, Estimate]
+    bins: list[Bin]
+    calibration: float
+
+
+def measured(results: Results, among: np.ndarray | bool = True) -> dict[str, Metric]:
+    """What the unedited model says, by metric, over some choices, bool[N].
+
+    total variation, between it and the agent. answers right: the share that is one of the agent's best.
+    model's probability, of its likeliest option; agent's belief, in that option; overconfidence, the first
+    minus the second.
+    """
+    c, size = results.choices, len(results)
+    lm, agent = c.lm[:, 0], c.agent[:, 0]
+    likeliest = lm.argmax(-1)[:, None]
+    confidence, belief = (np.take_along_axis(p, likeliest, -1)[:, 0] for p in (lm, agent))
+    values = {
+        DISTANCE: total_variation(lm, agent),
+        RIGHT: as_good(c, c.lm_answer[:, 0], 0),
+        CONFIDENCE: confidence,
+        BELIEF: belief,
+        EXCESS: confidence - belief,
+    }
+    return {name: by_case(of, c.case, size, among) for name, of in values.items()}
+
+
+def before_edit(results: Results) -> dict[str, Stratum]:
+    """By stratum of the asked fact, and over ALL: the unedited model beside the agent before any edit."""
+    c = results.choices
+    stratum, confidence = strata_of(c.stated), c.lm[:, 0].max(-1)
+    at = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    parts = {ALL: np.ones(len(stratum), bool)} | {name: stratum == name for name in STRATA}
+    return {name: _stratum(results, among, at) for name, among in parts.items() if among.any()}
+
+
+def _stratum(results: Results, among: np.ndarray, at: np.ndarray) -> Stratum:
+    """Some choices, bool[N], whose bins are int[N]."""
+    levels, everyone = clusters(results), np.ones(len(results), bool)
+    bins, gaps = [], 0.0
+    for b in np.unique(at[among]):
+        here = measured(results, among & (at == b))
+        found = estimates({name: here[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
+        bins.append(Bin(found[CONFIDENCE], found[BELIEF]))
+        gaps += abs(here[EXCESS].numerator.sum())
+    total = int(among.sum())
+    return Stratum(total, estimates(measured(results, among), levels, everyone), bins, gaps / total)

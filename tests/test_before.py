@@ -1,0 +1,85 @@
+"""The unedited model beside the agent: by hand, and for models that are the agent or are not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testbed.pages.before import before_table
+from testbed.scores.before import ALL, BELIEF, BINS, CONFIDENCE, DISTANCE, EXCESS, RIGHT, before_edit
+from testbed.scores.distances import total_variation
+from tests.exams import exam_with, flat
+
+seeds = st.integers(0, 500)
+
+
+def three_questions():
+    """Two of facts never stated, one of a fact stated five times; each with three options."""
+    exam = exam_with(0)
+    exam.agent_answer[:] = -1
+    says = [(0, 0, (0.8, 0.2, 0), (0.5, 0.5, 0)), (1, 0, (0.3, 0.6, 0.1), (0.3, 0.6, 0.1)),
+            (1, 5, (0.1, 0.1, 0.4), (0, 0, 1))]  # fmt: skip
+    for q, (case, stated, lm, agent) in enumerate(says):
+        exam.stated[case, q] = stated
+        exam.lm[case, q, 0], exam.agent[case, q, 0] = (*lm, 0), (*agent, 0)
+        exam.agent_answer[case, q] = exam.objects[case, q, np.argmax(agent)]
+        exam.lm_answer[case, q] = exam.objects[case, q, np.argmax(lm)]
+    return flat(exam)
+
+
+def test_by_hand():
+    found = before_edit(three_questions())
+    assert list(found) == [ALL, "S0", "S2"]
+    assert [of.questions for of in found.values()] == [3, 2, 1]
+    value = {name: {m: e.value for m, e in of.found.items()} for name, of in found.items()}
+    # Of the first question .3 lies elsewhere, of the last .6 is named by nobody.
+    assert value["S0"][DISTANCE] == pytest.approx((0.3 + 0) / 2)
+    assert value["S2"][DISTANCE] == pytest.approx(0.6)
+    assert value[ALL][DISTANCE] == pytest.approx(0.3)
+    assert (value["S0"][RIGHT], value["S2"][RIGHT]) == (1, 1)
+    assert value["S0"][CONFIDENCE] == pytest.approx(0.7)
+    assert value["S0"][BELIEF] == pytest.approx(0.55)
+    assert value["S0"][EXCESS] == pytest.approx(0.15)
+    assert value["S2"][EXCESS] == pytest.approx(-0.6)
+    # Too sure by .3, not at all, and too unsure by .6, each in a bin of its own.
+    assert found["S0"].calibration == pytest.approx(0.15)
+    assert found["S2"].calibration == pytest.approx(0.6)
+    assert found[ALL].calibration == pytest.approx(0.3)
+    assert [(b.confidence.value, b.belief.value) for b in found["S0"].bins] == [
+        (pytest.approx(0.6), pytest.approx(0.6)),
+        (pytest.approx(0.8), pytest.approx(0.5)),
+    ]
+    rows = before_table(found).rows
+    assert [row[0] for row in rows] == ["all", "S0, never stated", "S2, stated more often"]
+
+
+@settings(max_examples=15)
+@given(seeds)
+def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
+    exam = exam_with(seed)
+    exam.lm[:, :, 0] = exam.agent[:, :, 0]
+    exam.lm_answer[..., 0] = exam.agent_answer[..., 0]
+    for of in before_edit(flat(exam)).values():
+        value = {name: e.value for name, e in of.found.items()}
+        assert value[DISTANCE] == value[EXCESS] == of.calibration == 0
+        assert value[RIGHT] == 1
+
+
+@settings(max_examples=15)
+@given(seeds)
+def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
+    exam = exam_with(seed)
+    found, c = before_edit(flat(exam)), flat(exam).choices
+    everything = found.pop(ALL)
+    assert sum(of.questions for of in found.values()) == everything.questions == exam.there.sum()
+    for name, of in everything.found.items():
+        parts = sum(part.questions * part.found[name].value for part in found.values())
+        assert of.value * everything.questions == pytest.approx(parts)
+    lm, agent = c.lm[:, 0], c.agent[:, 0]
+    assert everything.found[DISTANCE].value == pytest.approx(total_variation(lm, agent).mean())
+    # An error that no bin hides is at least the mean one, and at most the mean absolute one.
+    excess = lm.max(1) - agent[np.arange(len(lm)), lm.argmax(1)]
+    assert abs(excess.mean()) - 1e-12 <= everything.calibration <= np.abs(excess).mean() + 1e-12
+    assert everything.calibration == pytest.approx(
+        sum(abs(excess[np.floor(lm.max(1) * BINS) == b].sum()) for b in range(BINS)) / len(lm)
+    )

@@ -1,0 +1,285 @@
+"""Every metric of Hase's examination again, from the Parquet files, each in a few lines of plain Python."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.optimize import linprog
+
+from testbed.evaluations.hase.meanings import DAMAGE, METRICS, SKILL, SPILL
+from testbed.evaluations.hase.roles import LOGIC
+from testbed.run.agents import paper_agent
+from testbed.scores.readers import BAYESIAN, PERFECT
+from testbed.scores.summary import summarise
+from tests.edited import HASE, hase_cases
+from tests.forks import answered, fork_world
+
+S2 = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("forked")
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    world = fork_world()
+    cases = hase_cases(world, paper_agent(world), 100, sampler="published", reinforce=0.2)
+    return answered(world, list(map(swayed, cases, range(len(cases)))), folder)
+
+
+def swayed(case, seed):
+    """The case with an agent that changes its mind about whatever is asked, half of the time."""
+    rng, choices = np.random.default_rng(seed), []
+    for choice in case.choices:
+        n = len(choice.options)
+        after = 0.9 * rng.dirichlet(np.full(n, 0.3)) if rng.random() < 0.5 else choice.agent[1]
+        answer = choice.options[after.argmax()]
+        changed = {
+            "agent": np.stack([choice.agent[0], after]),
+            "answer": np.array([choice.answer[0], answer]),
+        }
+        choices.append(choice._replace(**changed))
+    return case._replace(choices=tuple(choices))
+
+
+@pytest.fixture(scope="module")
+def rows(results, folder):
+    """The three tables as lists of dictionaries, each question with its case."""
+    tables = {t: pq.read_table(folder / f"{t}.parquet").to_pylist() for t in ("cases", "choices", "claims")}
+    by_number = {case["case"]: case for case in tables["cases"]}
+    for question in (*tables["choices"], *tables["claims"]):
+        question["of"] = by_number[question["case"]]
+    return tables
+
+
+@pytest.fixture(scope="module")
+def found(results):
+    return HASE.measure(results, HASE.readers(results, "x")["x"])
+
+
+def full(p):
+    return [*p, max(0.0, 1 - sum(p))]
+
+
+def tv(p, q):
+    return sum(abs(a - b) for a, b in zip(full(p), full(q), strict=True)) / 2
+
+
+def kl(p, q):
+    return sum(a * math.log(a / max(b, 1e-12)) for a, b in zip(p, q, strict=True) if a > 0)
+
+
+def js(p, q):
+    middle = [(a + b) / 2 for a, b in zip(full(p), full(q), strict=True)]
+    return (kl(full(p), middle) + kl(full(q), middle)) / 2
+
+
+def good(row, answer, when):
+    """Whether the agent finds an answer as probable as its own."""
+    p = dict(zip(row["options"], row[f"agent_{when}"], strict=True))
+    own = row[f"agent_answer_{when}"]
+    return answer == own or p.get(answer, 0) >= p.get(own, 0) * (1 - 1e-9)
+
+
+def must(row):
+    return not good(row, row["agent_answer_before"], "evidence")
+
+
+def right(row):
+    return good(row, row["lm_answer_after"], "evidence")
+
+
+def changed(row):
+    before, after = row["lm_answer_before"], row["lm_answer_after"]
+    return before != after and not (right(row) and good(row, before, "evidence"))
+
+
+def at(rows, place):
+    """The choices at a place; s1r2 only where it depends on the request."""
+    roles = S2 if place == "s2" else (place,)
+    return [r for r in rows["choices"] if r["role"] in roles and (place != "s1r2" or r["of"]["child"])]
+
+
+def moves(row):
+    """Changes of the agent and of the model, and the model's distance to the agent's new belief, twice."""
+    q0, q1, p0, p1 = (full(row[k]) for k in ("agent_before", "agent_evidence", "lm_before", "lm_after"))
+    dq, dp = ([b - a for a, b in zip(*pair, strict=True)] for pair in ((q0, q1), (p0, p1)))
+    return dq, dp, *(tv(row[k], row["agent_evidence"]) for k in ("lm_before", "lm_after"))
+
+
+def elsewhere(rows, moved):
+    """Movements of all choices but the request's own, where the agent moved or where it did not."""
+    every = [moves(r) for r in rows["choices"] if r["role"] != "s1r1"]
+    return [m for m in every if moved is None or (sum(map(abs, m[0])) > 0.02) == moved]
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else math.nan
+
+
+def twin_of_success(rows, _):
+    return mean(r["lm_answer_after"] == r["of"]["object"] for r in at(rows, "s1r1"))
+
+
+def twin_of_kin(rows, name):
+    place, _, rest = name.removeprefix("answer ").partition(", must ")
+    asked = [r for r in at(rows, place) if must(r) == rest.startswith("change")]
+    if rest.endswith("right before"):
+        asked = [r for r in asked if good(r, r["lm_answer_before"], "before")]
+    return mean(right(r) for r in asked)
+
+
+def twin_of_selective(rows, _):
+    child = at(rows, "s1r2")
+    hits = sum(must(r) and right(r) and changed(r) for r in child)
+    missed = sum(must(r) and not (right(r) and changed(r)) for r in child)
+    false = sum(changed(r) and not must(r) for r in child)
+    return 2 * hits / (2 * hits + missed + false)
+
+
+def twin_of_ratio(rows, _):
+    there = elsewhere(rows, moved=True)
+    return sum(dot(dp, dq) for dq, dp, *_ in there) / sum(dot(dq, dq) for dq, *_ in there)
+
+
+def twin_of_orthogonal(rows, _):
+    top = 0.0
+    there = elsewhere(rows, moved=True)
+    for dq, dp, *_ in there:
+        part = dot(dp, dq) / dot(dq, dq)
+        aside = [x - part * y for x, y in zip(dp, dq, strict=True)]
+        top += math.sqrt(dot(aside, aside) * dot(dq, dq))
+    return top / sum(dot(dq, dq) for dq, *_ in there)
+
+
+def twin_of_harm(rows, name):
+    there = elsewhere(rows, moved=None if name == "damage" else False)
+    return mean(max(0, after - before) for *_, before, after in there)
+
+
+def twin_of_stray(rows, _):
+    there = elsewhere(rows, moved=False)
+    return mean(sum(abs(a - b) for a, b in zip(dq, dp, strict=True)) / 2 for dq, dp, *_ in there)
+
+
+def twin_of_skill(rows, name):
+    part = {"coherence skill": None, "coherence skill, moved": True, "coherence skill, still": False}
+    there = elsewhere(rows, part[name])
+    return 1 - sum(after for *_, after in there) / sum(before for *_, before, _ in there)
+
+
+def twin_of_false_change(rows, name):
+    return mean(changed(r) for r in at(rows, name.removeprefix("false change ")) if not must(r))
+
+
+def twin_at_a_place(rows, name):
+    kind, _, place = name.partition(" ")
+    asked = at(rows, place)
+    if kind == "answer":
+        return mean(right(r) for r in asked)
+    if kind == "KL":
+        return mean(kl(full(r["agent_evidence"]), full(r["lm_after"])) for r in asked)
+    return mean({"TV": tv, "JS": js}[kind](r["lm_after"], r["agent_evidence"]) for r in asked)
+
+
+def twin_of_error(rows, name):
+    what = name.removeprefix("error of ")
+    place = {"request": "s1r1", "old truth": "s1r1", "s2": "s2"}.get(what, "s1r2")
+    gaps = []
+    for r in at(rows, place):
+        new, old = r["agent_answer_evidence"], r["agent_answer_before"]
+        named = {"request": r["of"]["object"], "old truth": r["of"]["truth"], "new s1r2": new}.get(what, old)
+        beliefs = zip(r["options"], r["lm_after"], r["agent_evidence"], strict=True)
+        gaps += [abs(p - q) for o, p, q in beliefs if o == named]
+    return mean(gaps)
+
+
+def twin_of_logic(rows, name):
+    said = defaultdict(dict)
+    for r in rows["claims"]:
+        said[r["case"]][r["role"]] = r["true_after"], r["false_after"]
+    stated = {r["case"]: dict(zip(r["options"], r["lm_after"], strict=True)) for r in at(rows, "s1r1")}
+    gaps = []
+    for case in rows["cases"]:
+        told = said[case["case"]]
+        p = {claim: true for claim, (true, _) in told.items()}
+        a, b, both, either = p["A"], p["B"], p["A and B"], p["A or B"]
+        gaps.append({
+            "logic TF": a - stated[case["case"]][case["object"]],
+            "logic not": p["not A"] - (1 - a),
+            "logic and": both - a * b,
+            "logic or": either - (a + b - a * b),
+            "logic commute": both - p["B and A"],
+            "logic sum": sum(map(sum, told.values())) / len(told) - 1,
+        }[name])  # fmt: skip
+    return mean(map(abs, gaps))
+
+
+def twin_of_dutch_book(rows, _):
+    """The distance, in the largest difference, to prices that some joint distribution of A and B has."""
+    holds = {"A": (1, 1, 0, 0), "B": (1, 0, 1, 0), "A and B": (1, 0, 0, 0), "A or B": (1, 1, 1, 0)}
+    holds |= {"B and A": holds["A and B"], "B or A": holds["A or B"]}
+    holds |= {f"not {x}": [1 - h for h in holds[x]] for x in ("A", "B")}
+    by_case = defaultdict(list)
+    for r in rows["claims"]:
+        for pays, price in ((1, r["true_after"]), (0, r["false_after"])):
+            line = [h if pays else 1 - h for h in holds[r["role"]]]
+            by_case[r["case"]] += [([*line, -1], price), ([*(-x for x in line), -1], -price)]
+    return mean(
+        linprog([0, 0, 0, 0, 1], *zip(*lines, strict=True), [[1, 1, 1, 1, 0]], [1]).fun
+        for lines in by_case.values()
+    )
+
+
+TWINS = {
+    "edit success": twin_of_success,
+    "selective propagation": twin_of_selective,
+    "propagation ratio": twin_of_ratio,
+    "orthogonal movement": twin_of_orthogonal,
+    "damage": twin_of_harm,
+    "spill": twin_of_harm,
+    "stray movement": twin_of_stray,
+    "coherence skill": twin_of_skill,
+    "false change": twin_of_false_change,
+    "error of": twin_of_error,
+    "logic": twin_of_logic,
+    "Dutch book loss": twin_of_dutch_book,
+}
+
+
+def twin_of(name):
+    if ", must " in name:
+        return twin_of_kin
+    return next((twin for start, twin in TWINS.items() if name.startswith(start)), twin_at_a_place)
+
+
+@pytest.mark.parametrize("name", [meaning.name for meaning in METRICS])
+def test_the_parquet_files_give_the_same_number(name, rows, found):
+    assert found[name].denominator.sum() > 0, "the twin has something to say"
+    assert found[name].value() == pytest.approx(twin_of(name)(rows, name), abs=1e-9)
+
+
+def test_who_becomes_the_agent_does_no_harm_in_any_part(results):
+    """Perfect revision and the Bayesian reader: damage 0 and skill 1, whatever the part of the cases."""
+    seen = 0
+    for rows in summarise(HASE, results, "x", {}).values():
+        for reader in (PERFECT, BAYESIAN):
+            for name, estimate in rows[reader].items():
+                if name in (DAMAGE, SPILL) or name.startswith(SKILL):
+                    seen += estimate.cases > 0
+                    ideal = 1 if name.startswith(SKILL) else 0
+                    assert not estimate.cases or estimate.value == pytest.approx(ideal, abs=1e-12), name
+    assert seen > 50
+
+
+def test_claims_are_those_of_the_examination(rows):
+    assert {r["role"] for r in rows["claims"]} == set(LOGIC)
