@@ -94,14 +94,17 @@ def plan(options: EditSettings) -> Jobs:
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.bench import Bench, Grouping
-    from testbed.engine.records import Columns
     from testbed.engine.tuned import origin
     from testbed.run.agents import agent_named
+    from testbed.scores.measures import columns_of
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
     exam, wanted = options.examination, options.cases
     cases = list(exam.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
-    columns = Columns(exam.readings, exam.facets)
+    if len(cases) < wanted.count:
+        cases = cases[: len(cases) // options.sequence * options.sequence]
+        say(f"{len(cases)} cases, as many as there are in whole sequences")
+    columns = columns_of(exam)
     grouping = Grouping(options.sequence, options.batch, options.batch_edits)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
     found = {
@@ -118,17 +121,17 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
 
 def show(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
-    from testbed.engine.records import Columns
     from testbed.engine.results import read_results
     from testbed.engine.sweep import control_stem
     from testbed.engine.trace import read_config
     from testbed.run.agents import standard
+    from testbed.scores.measures import columns_of
     from testbed.scores.metric import shown_in
     from testbed.scores.summary import summarise, write_summary
     from testbed.scores.tables import shown
 
     exam, rows, judged_by = options.examination, [], ""
-    columns, headlines = Columns(exam.readings, exam.facets), shown_in(exam.metrics, "headline")
+    columns, headlines = columns_of(exam), shown_in(exam.metrics, "headline")
     for job in jobs.jobs:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
         config = read_config(job.folder)

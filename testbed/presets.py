@@ -11,6 +11,7 @@ paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.trai
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ModelConfig, TrainConfig
+from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.settings import CaseConfig, EditSettings, TuneSettings
@@ -112,6 +113,13 @@ TRAIN = {
             checkpoint_every=500,
         ),
     ),
+    "taxi": TrainSettings(
+        run="taxi",
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        train=TrainConfig(
+            steps=1200, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+        ),
+    ),
 }
 
 SMALL_MODELS = configurations(small=True)
@@ -122,6 +130,15 @@ EDIT = {
     "laptop": EditSettings(run="laptop", configs=SMALL_MODELS),
     "small": EditSettings(run="small", configs=SMALL_MODELS),
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
+    "taxi": EditSettings(
+        run="taxi",
+        evaluation="taxi",
+        agent="exact",
+        # As many as TAXI has.
+        cases=CaseConfig(count=976),
+        # Properties are read off the subject, whichever question is asked about it.
+        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+    ),
 }
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}

@@ -5,6 +5,7 @@ carries what the rational agent believes: first before the edit, then after it, 
 request that the evaluation declares. This axis is T = 1 + readings wherever it appears.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,11 @@ Facet = bool | int | float | str
 class Choice(NamedTuple):
     """Which object a subject has: probabilities of the options, and the answer that is generated.
 
+    Asked in an inverse phrasing, which subject has an object: it is said first, and options are subjects.
+
     Attributes:
         role: what the question is for, in the evaluation's words.
-        subject, relation: what is asked.
+        subject, relation: what is asked; in an inverse phrasing `subject` is the object that is said first.
         options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
         agent: float64[T, c], p(o | subject, relation) under the agent.
         answer: int64[T], the agent's most probable object, among all there are.
@@ -34,6 +37,9 @@ class Choice(NamedTuple):
             added with its weight.
         stated: how many statements of the corpus are about (subject, relation); ABSENT where nobody counted.
         group: choices of one group belong together, where the evaluation says how.
+        phrasing: how the relation is said (see `corpus.language.Sentence`).
+        offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
+        facets: the columns that the evaluation declares for choices.
     """
 
     role: str
@@ -45,6 +51,9 @@ class Choice(NamedTuple):
     frequency: np.ndarray
     stated: int
     group: str = ""
+    phrasing: int = 0
+    offered: np.ndarray | None = None
+    facets: Mapping[str, Facet] = {}
 
 
 def equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:

@@ -70,11 +70,11 @@ class Development(NamedTuple):
 def plan(options: TuneSettings) -> Development:
     """Load world and model, and draw the cases."""
     from testbed.engine.bench import Bench, Grouping
-    from testbed.engine.records import Columns
     from testbed.run.agents import agent_named
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
+    from testbed.scores.measures import columns_of
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -83,7 +83,7 @@ def plan(options: TuneSettings) -> Development:
     agent = agent_named(options.agent, world, options.paper_agent)
     exam, asked = options.examination, options.cases
     cases = list(exam.cases(world, agent, asked.count, asked.credence, options.seed))
-    columns = Columns(exam.readings, exam.facets)
+    columns = columns_of(exam)
     bench = Bench(run, world, model, cases, columns, Grouping(), options.seed)
     return Development(run, world, bench, columns)
 

@@ -81,7 +81,14 @@ def flat(exam, seed=0):
     names = np.array(ROLES)[role]
     options = exam.objects[case, role]
     choices = Choices(
-        case=case, role=names, group=names, subject=0 * case, relation=0 * case, options=options, **fields
+        case=case,
+        role=names,
+        group=names,
+        subject=0 * case,
+        relation=0 * case,
+        options=options,
+        offered=options != ABSENT,
+        **fields,
     )
     at = exam.objects[:, REQUEST] == exam.scalars["object"][:, None]
     a = exam.agent[:, REQUEST].sum(-1, where=at[:, None])

@@ -2,13 +2,16 @@
 
 import numpy as np
 
+from bayes.exact import ExactAgent, fit_exact
 from corpus.builtin import build
-from corpus.config import BuiltinWorld
+from corpus.config import BuiltinWorld, ExactConfig, TaxonomyWorld, WorldConfig
+from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.seeds import generator
 from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
+from corpus.world import build_world
 from testbed.run.world import World
 
 
@@ -33,3 +36,14 @@ def random_graph(rng, subjects=7, objects=6, relations=4):
     upstream = np.array([-1 if r % 2 == 0 else r - 1 for r in range(relations)])
     names = [f"thing {i}" for i in range(subjects + objects)]
     return build_graph(np.array(triples), names, [f"rel{r}" for r in range(relations)], upstream)
+
+
+def make_taxonomy(seed=0, **dials) -> tuple[World, ExactAgent]:
+    """A small taxonomy with its sentences, and the exact agent that has read them."""
+    dials = {"superordinates": 2, "categories": 4, "members": 4, "properties": 5} | dials
+    graph = build_world(WorldConfig(source="taxonomy", taxonomy=TaxonomyWorld(**dials)), seed, True)
+    config = ExactConfig(row_mass=0.2)
+    rng = generator(seed, "sentences")
+    graph, model = draw_world(graph, config, rng, redraw=False)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)

@@ -88,12 +88,13 @@ class ProbeShape(NamedTuple):
 def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
     """The shape that the given cases need."""
     choices = [choice for case in cases for choice in case.choices]
-    asked = [(choice.subject, choice.relation) for choice in choices]
-    told = [fact[:2] for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
+    asked = [(c.subject, c.relation, c.phrasing) for c in choices]
+    facts = [fact for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
+    told = [(*fact[:2], 0) for fact in facts]
     return ProbeShape(
         choices=max(1, *(len(case.choices) for case in cases)),
         claims=max(1, *(len(case.claims) for case in cases)),
-        prompt=max(len(tokenizer.prompt(*pair)) for pair in {*asked, *told}),
+        prompt=max(len(tokenizer.prompt(*one)) for one in {*asked, *told}),
         claim=max((len(_claim(tokenizer, c)) for case in cases for c in case.claims), default=1),
         nodes=max((tree_size(_names(tokenizer, c)) for c in choices), default=1),
         options=max((len(c.options) for c in choices), default=1),
@@ -109,7 +110,7 @@ def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape)
     for case in cases:
         choices += [*case.choices, *[None] * (shape.choices - len(case.choices))]
         claims += [*case.claims, *[None] * (shape.claims - len(case.claims))]
-    prompts = [tokenizer.prompt(c.subject, c.relation) if c else nothing for c in choices]
+    prompts = [tokenizer.prompt(c.subject, c.relation, c.phrasing) if c else nothing for c in choices]
     sizes = (shape.nodes, shape.options, shape.longest)
     trees = [candidate_tree(_names(tokenizer, c) if c else [], *sizes) for c in choices]
     sentences = [_claim(tokenizer, c) if c else nothing for c in claims]

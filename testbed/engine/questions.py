@@ -25,7 +25,10 @@ class Questions:
 
     def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case], seed: int = 0) -> None:
         self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
-        self.names = ObjectNames(world.tokenizer, world.graph.objects)
+        inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
+        inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
+        said = np.unique(np.concatenate([world.graph.objects, *inversely]))
+        self.names = ObjectNames(world.tokenizer, said)
         self.shape = probe_shape(world.tokenizer, cases)
         self.texts, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)

@@ -44,10 +44,16 @@ class Columns:
     Args:
         readings: what the request is to the agent, once for each of its beliefs after the edit.
         facets: further columns of cases by name, and what they hold.
+        of_choices: further columns of choices.
     """
 
-    def __init__(self, readings: Sequence[str], facets: Mapping[str, type[Facet]]) -> None:
-        self.times, self.facets = (BEFORE, *readings), dict(facets)
+    def __init__(
+        self,
+        readings: Sequence[str],
+        facets: Mapping[str, type[Facet]],
+        of_choices: Mapping[str, type[Facet]] | None = None,
+    ) -> None:
+        self.times, self.facets, self.of_choices = (BEFORE, *readings), dict(facets), dict(of_choices or {})
 
     @cached_property
     def schemas(self) -> dict[str, pa.Schema]:
@@ -63,7 +69,9 @@ class Columns:
         }  # fmt: skip
         asked = {"case": whole, "role": text, "group": text}
         choices = {
-            **asked, "subject": whole, "relation": whole, "stated": whole, "options": pa.list_(whole),
+            **asked, "subject": whole, "relation": whole, "stated": whole, "phrasing": whole,
+            **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
+            "options": pa.list_(whole), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
             **{f"agent_answer_{t}": whole for t in self.times},
             **{f"{who}_{w}": reals for who in _MODEL for w in WHEN},
@@ -118,6 +126,9 @@ def rows_of(
             n = len(choice.options)
             row = {"case": number, "role": choice.role, "group": choice.group}
             row |= {name: getattr(choice, name) for name in ("subject", "relation", "stated", "options")}
+            row |= {name: choice.facets[name] for name in columns.of_choices}
+            row["phrasing"] = choice.phrasing
+            row["offered"] = np.ones(n, bool) if choice.offered is None else choice.offered
             for t, time in enumerate(columns.times):
                 row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}
                 row[f"agent_answer_{time}"] = int(choice.answer[t])

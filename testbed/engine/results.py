@@ -1,6 +1,6 @@
 """Results as arrays: what one editor's edits came to, read from the tables that a sweep wrote."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from corpus.errors import InputError
 from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
-from testbed.protocol import ABSENT
+from testbed.protocol import ABSENT, Facet
 
 
 class Choices(NamedTuple):
@@ -28,6 +28,8 @@ class Choices(NamedTuple):
         lm_open: as lm, without the probability that the object ends there (Hase's definition).
         agent_answer: int64[N, T], the agent's most probable object.
         lm_answer: int64[N, 2], what the model generates; ABSENT if that is no object.
+        offered: bool[N, C], the options that may be chosen; False as padding.
+        facets: the columns that the evaluation declares for choices, each [N].
     """
 
     case: np.ndarray
@@ -43,6 +45,8 @@ class Choices(NamedTuple):
     lm_open: np.ndarray
     agent_answer: np.ndarray
     lm_answer: np.ndarray
+    offered: np.ndarray
+    facets: Mapping[str, np.ndarray] = {}
 
 
 class Claims(NamedTuple):
@@ -142,7 +146,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     }
     return Results(
         cases,
-        _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns.times),
+        _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns),
         _claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
         columns.times,
         _passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
@@ -159,7 +163,7 @@ def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarr
     return order[at]
 
 
-def _choices(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Choices:
+def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
     which, at = _flat(table["options"])
     place = np.arange(len(which)) - np.searchsorted(which, which)
     width = int(place.max(initial=0)) + 1
@@ -173,8 +177,10 @@ def _choices(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Choices
     def answers(names: Sequence[str]) -> np.ndarray:
         return np.stack([table[name].to_numpy() for name in names], axis=1).astype(np.int64)
 
-    options = np.full((len(table), width), ABSENT)
+    times = columns.times
+    options, offered = np.full((len(table), width), ABSENT), np.zeros((len(table), width), bool)
     options[which, place] = at.to_numpy()
+    offered[which, place] = _flat(table["offered"])[1].to_numpy(zero_copy_only=False)
     return Choices(
         case=case,
         role=_text(table["role"]),
@@ -187,6 +193,8 @@ def _choices(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Choices
         lm_open=vectors([f"lm_open_{w}" for w in WHEN]),
         agent_answer=answers([f"agent_answer_{t}" for t in times]),
         lm_answer=answers([f"lm_answer_{w}" for w in WHEN]),
+        offered=offered,
+        facets={name: _column(table[name], kind) for name, kind in columns.of_choices.items()},
     )
 
 
@@ -210,6 +218,10 @@ def _passages(table: pa.Table, case: np.ndarray) -> Passages:
     return Passages(
         case, _text(table["role"]), sample, sentences, both("ended"), both("tokens"), both("log_p")
     )
+
+
+def _column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
+    return _text(column) if kind is str else column.to_numpy()
 
 
 def _text(column: pa.ChunkedArray) -> np.ndarray:

@@ -38,6 +38,7 @@ class World(NamedTuple):
     Attributes:
         exact: for worlds of kind `exact`.
         chosen: whom and what imagine and revise documents may be about, where there are any.
+        path: the folder or file that its facts come from; None where they were generated.
     """
 
     graph: KnowledgeGraph
@@ -46,6 +47,7 @@ class World(NamedTuple):
     tokenizer: Tokenizer
     exact: ExactWorld | None = None
     chosen: Chosen | None = None
+    path: Path | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -80,6 +82,7 @@ def load_world(run: Run) -> World:
         load_tokenizer(run.corpus / "tokenizer.json", graph),
         exact,
         load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
+        Path(settings["world"]["path"]) if settings["world"]["path"] else None,
     )
 
 

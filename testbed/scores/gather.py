@@ -10,7 +10,6 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
-from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Claims, Passages, Results, read_results
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import finished, plain_name, read_config, stale
@@ -18,7 +17,7 @@ from testbed.engine.tuned import check_apart
 from testbed.protocol import ABSENT
 from testbed.run.agents import standard
 from testbed.run.runs import Run
-from testbed.scores.measures import Measures
+from testbed.scores.measures import Measures, columns_of
 
 TOLD = 3
 PER_CASE = ("steps", "forward", "backward", "seconds")
@@ -144,11 +143,13 @@ def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
     first = np.cumsum([0, *(len(p) for p in parts[:-1])])
     width = max(p.choices.options.shape[-1] for p in parts)
 
-    def together(which: str, name: str) -> np.ndarray:
+    def together(which: str, name: str) -> Any:
         arrays = [getattr(getattr(p, which), name) for p in parts]
         if name == "case":
             arrays = [a + start for a, start in zip(arrays, first, strict=True)]
-        if name in ("options", "agent", "frequency", "lm", "lm_open") and which == "choices":
+        if name == "facets":
+            return {facet: np.concatenate([a[facet] for a in arrays]) for facet in arrays[0]}
+        if name in ("options", "offered", "agent", "frequency", "lm", "lm_open") and which == "choices":
             padding = ABSENT if name == "options" else 0
             arrays = [_padded(a, width, padding) for a in arrays]
         return np.concatenate(arrays)
@@ -199,7 +200,7 @@ def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edit
     numbers = [made.number for made in group]
     first = group[0].config
     evaluation = examination.rebuilt(first["settings"]["evaluation"])
-    columns = Columns(evaluation.readings, evaluation.facets)
+    columns = columns_of(evaluation)
 
     def whole(stem: str = "") -> Results:
         return pooled([read_results(made.folder, columns, stem) for made in group], numbers)

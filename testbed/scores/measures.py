@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from testbed.engine.records import Columns
 from testbed.engine.results import Results
 from testbed.protocol import Facet
 from testbed.scores.metric import Meaning, Metric
@@ -34,3 +35,8 @@ class Measures(Protocol):
 
     def subsets(self, results: Results) -> dict[str, np.ndarray]:
         """bool[E] of each part of the cases that is reported on; "all" comes first and holds all of them."""
+
+
+def columns_of(evaluation: Measures) -> Columns:
+    """What an evaluation's tables hold; one may say in `choice_facets` what it records of each choice."""
+    return Columns(evaluation.readings, evaluation.facets, getattr(evaluation, "choice_facets", None))

@@ -8,12 +8,14 @@ from testbed.engine.results import Results
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"
+CHANCE = "chance"
 READERS = {
     BEFORE_EDIT: "the model and the agent, both before",
     NO_EDIT: "the unedited model against the agent after the edit",
     FREQUENCY: "an ideal model that answers with corpus frequencies, the request copied in with its weight",
     PERFECT: "this model, had it become the agent; from other beliefs it has another way to go",
     BAYESIAN: "the agent itself",
+    CHANCE: "whoever takes one of the options at random",
 }
 """What each reference row is, for people."""
 

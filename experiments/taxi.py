@@ -1,0 +1,178 @@
+"""TAXI (Powell et al. 2024) whole: does changing what a thing is change what follows from it?
+
+Command:
+    python -m experiments.taxi [--path ../shared/data/taxi] [--minutes 9]
+
+Generated taxonomies of three seeds, and TAXI's own tables where their folder is given. Editors are tuned on a
+taxonomy of another seed, which is never reported. Every stage is kept when it is done, so a killed command
+goes on from there; with --minutes it leaves by itself after the stage in which they are over, or, while a
+model is trained, at once. The record of the last run is in experiments/records.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from corpus.files import read_json
+from experiments.record import write_record
+from lm.editors.in_context import InContextConfig
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.engine.tuned import tuned
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.taxi.evaluation import Taxi
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
+from testbed.report import report
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.comparison import score
+from testbed.scores.gather import gather
+from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.train import train
+from testbed.tune import tune
+
+NAME = "taxi"
+TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "embeddings")
+EDITORS = ("none", *TUNED, "grace")
+OTHER_SEED = 1000
+"""Of the taxonomy on which hyper-parameters are chosen."""
+
+Stage = tuple[str, Callable[[], object]]
+"""What is done, and doing it, which is quick where it was done before."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    path: str = ""
+    """Folder of TAXI's data; without it, generated taxonomies only."""
+    seeds: int = 3
+    """Generated taxonomies, each with its own corpus, model and edits."""
+    edits: int = 976
+    """Most edits by each editor in each world."""
+    slow_edits: int = 80
+    """Edits by self-bayes, which takes seconds for each."""
+    held_out: int = 40
+    """Edits that hyper-parameters are chosen on."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on from there."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.edits, self.slow_edits, self.held_out) < 1:
+            raise ValueError("seeds, edits, slow_edits and held_out must be positive")
+
+
+def experiment(options: Settings) -> None:
+    """Worlds, models, hyper-parameters, edits, report, record."""
+    prepare_jax()
+    began = time.perf_counter()
+
+    def left() -> float | None:
+        spent = (time.perf_counter() - began) / 60
+        return None if options.minutes is None else max(options.minutes - spent, 0.1)
+
+    for said, work in stages(options, left):
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say(f"next: {said}; run the same command to go on")
+            return
+        say(said)
+        work()
+    say(f"record: {record(options)}")
+
+
+def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
+    """Everything in its order.
+
+    Args:
+        left: minutes that a training may take.
+    """
+    tuning = Run(options.runs, f"{NAME}-tuning")
+    yield from _model(options, tuning, OTHER_SEED, "", left)
+    chosen = replace(TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out))
+    for editor in TUNED:
+        yield f"tune {editor}", partial(tune, replace(chosen, editors=(editor,)))
+    for run, seed, path in worlds(options):
+        yield from _model(options, run, seed, path, left)
+        for one in _edits(options, tuning, run, seed):
+            yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+    runs = [run.name for run, _, path in worlds(options) if not path]
+    told = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
+    yield "report", lambda: report(told)
+    if options.path:
+        yield "report of TAXI's tables", lambda: report(ReportSettings(run=f"{NAME}-real", runs=options.runs))
+
+
+def worlds(options: Settings) -> list[tuple[Run, int, str]]:
+    """Runs that are reported, with their seeds and folders of tables."""
+    found = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
+    return found + ([(Run(options.runs, f"{NAME}-real"), 0, options.path)] if options.path else [])
+
+
+def _model(
+    options: Settings, run: Run, seed: int, path: str, left: Callable[[], float | None]
+) -> Iterator[Stage]:
+    where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+    made = CORPUS[NAME]
+    yield (
+        f"corpus of {run.name}",
+        lambda: build_corpus(replace(made, world=replace(made.world, path=path), **where)),
+    )
+    yield f"model of {run.name}", lambda: train(replace(TRAIN[NAME], minutes=left(), **where))
+
+
+def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
+    """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
+    base = replace(
+        EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
+    )
+    for editor in EDITORS:
+        yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
+    configs = tuned(run, TUNED, replace(base, tuned=tuning.name))
+    last = configs | {"rome": replace(configs["rome"], token="last")}
+    yield replace(base, editors=("rome",), configs=last)
+    controlled = {"taxi": Taxi(controls=True)}
+    for context in (InContextConfig(), InContextConfig(imagine=True)):
+        own = configs | {"in-context": context}
+        yield replace(base, editors=("in-context",), configs=own, examinations=controlled)
+    yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))
+
+
+def record(options: Settings) -> Path:
+    """The figures of all editors, and everything that they depend on."""
+    runs = {run.name: run for run, _, _ in worlds(options)}
+    groups = {"generated": [run for name, run in runs.items() if name != f"{NAME}-real"]}
+    groups |= {"tables": [run for name, run in runs.items() if name == f"{NAME}-real"]}
+    found = {}
+    for name, group in groups.items():
+        for editor in score(gather(group, examination_named(NAME))) if group else []:
+            found[f"{editor.name}, {name}"] = {
+                reader: {metric: e._asdict() for metric, e in metrics.items()}
+                for reader, metrics in editor.summary["all"].items()
+            }
+    tuning = Run(options.runs, f"{NAME}-tuning")
+    first = runs[f"{NAME}-0"]
+    return write_record(
+        first,
+        NAME,
+        "python -m experiments.taxi",
+        read_metrics(first),
+        found=found,
+        tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
+    )
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.taxi", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,90 @@
+"""A taxonomy as TAXI's examination sees it: who belongs where, and what each category has."""
+
+from functools import cached_property
+
+import numpy as np
+
+from corpus import taxonomy
+from corpus.graph import KnowledgeGraph
+from testbed.protocol import ABSENT
+
+
+class Kinds:
+    """Members, categories and properties of a world.
+
+    Attributes:
+        root: the relation of a member to its category.
+        category: category of each member.
+
+    Raises:
+        InputError: the world is no taxonomy.
+    """
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self.graph, self.root = graph, taxonomy.is_a(graph)
+        members = taxonomy.members(graph)
+        categories = graph.object[graph.find(members, np.full(len(members), self.root))]
+        self.category = dict(zip(members.tolist(), categories.tolist(), strict=True))
+        # What could be misread has something behind its name (`corpus.names`).
+        self._names = {name.partition(" (#")[0]: i for i, name in enumerate(graph.entities)}
+        self._names |= {name: i for i, name in enumerate(graph.entities)}
+
+    @cached_property
+    def members(self) -> dict[int, list[int]]:
+        """The members of each category."""
+        found: dict[int, list[int]] = {int(c): [] for c in self.graph.candidates_of(self.root)}
+        for member, category in self.category.items():
+            found[category].append(member)
+        return found
+
+    @cached_property
+    def values(self) -> dict[tuple[int, int], int]:
+        """What a category has as the object of a relation; nothing where it lacks the property."""
+        graph = self.graph
+        facts = np.flatnonzero(~graph.silent & (graph.relation != self.root))
+        triples = zip(
+            graph.subject[facts].tolist(),
+            graph.relation[facts].tolist(),
+            graph.object[facts].tolist(),
+            strict=True,
+        )
+        return {(self.category[s], r): o for s, r, o in triples if s in self.category}
+
+    def value(self, category: int, relation: int) -> int:
+        """The object that a category has; ABSENT where it lacks the property."""
+        return self.values.get((category, relation), ABSENT)
+
+    def siblings(self, category: int) -> list[int]:
+        """The categories of the same superordinate, itself included."""
+        return taxonomy.categories_of(self.graph, int(self.graph.group[category])).tolist()
+
+    def relations(self, subject: int) -> list[int]:
+        """The properties that can be asked of a subject."""
+        first, last = np.searchsorted(self.graph.subject, [subject, subject + 1])
+        return [r for r in self.graph.relation[first:last].tolist() if r != self.root]
+
+    def inverse(self, relation: int) -> int:
+        """The phrasing in which a relation is said inversely; 0 where there is none."""
+        ways = enumerate(self.graph.phrasings, start=1)
+        return next((i for i, way in ways if way.inverse and way.relation == relation), 0)
+
+    def typical(self, subject: int) -> bool:
+        """Whether a subject is spoken of more often than others."""
+        return bool(self.graph.frequency[subject] > 1)
+
+    def peers(self, subject: int) -> list[int]:
+        """Other members of the superordinate that are spoken of as often."""
+        kind, often = self.graph.group[subject], self.graph.frequency[subject]
+        return [
+            s
+            for s in self.category
+            if s != subject and self.graph.group[s] == kind and self.graph.frequency[s] == often
+        ]
+
+    def superordinate(self, subject: int) -> str:
+        """What kind of thing a subject is."""
+        return self.graph.groups[self.graph.group[subject]]
+
+    def entity(self, name: str) -> int:
+        """The entity of a name; ABSENT of none."""
+        return self._names.get(" ".join(name.split()), ABSENT)

@@ -1,0 +1,172 @@
+"""People's answers, recomputed from the authors' file, and editors on the very questions that people saw."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.errors import InputError
+from testbed.engine.results import Results, clusters
+from testbed.evaluations.taxi.kinds import Kinds
+from testbed.evaluations.taxi.metrics import marks
+from testbed.evaluations.taxi.roles import PROPERTY
+from testbed.evaluations.taxi.tables import MEMBERSHIP, QUERIES, edits_from
+from testbed.run.world import World
+from testbed.scores.comparison import Scored
+from testbed.scores.metric import by_case
+from testbed.scores.readers import CHANCE, NO_EDIT
+from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.tables import Cell, Table
+
+RESPONSES = Path("human-tests") / "human-responses.csv"
+COLUMNS = (
+    "edit",
+    "property",
+    "token_type",
+    "orig_answer_fwd",
+    "answer_fwd",
+    "corr_choice",
+    "correct",
+    "pass",
+)
+ARROW = " -> "
+
+
+class Answer(NamedTuple):
+    """One person's answer to a question about a property.
+
+    Attributes:
+        subject, new, property: names of the edited subject, its new category and what was asked.
+        value: the option that was marked as right.
+        kind: "typical" or "rare".
+        columns: whether the columns of right answers before and after the edit differ; in the authors' file
+            these are those of another question in 98% of the rows, so `changes` asks the tables.
+        right: whether it was answered so.
+    """
+
+    subject: str
+    new: str
+    property: str
+    value: str
+    kind: str
+    columns: bool
+    right: bool
+
+
+def answers(folder: Path) -> list[Answer]:
+    """The answers of people who passed the authors' checks; none where the folder has none.
+
+    Raises:
+        InputError: the file lacks a column, or a cell is not as it should be.
+    """
+    path = folder / RESPONSES
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; restore the file")
+        found = []
+        for row in reader:
+            choice = f"choice_{row['corr_choice']}"
+            if ARROW not in row["edit"] or row["correct"] not in ("TRUE", "FALSE") or choice not in row:
+                raise InputError(
+                    f"{path}, line {reader.line_num}: an edit is 'subject{ARROW}category', 'correct' TRUE or "
+                    "FALSE, and 'corr_choice' the letter of a choice; restore the file"
+                )
+            if row["pass"] == "TRUE" and row["property"] != MEMBERSHIP:
+                subject, _, new = row["edit"].partition(ARROW)
+                columns = row["orig_answer_fwd"] != row["answer_fwd"]
+                right = row["correct"] == "TRUE"
+                found.append(
+                    Answer(subject, new, row["property"], row[choice], row["token_type"], columns, right)
+                )
+    return found
+
+
+def changes(found: Sequence[Answer], world: World) -> list[bool]:
+    """Whether the edit changes what each answer is about, by TAXI's own questions.
+
+    Raises:
+        InputError: an answer to no such question.
+    """
+    assert world.path is not None
+    kinds = Kinds(world.graph)
+    known = {
+        (e.subject, e.new, kinds.graph.properties[q.relation], q.label): q.changed
+        for e in edits_from(kinds, world.path)
+        for q in e.queries
+    }
+    keys = [_key(a, kinds) for a in found]
+    unknown = [a for a, key in zip(found, keys, strict=True) if key not in known]
+    if unknown:
+        raise InputError(
+            f"{world.path / RESPONSES}: {len(unknown)} answers are to no question of {QUERIES}, such as "
+            f"{unknown[0][:4]}; restore both files"
+        )
+    return [known[key] for key in keys]
+
+
+def recomputed(found: Sequence[Answer], changed: Sequence[bool]) -> tuple[float, ...]:
+    """People's property success, invariance, consistency, and that of typical and of rare subjects."""
+    parts = [
+        found,
+        [a for a, moves in zip(found, changed, strict=True) if not moves],
+        [a for a, moves in zip(found, changed, strict=True) if moves],
+    ]
+    parts += [[a for a in parts[2] if a.kind == kind] for kind in ("typical", "rare")]
+    return tuple(map(_share, parts))
+
+
+def _key(answer: Answer, kinds: Kinds) -> tuple[int, int, str, int]:
+    entities = (kinds.entity(name) for name in (answer.subject, answer.new, answer.value))
+    subject, new, value = entities
+    return subject, new, answer.property, value
+
+
+def beside_people(editors: Sequence[Scored], world: World) -> Table | None:
+    """People by superordinate, and editors on exactly the questions that people saw; None without people."""
+    found = answers(world.path) if world.path else []
+    if not found:
+        return None
+    kinds = Kinds(world.graph)
+    of = [kinds.superordinate(kinds.entity(a.subject)) for a in found]
+    names = sorted(set(of))
+    by_kind = [[a for a, kind in zip(found, of, strict=True) if kind == name] for name in names]
+    rows: list[list[Cell]] = [["people", len(found), _share(found), *map(_share, by_kind)]]
+    seen = {_key(a, kinds) for a in found}
+    first = editors[0]
+    for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
+        results = editor.edited.results
+        among = _asked(results, kinds, seen)
+        right = marks(results, editor.evaluation.readers(results, editor.name)[name]).right
+        shares = [_estimate(results, right, among, kind) for kind in ("", *names)]
+        rows.append([name, int(among.sum()), *shares])
+    note = "Property success; editors on the very questions that people saw, each counted once."
+    return Table("people", "Beside people", ["who", "answers", "all", *names], rows, note)
+
+
+def _asked(results: Results, kinds: Kinds, seen: set[tuple[int, int, str, int]]) -> np.ndarray:
+    """bool[N]: whether people saw a question."""
+    c, properties = results.choices, kinds.graph.properties
+    columns = (
+        results.cases["subject"][c.case].tolist(),
+        results.cases["object"][c.case].tolist(),
+        [properties[r] for r in c.relation.tolist()],
+        c.facets["label"].tolist(),
+    )
+    there = np.array([key in seen for key in zip(*columns, strict=True)], bool)
+    return there & (c.role == PROPERTY) & (results.cases["run"][c.case] == 0)
+
+
+def _estimate(results: Results, right: np.ndarray, among: np.ndarray, kind: str) -> Estimate:
+    of_kind = results.cases["superordinate"].astype(str)[results.choices.case] == kind
+    metric = by_case(right, results.choices.case, len(results), among & (of_kind | (kind == "")))
+    return estimate(metric._replace(share=True), clusters(results), np.ones(len(results), bool))
+
+
+def _share(found: Sequence[Answer]) -> float:
+    return sum(a.right for a in found) / len(found) if found else float("nan")

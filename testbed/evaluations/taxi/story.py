@@ -1,0 +1,214 @@
+"""The chapter of TAXI's examination."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from testbed.engine.results import clusters
+from testbed.evaluations.taxi import paper
+from testbed.evaluations.taxi.metrics import (
+    AGREES,
+    CONSISTENCY,
+    FOUR,
+    KEPT,
+    OUTSIDE,
+    SUCCESS,
+    backwards,
+    measure,
+    of_stratum,
+)
+from testbed.evaluations.taxi.pairs import typical_against_rare
+from testbed.evaluations.taxi.panel import draw_edit, shown_case
+from testbed.evaluations.taxi.people import beside_people
+from testbed.evaluations.taxi.readers import CORRECTED
+from testbed.evaluations.taxi.roles import PROPERTY, READINGS, REVERSE
+from testbed.evaluations.taxi.subsets import MEMBER_BINS, RARE, TYPICAL, of_members
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.charts import draw_lines
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison, details, difference_section
+from testbed.run.strata import STRATA
+from testbed.scores.comparison import Scored
+from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, references
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.tables import Cell, Table, better_of
+
+WORDS = {
+    "do, correction": "what the request is to the agent: the category changes and its properties are drawn "
+    "again, which is what TAXI's labels say; or one was wrong about the category, and what was stated of the "
+    "subject stays stated",
+    "S0, S1, S2": "properties of the subject that the corpus states never, one to three times, more often",
+    "typical, rare": "subjects whose sentences are written often, or once; which is no evidence",
+    "reverse": "the same question asked inversely: which subject is one, or has it",
+}
+
+
+def story(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors = material.editors
+    sections = [
+        difference_section(material),
+        Section("paper", "Beside Powell et al. 2024", _PAPER,
+                tables=[paper.forward(editors, material.world), paper.reverse(editors)],
+                folded=[t for t in (beside_people(editors, material.world), counts(editors[0])) if t]),
+        Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
+        _superordinates(material),
+        _directions(material),
+        _members(material),
+        Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
+                tables=[typical_against_rare(editors)]),
+        cost_section(editors, CONSISTENCY, material.folder),
+        lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
+    ]  # fmt: skip
+    return Chapter(
+        "Change what a thing is (TAXI, Powell et al. 2024)",
+        "A subject is made a member of another category. Properties that only the new category has should "
+        "follow, and those that both have should stay. Right is what TAXI says is right; beside it, what an "
+        "agent believes that has read the same corpus.",
+        {e.name: finding(e) for e in editors},
+        comparison(editors, material.differences),
+        [section for section in sections if section],
+        {e.name: _panel(e, material) for e in editors},
+        {e.name: details(e, (TYPICAL, RARE)) for e in editors},
+        WORDS,
+        editors[0].evaluation.metrics,
+    )
+
+
+_PAPER = (
+    "The paper's own questions and metrics. Controls were told something that says nothing of the request."
+)
+_READINGS = (
+    "TAXI's labels are right after a change of the world. Who is corrected about the category keeps what was "
+    "stated of the subject; so the agent's own row under a correction is the share of labels that the "
+    "request entails."
+)
+_FREQUENCY = (
+    "Copies of a sentence are no evidence, so the agent is the same for both; any difference is the model's. "
+    "A typical and a rare subject of one category are paired over the same new categories."
+)
+
+
+def finding(editor: Scored) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after, chance = (editor.summary["all"][name] for name in (editor.name, CHANCE))
+    return (
+        f"states {after[SUCCESS].value:.0%} of the new categories; {after[CONSISTENCY].value:.0%} of the "
+        f"properties follow that should (chance {chance[CONSISTENCY].value:.0%}); others keep "
+        f"{after[KEPT].value:.0%} of their facts"
+    )
+
+
+def by_reading(editors: Sequence[Scored]) -> Table:
+    """Agreement with the agent under each reading of the request, by how often facts were stated."""
+    names = [AGREES, *(of_stratum(AGREES, stratum) for stratum in STRATA), OUTSIDE]
+    first = editors[0]
+    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CORRECTED)]
+    rows: list[list[Cell]] = []
+    for editor, name in readers:
+        for reading, called in enumerate(READINGS, start=1):
+            found = _judged(editor, name, reading)
+            rows.append([name, called, *(found[metric] for metric in names)])
+    note = "Share of property questions in which the preferred option is the agent's, under each reading."
+    direction = better_of(first.evaluation.metrics)
+    return Table("readings", "Held against both readings", ["who", "request", *names], rows, note, words=2,
+                 better={name: direction[name] for name in names})  # fmt: skip
+
+
+def _judged(editor: Scored, name: str, reading: int) -> Mapping[str, Estimate]:
+    """Every metric of a reader, with the agent under one reading as the standard."""
+    results = editor.edited.results
+    reader = editor.evaluation.readers(results, editor.name)[name]
+    if name == BAYESIAN:
+        reader = references(results, editor.name)[name]
+    judged = measure(results, reader._replace(time=reading))
+    return estimates(judged, clusters(results), np.ones(len(results), bool))
+
+
+def counts(editor: Scored) -> Table:
+    """How much was asked: edits and questions by superordinate (Tables 1 and 3)."""
+    results = editor.edited.results
+    c, first = results.choices, results.cases["run"] == 0
+    kinds = results.cases["superordinate"].astype(str)
+    rows: list[list[Cell]] = []
+    for kind in [*np.unique(kinds), "all"]:
+        mine = first & ((kinds == kind) | (kind == "all"))
+        of = {role: mine[c.case] & (c.role == role) for role in (PROPERTY, REVERSE)}
+        changed = of[PROPERTY] & c.facets["changed"]
+        rows.append([
+            str(kind), int(mine.sum()), len(np.unique(results.cases["subject"][mine])),
+            len(np.unique(results.cases["object"][mine])), len(np.unique(c.relation[of[PROPERTY]])),
+            int(of[PROPERTY].sum()), int(changed.sum()), int((of[PROPERTY] & ~changed).sum()),
+            int(of[REVERSE].sum()),
+        ])  # fmt: skip
+    header = ["superordinate", "edits", "subjects", "categories", "relations", "property questions",
+              "that change", "that stay", "inverse questions"]  # fmt: skip
+    note = "The paper counts forward and inverse questions together: 976 edits, 1,952 and 9,168 questions."
+    return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
+
+
+def _superordinates(material: Material) -> Section:
+    editors = material.editors
+    kinds = sorted({str(k) for e in editors for k in e.edited.results.cases["superordinate"]})
+    lines = {
+        e.name: {name: [e.summary[kind][reader][CONSISTENCY] for kind in kinds if kind in e.summary]
+                 for name, reader in (("this editor", e.name), ("chance", CHANCE))}
+        for e in editors if all(kind in e.summary for kind in kinds)
+    }  # fmt: skip
+    draw_lines(lines, kinds, "superordinate", CONSISTENCY, material.folder / "superordinates.png")
+    text = "Consistency of each kind of thing beside chance, which depends on how many options there are."
+    picture = Picture("superordinates.png", "Consistency by superordinate for every editor (Figure 2)")
+    return Section("superordinates", "Is it the same for every kind of thing?", text, [picture])
+
+
+def _directions(material: Material) -> Section:
+    lines = {
+        e.name: {
+            "forward": [e.summary["all"][e.name][m] for m in FOUR],
+            "reverse": [e.summary["all"][e.name][backwards(m)] for m in FOUR],
+            "reverse, chance": [e.summary["all"][CHANCE][backwards(m)] for m in FOUR],
+        }
+        for e in material.editors
+    }
+    ticks = ["edit", "property", "invariance", "consistency"]
+    draw_lines(lines, ticks, "question", "share right", material.folder / "directions.png")
+    text = (
+        "Asked which subject is a dog, an edit of what a Siamese is helps only a model that reads both ways. "
+        "A context that names the subject makes it likelier whatever the context says: see the controls."
+    )
+    picture = Picture("directions.png", "Questions asked forward and inversely, for every editor (Figure 3)")
+    return Section("directions", "Does the inverse follow?", text, [picture])
+
+
+def _members(material: Material) -> Section:
+    """Consistency by members of the new category and by how often the facts were stated."""
+    editors = material.editors
+    bins = [name for name in MEMBER_BINS if all(of_members(name) in e.summary for e in editors)]
+    names = [CONSISTENCY, *(of_stratum(CONSISTENCY, stratum) for stratum in STRATA)]
+    readers = [(e, e.name) for e in editors] + [
+        (editors[0], name) for name in (NO_EDIT, BAYESIAN, CORRECTED, CHANCE)
+    ]
+    rows: list[list[Cell]] = [
+        [name, size, *(e.summary[of_members(size)][name].get(metric) for metric in names)]
+        for e, name in readers
+        for size in bins
+    ]
+    table = Table(
+        "members", "Consistency by members of the new category", ["who", "members", *names], rows, words=2
+    )
+    pictures = []
+    if len(bins) > 1:
+        lines = {e.name: {CONSISTENCY: [e.summary[of_members(b)][e.name][CONSISTENCY] for b in bins]}
+                 for e in editors}  # fmt: skip
+        draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.png")
+        pictures = [Picture("members.png", "Consistency by members of the new category")]
+    text = "What follows from a category can be learned only from its members."
+    return Section("members", "From how many members?", text, pictures, [table])
+
+
+def _panel(editor: Scored, material: Material) -> Picture:
+    name, results = f"edit-{editor.edited.slug}.png", editor.edited.results
+    case = shown_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
+    draw_edit(results, material.world, case, material.folder / name)
+    return Picture(name, "Probabilities of old and new values before and after one edit")

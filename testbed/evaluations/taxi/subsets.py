@@ -1,0 +1,29 @@
+"""The parts of the edits that TAXI's examination is reported on."""
+
+import numpy as np
+
+from testbed.engine.results import Results
+
+TYPICAL, RARE = "typical subject", "rare subject"
+MEMBER_BINS = ("1", "2-3", "4-7", "8-15", "16-31", "32+")
+_STARTS = (2, 4, 8, 16, 32)
+
+
+def subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of each part: by frequency of the subject, by superordinate, by members of the new category."""
+    cases = results.cases
+    typical, kind = cases["typical"].astype(bool), cases["superordinate"].astype(str)
+    found = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
+    found |= {str(name): kind == name for name in np.unique(kind)}
+    return found | {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
+
+
+def by_members(members: np.ndarray) -> dict[str, np.ndarray]:
+    """Which edits go to a category of so many members; only bins that have some."""
+    bins = np.searchsorted(_STARTS, members, side="right")
+    return {MEMBER_BINS[i]: bins == i for i in np.unique(bins)}
+
+
+def of_members(name: str) -> str:
+    """What the subset of a bin of members is called."""
+    return f"members {name}"

@@ -1,0 +1,436 @@
+"""TAXI's examination: its questions, gold under both readings, metrics, tables, and the whole command."""
+
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from bayes.interface import EditRequest
+from bayes.inverse import who_has
+from corpus.config import WorldConfig
+from corpus.errors import InputError
+from corpus.language import Atom, Kind, Sentence
+from corpus.seeds import generator
+from corpus.tokenizer import BOS, EOS, SEP
+from corpus.world import build_world
+from testbed.engine.questions import Questions
+from testbed.engine.results import Choices, Claims, Results
+from testbed.evaluations.taxi.cases import CONTROLS
+from testbed.evaluations.taxi.edits import edits_of
+from testbed.evaluations.taxi.evaluation import Taxi
+from testbed.evaluations.taxi.kinds import Kinds
+from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, backwards
+from testbed.evaluations.taxi.pairs import paired
+from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
+from testbed.evaluations.taxi.people import RESPONSES, answers, changes, recomputed
+from testbed.evaluations.taxi.readers import CORRECTED
+from testbed.evaluations.taxi.roles import EDIT, GONE, PROPERTY, READINGS, REVERSE
+from testbed.evaluations.taxi.tables import COLUMNS, MEMBERSHIP, QUERIES, edits_from
+from testbed.protocol import ABSENT
+from testbed.run.world import World
+from testbed.scores.readers import BAYESIAN, CHANCE
+from tests.toys import random_model, read_whole
+from tests.worlds import make_taxonomy
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "taxi"
+real = pytest.mark.skipif(not DATA.exists(), reason="TAXI's tables are not here")
+ALL = 10**6
+
+
+@pytest.fixture(scope="module")
+def place():
+    return make_taxonomy()
+
+
+@pytest.fixture(scope="module")
+def kinds(place):
+    return Kinds(place[0].graph)
+
+
+@pytest.fixture(scope="module")
+def cases(place):
+    return list(Taxi(controls=True).cases(*place, ALL, 0.95, 0))
+
+
+# Questions.
+
+
+def test_every_subject_becomes_every_other_category_of_its_superordinate(cases, kinds):
+    asked = {(case.fact[0], case.fact[2]) for case in cases}
+    assert len(asked) == len(cases)
+    assert asked == {(s, c) for s, old in kinds.category.items() for c in kinds.siblings(old) if c != old}
+
+
+def test_some_are_a_part_of_all_with_equal_shares(place, cases):
+    some = list(Taxi().cases(*place, 16, 0.95, 3))
+    assert {case.fact for case in some} < {case.fact for case in cases}
+    for facet in ("superordinate", "typical"):
+        _, counts = np.unique([case.facets[facet] for case in some], return_counts=True)
+        assert set(counts) == {8}
+
+
+def test_the_right_answer_is_offered_once_and_no_other_option_is_right(cases, kinds):
+    for case in cases:
+        s, _, new = case.fact
+        for choice in case.choices:
+            label = choice.facets["label"]
+            offered = choice.options if choice.offered is None else choice.options[choice.offered]
+            if choice.role == GONE:
+                assert (label == ABSENT) != (choice.facets["old"] == ABSENT)
+                continue
+            assert (offered == label).sum() == 1
+            if choice.role == PROPERTY:
+                assert label == kinds.value(new, choice.relation)
+                assert 2 <= len(offered) <= 6
+            if choice.role == REVERSE and choice.relation != kinds.root:
+                others = [kinds.category[o] for o in offered.tolist() if o != s]
+                assert choice.subject not in [kinds.value(c, choice.relation) for c in others]
+                assert new not in others
+
+
+def test_consistency_and_invariance_partition_the_properties(cases, kinds):
+    for case in cases:
+        s, _, new = case.fact
+        old = kinds.category[s]
+        asked = {c.relation: c.facets["changed"] for c in case.choices if c.role == PROPERTY}
+        both = {r for r in kinds.relations(s) if ABSENT not in (kinds.value(old, r), kinds.value(new, r))}
+        assert set(asked) == both
+        for r, changed in asked.items():
+            assert changed == (kinds.value(old, r) != kinds.value(new, r))
+
+
+def test_controls_say_nothing_of_the_request(cases, kinds):
+    for case in cases:
+        s, r, new = case.fact
+        own, member, somebody = (control.fact for control in case.controls)
+        assert tuple(control.name for control in case.controls) == CONTROLS
+        assert own[0] == s
+        assert own[2] == kinds.value(kinds.category[s], own[1]) or own[1] == r
+        assert member[0] in kinds.members[new]
+        assert member[1:] == (r, new) == somebody[1:]
+        assert kinds.category[somebody[0]] != new
+        assert somebody[0] != s
+
+
+# Gold.
+
+
+def test_gold_is_what_the_agent_says_when_asked_after_each_reading(place, cases, kinds):
+    """Beliefs that are kept from edit to edit are those that the edited agent would give."""
+    world, agent = place
+    graph = world.graph
+    for case in cases[::9]:
+        s, r, new = case.fact
+        agents = [agent, *(agent.with_edit(EditRequest(s, r, new, np.inf, kind)) for kind in READINGS)]
+        for choice in case.choices:
+            for t, one in enumerate(agents):
+                if choice.phrasing:
+                    often = graph.frequency[choice.options]
+                    wanted = who_has(one, choice.relation, choice.subject, choice.options, often)
+                else:
+                    wanted = one.predict(choice.subject, choice.relation).of(choice.options)
+                np.testing.assert_allclose(choice.agent[t], wanted, atol=1e-6)
+
+
+def test_after_a_change_the_agent_gives_taxis_labels_wherever_the_category_speaks(place, cases, kinds):
+    """Under `do` the labels are right; where nobody of the new category is quoted, nobody can know."""
+    stated = place[0].stated_facts
+    graph = place[0].graph
+    said = {(kinds.category[int(graph.subject[f])], int(graph.relation[f])) for f in stated}
+    seen = 0
+    for case in cases:
+        for choice in case.choices:
+            if choice.role not in (EDIT, PROPERTY):
+                continue
+            best = choice.agent[1] == choice.agent[1].max()
+            if choice.role == PROPERTY and (case.fact[2], choice.relation) not in said:
+                assert best[choice.options == choice.facets["label"]].all()
+                continue
+            assert choice.options[best].tolist() == [choice.facets["label"]]
+            seen += 1
+    assert seen > len(cases)
+
+
+def test_what_both_categories_lack_knowledge_of_is_uniform(cases):
+    """The agent does not know a property that the new category lacks."""
+    lost = [c for case in cases for c in case.choices if c.role == GONE and c.facets["label"] == ABSENT]
+    assert lost
+    for choice in lost:
+        np.testing.assert_allclose(choice.agent[1], 1 / len(choice.options))
+
+
+# The engine.
+
+
+def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
+    """As whole sentences are read, "<object> <inversely> <subject>", ending included."""
+    world, _ = place
+    tokenizer, model = world.tokenizer, random_model(world.tokenizer.vocabulary)
+    readings = Questions(world, model, cases[:2]).before(np.arange(2)[:, None])
+    seen = 0
+    for case, ended in zip(cases[:2], readings.ended, strict=True):
+        for choice, found in zip(case.choices, ended, strict=False):
+            if choice.role != REVERSE:
+                continue
+            rows = []
+            for s in choice.options.tolist():
+                atom = Atom(s, choice.relation, choice.subject)
+                sentence = Sentence(Kind.ATOMIC, None, atom, None, choice.phrasing)
+                assert tokenizer.language.render(sentence).endswith(f" {world.graph.entities[s]}")
+                rows.append([BOS, *tokenizer.sentence(sentence)])
+            p = np.asarray(jax.nn.softmax(read_whole(model, np.array(rows, np.int32)), axis=-1))
+            last = np.array(rows)[:, -1]
+            wanted = p[np.arange(len(rows)), -2, last] * p[:, -1, [SEP, EOS]].sum(-1)
+            np.testing.assert_allclose(found[: len(rows)], wanted, rtol=1e-3)
+            seen += 1
+    assert seen
+
+
+# Metrics.
+
+
+def random_results(cases, seed=0):
+    """Answers to all questions that nobody gave."""
+    rng = np.random.default_rng(seed)
+    flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
+    width = max(len(choice.options) for _, choice in flat)
+
+    def padded(values, fill=0):
+        found = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
+        for row, value in zip(found, values, strict=True):
+            row[..., : np.shape(value)[-1]] = value
+        return found
+
+    lm = [rng.dirichlet(np.full(len(c.options) + 1, 0.5), 2)[:, :-1] for _, c in flat]
+    facets = {name: np.array([c.facets[name] for _, c in flat]) for name in Taxi().choice_facets}
+    roles = np.array([c.role for _, c in flat])
+    choices = Choices(
+        case=np.array([i for i, _ in flat]),
+        role=roles,
+        group=roles,
+        subject=np.array([c.subject for _, c in flat]),
+        relation=np.array([c.relation for _, c in flat]),
+        options=padded([c.options for _, c in flat], ABSENT),
+        agent=padded([c.agent for _, c in flat]),
+        frequency=padded([c.frequency for _, c in flat]),
+        lm=padded(lm),
+        lm_open=padded(lm),
+        agent_answer=np.array([c.answer for _, c in flat]),
+        lm_answer=np.full((len(flat), 2), ABSENT),
+        stated=np.array([c.stated for _, c in flat]),
+        offered=padded(
+            [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat], False
+        ),
+        facets=facets,
+    )
+    columns = {
+        "case": range(len(cases)),
+        "relation": [c.fact[1] for c in cases],
+        "object": [c.fact[2] for c in cases],
+    }
+    columns |= {"subject": [c.fact[0] for c in cases], "truth": [c.truth for c in cases]}
+    columns |= {name: [c.facets[name] for c in cases] for name in Taxi().facets}
+    nothing = np.zeros((0, 3))
+    claims = Claims(np.zeros(0, int), roles[:0], roles[:0], nothing, np.zeros((0, 2, 2)))
+    return Results({k: np.array(v) for k, v in columns.items()}, choices, claims, ("before", *READINGS))
+
+
+@pytest.fixture(scope="module")
+def results(cases):
+    return random_results(cases[:60])
+
+
+def naive(results, p, which, changed, inverse):
+    """TAXI's success, as its paper has it: argmax over the options, averaged over questions."""
+    c, marks = results.choices, []
+    for n in range(len(c.case)):
+        of_category = c.relation[n] == results.cases["relation"][c.case[n]]
+        if c.role[n] != (REVERSE if inverse else EDIT if which == EDIT else PROPERTY):
+            continue
+        if of_category != (which == EDIT) or (changed is not None and c.facets["changed"][n] != changed):
+            continue
+        options = [(p[n, k], c.options[n, k]) for k in range(p.shape[1]) if c.offered[n, k]]
+        marks.append(max(options)[1] == c.facets["label"][n])
+    return np.mean(marks)
+
+
+def test_the_four_metrics_and_their_reverse_are_those_of_the_paper(results):
+    reader = Taxi().readers(results, "somebody")["somebody"]
+    found = Taxi().measure(results, reader)
+    asked = {SUCCESS: (EDIT, None), PROPERTIES: (PROPERTY, None), INVARIANCE: (PROPERTY, False)}
+    asked[CONSISTENCY] = (PROPERTY, True)
+    for name, (which, changed) in asked.items():
+        for inverse, called in ((False, name), (True, backwards(name))):
+            wanted = naive(results, reader.probability, which, changed, inverse)
+            assert found[called].value() == pytest.approx(wanted, abs=1e-12), called
+
+
+def test_chance_is_one_in_as_many_as_are_offered(results):
+    c, found = results.choices, Taxi().measure(results, Taxi().readers(results, "x")[CHANCE])
+    odds = 1 / c.offered.sum(1)
+    asked = c.role == PROPERTY
+    assert found[PROPERTIES].value() == pytest.approx(odds[asked].mean())
+    assert found[CONSISTENCY].value() == pytest.approx(odds[asked & c.facets["changed"]].mean())
+    of_category = c.relation == results.cases["relation"][c.case]
+    inverse = (c.role == REVERSE) & ~of_category
+    assert found[backwards(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
+
+
+def test_the_agent_is_its_own_standard_under_each_reading(results):
+    found = Taxi().readers(results, "x")
+    for name in (BAYESIAN, CORRECTED):
+        metrics = Taxi().measure(results, found[name])
+        assert metrics["agreement"].value() == 1
+        assert metrics["TV all"].value() == 0
+        assert metrics["propagation ratio"].value() == pytest.approx(1)
+        assert metrics["others kept"].value() == 1
+    # Who is corrected keeps what was stated, so the labels are not what such a request entails.
+    corrected = Taxi().measure(results, found[CORRECTED])
+    assert corrected[CONSISTENCY].value() < 1
+    assert corrected[f"{CONSISTENCY} S0"].value() > corrected[f"{CONSISTENCY} S2"].value()
+
+
+def test_a_mean_by_edit_counts_edits_alike(results):
+    metrics = Taxi().measure(results, Taxi().readers(results, "x")["x"])
+    pooled, mean = metrics[PROPERTIES], metrics[f"{PROPERTIES}, by edit"]
+    there = pooled.denominator > 0
+    shares = pooled.numerator[there] / pooled.denominator[there]
+    assert mean.value() == pytest.approx(shares.mean())
+
+
+def test_pairs_are_of_one_category_and_one_edit(results):
+    rare, typical, levels = paired(results)
+    assert len(rare)
+    assert not results.cases["typical"][rare].any()
+    assert results.cases["typical"][typical].all()
+    for column in ("truth", "object"):
+        assert (results.cases[column][rare] == results.cases[column][typical]).all()
+    assert len(set(rare)) == len(rare)
+    assert {len(x) for x in levels.values()} == {len(rare)}
+
+
+# TAXI's own tables.
+
+
+def written(folder, kinds, edits):
+    """The edits as TAXI's file has them."""
+    names, table = kinds.graph.entities, {name: {} for name in COLUMNS}
+    for edit in edits:
+        for q in edit.queries:
+            row = str(len(table["subj"]))
+            asked = kinds.graph.properties[q.relation] or MEMBERSHIP
+            cells = (
+                names[edit.subject], names[edit.new], names[edit.old], asked, q.changed,
+                [names[o] for o in q.options], [names[s] for s in q.subjects], names[q.label], names[q.old],
+                "<subj>",
+            )  # fmt: skip
+            for name, cell in zip(COLUMNS, cells, strict=True):
+                table[name][row] = cell
+    path = folder / QUERIES
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(table), encoding="utf-8")
+    return path
+
+
+def test_edits_come_back_from_a_file_by_name(kinds, tmp_path):
+    edits = list(edits_of(kinds, generator(0, "options")))
+    written(tmp_path, kinds, edits)
+    assert edits_from(kinds, tmp_path) == edits
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "says"),
+    [
+        ("subj", "nobody", "nothing is called 'nobody'"),
+        ("answer_fwd", "nothing", "nothing is called 'nothing'"),
+        ("answer_rev", "somebody", "the right answer is none of the options"),
+        ("fwd_choices", [], "the right answer is none of the options"),
+        ("orig_entity", None, "nothing is called None"),
+    ],
+)
+def test_a_wrong_cell_is_named_with_file_and_row(kinds, tmp_path, column, cell, says):
+    path = written(tmp_path, kinds, list(edits_of(kinds, generator(0, "options")))[:3])
+    table = json.loads(path.read_text(encoding="utf-8"))
+    table[column]["2"] = cell
+    path.write_text(json.dumps(table), encoding="utf-8")
+    with pytest.raises(InputError, match=says) as error:
+        edits_from(kinds, tmp_path)
+    assert f"{path}, row 2" in str(error.value)
+
+
+def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
+    with pytest.raises(InputError, match="is missing"):
+        edits_from(kinds, tmp_path)
+    path = written(tmp_path, kinds, [])
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="is no JSON"):
+        edits_from(kinds, tmp_path)
+    path.write_text('{"subj": {}}', encoding="utf-8")
+    with pytest.raises(InputError, match="lacks the column 'entity'"):
+        edits_from(kinds, tmp_path)
+
+
+def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway(place, tmp_path):
+    world, agent = place
+    with pytest.raises(InputError, match="is gone; put it back"):
+        list(Taxi().cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
+    own = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
+    assert [case.fact for case in own] == [case.fact for case in Taxi().cases(world, agent, 3, 0.95, 0)]
+
+
+@real
+def test_taxis_tables_hold_what_the_paper_counts():
+    """Tables 1 and 3; 28 questions of a property that is split had two right answers, one is left."""
+    graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
+    kinds = Kinds(graph)
+    edits = edits_from(kinds, DATA)
+    queries = [q for edit in edits for q in edit.queries]
+    asked = [q for q in queries if q.relation != kinds.root]
+    assert (len(edits), len(queries), len(asked), len(kinds.category), len(kinds.members)) == (
+        976, 5560, 4584, 164, 41,
+    )  # fmt: skip
+    assert sum(q.changed for q in asked) == 3832
+    assert sum(edit.queries[0].relation == kinds.root for edit in edits) == 976
+    of = {name: sum(kinds.superordinate(e.subject) == name for e in edits) for name in graph.groups}
+    assert of == {"animal": 224, "drink": 120, "food": 168, "instrument": 120, "plant": 224, "vehicle": 120}
+    assert all(
+        q.options.count(q.label) == 1 and q.subjects.count(e.subject) == 1 for e in edits for q in e.queries
+    )
+    assert np.mean([1 / len(q.options) for q in asked]) == pytest.approx(0.267, abs=5e-4)
+    assert np.mean([1 / len(q.subjects) for q in asked]) == pytest.approx(0.102, abs=5e-4)
+    split = [(e, q) for e in edits for q in e.queries[1:]
+             if (kinds.value(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
+    assert len(split) == 28
+    assert {graph.properties[q.relation] for _, q in split} == {"has"}
+
+
+@real
+def test_people_are_as_right_as_the_authors_say():
+    """By the columns of their file; but these are of another question, which the marked answers are not."""
+    graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
+    world = World(graph, None, None, None, path=DATA)
+    found = answers(DATA)
+    by_columns = recomputed(found, [a.columns for a in found])
+    assert by_columns == pytest.approx((0.869, 0.911, 0.865, 0.858, 0.871), abs=6e-4)
+    changed = changes(found, world)
+    assert (len(found), sum(changed)) == (1066, 922)
+    assert recomputed(found, changed) == pytest.approx((0.869, 0.979, 0.851, 0.849, 0.853), abs=6e-4)
+
+
+def test_a_folder_without_people_has_no_row_of_them(tmp_path):
+    assert answers(tmp_path) == []
+
+
+def test_a_bad_file_of_people_is_named_with_its_line(tmp_path):
+    path = tmp_path / RESPONSES
+    path.parent.mkdir()
+    path.write_text("edit\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: the header has no column 'property'"):
+        answers(tmp_path)
+    header = [*PEOPLE_COLUMNS, "choice_A"]
+    cells = dict.fromkeys(header, "TRUE") | {"edit": "Siamese", "corr_choice": "A"}
+    path.write_text(f"{','.join(header)}\n{','.join(cells.values())}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: an edit is"):
+        answers(tmp_path)
