@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from corpus.arrays import arrays_of
 from corpus.errors import InputError
+from corpus.files import read_json
 from corpus.names import check_readable
 
 NO_UPSTREAM = -1
@@ -192,10 +194,9 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     Raises:
         InputError: another version of this project wrote it.
     """
-    names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
-    with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if "candidates" not in arrays:
-            raise InputError(f"{folder} was written by an older version; delete {folder.parent}, build again")
-        return KnowledgeGraph(
-            entities=tuple(names["entities"]), relations=tuple(names["relations"]), **dict(arrays)
-        )
+    names, arrays = read_json(folder / "names.json"), arrays_of(folder / "graph.npz")
+    known = {f.name for f in fields(KnowledgeGraph)}
+    lists = all(isinstance(one, list) and all(isinstance(x, str) for x in one) for one in names.values())
+    if names.keys() | arrays.keys() != known or names.keys() != {"entities", "relations"} or not lists:
+        raise InputError(f"{folder} was written by an older version; choose another --run")
+    return KnowledgeGraph(entities=tuple(names["entities"]), relations=tuple(names["relations"]), **arrays)

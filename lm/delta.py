@@ -27,6 +27,7 @@ ATTENTION = ("query", "key", "value", "out")
 MLP = ("gate", "up", "down")
 MATRICES = (*ATTENTION, *MLP)
 IN_LAYERS = (*MATRICES, "codebook", "shift")
+PARTS = (*IN_LAYERS, "embedding", "weights", "prefix")
 
 
 class LowRank(NamedTuple):

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.files import read_json, write_json
+from corpus.files import read_record, write_record
 from testbed.console import command, progress, say, table
 from testbed.engine.catalogue import entries, method_named, whose_options
 from testbed.engine.tuned import tuned_file
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch
 from testbed.presets import EDIT
+from testbed.run.lock import only_one
 from testbed.run.runs import Run, provenance
 from testbed.run.settings import plain
 from testbed.settings import EditSettings
@@ -44,12 +45,13 @@ def tune(options: EditSettings) -> None:
             able = ", ".join(other.name for other in entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
     held_out = plan(options)
-    for name, entry in wanted.items():
-        done = tuned_file(held_out.run, name)
-        if done.exists():
-            say(f"{done} is there already; move it away to search again")
-        else:
-            write_json(done, search(held_out, name, entry, options))
+    with only_one(held_out.run, "tune"):
+        for name, entry in wanted.items():
+            done = tuned_file(held_out.run, name)
+            if done.exists():
+                say(f"{done} is there already; move it away to search again")
+            else:
+                write_record(done, search(held_out, name, entry, options))
     show(held_out.run, dict.fromkeys(entry.name for entry in wanted.values()))
 
 
@@ -125,7 +127,7 @@ def search(held_out: HeldOut, name: str, entry: "Entry", options: EditSettings) 
 def show(run: Run, names: Sequence[str] | Mapping[str, None]) -> None:
     """Print every search, with a mark at what was chosen."""
     for name in names:
-        record = read_json(tuned_file(run, name))
+        record = read_record(tuned_file(run, name))
         header, chosen = list(record["search"][0]), choose(record["search"], *record["by"])
         lines = [
             [*(f"{line[key]:.3g}" for key in header), "*" if line == chosen else ""]

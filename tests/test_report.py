@@ -15,6 +15,7 @@ import pytest
 
 from corpus.errors import InputError
 from testbed import report
+from testbed.engine.records import seal
 from testbed.engine.results import clusters, read_results
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.story import _panel_cases
@@ -150,11 +151,13 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
 
 
 def test_unfinished_edits_are_nobodys(runs, tmp_path):
-    """The table of cases comes last; where it is not, whoever edits goes on, and whoever reads waits."""
+    """Checksums come last; where they are not, whoever edits goes on, and whoever reads waits."""
     folder = copied(runs, tmp_path)
     (rome,) = edits_of(folder / "x", "rome*")
-    (rome / "cases.parquet").unlink()
-    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM)}
+    (rome / "sha256.json").unlink()
+    said = []
+    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM, left_out=said.append)}
+    assert said == [f"{rome} is unfinished and left out; the command that began it goes on"]
 
 
 def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
@@ -524,6 +527,7 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
         shutil.rmtree(other)
     for cost in folder.glob("x/edits/hase/*/cost.json"):
         cost.unlink()
+        seal(cost.parent)
     for place in ("", "hase"):
         (folder / "x" / "report" / place).mkdir()
         (folder / "x" / "report" / place / "frontier-flops.png").write_bytes(b"of an earlier report")
@@ -583,7 +587,10 @@ def older(path):
 )
 def test_damaged_files_are_named(runs, tmp_path, capsys, file, damage, message):
     folder = copied(runs, tmp_path)
-    damage(edits_of(folder / "x", "rome*")[0] / file)
+    edits = edits_of(folder / "x", "rome*")[0]
+    damage(edits / file)
+    # As if it had been written so: checksums do not tell.
+    seal(edits)
     assert report.main(at(folder)) == 2
     error = complaint(capsys)
     assert message in error

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.files import read_json, write_json
+from corpus.files import read_json, read_record, write_record
 from experiments.my_editor import MyEditor
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
@@ -61,7 +61,7 @@ def test_the_search_is_recorded_and_used(trained, tmp_path, capsys, monkeypatch)
     assert edit.main(["lora-down", *at(runs), *FEW, "--tuned"]) == 2
     assert "python -m testbed.tune lora-down --run x" in complaint(capsys)
     assert tune.main(["lora-down", *arguments]) == 0
-    record = read_json(runs / "x" / "tuned" / "lora-down.json")
+    record = read_record(runs / "x" / "tuned" / "lora-down.json")
     assert [line["learning_rate"] for line in record["search"]] == [2e-4, 0.02]
     best = choose(record["search"], *record["by"])
     assert record["chosen"] == {key: best[key] for key in ("learning_rate", "alpha")}
@@ -100,11 +100,11 @@ def test_test_cases_are_never_tuned_on(trained, tmp_path, monkeypatch):
 def test_a_record_that_does_not_fit_is_refused(tmp_path):
     run = Run(tmp_path, "x")
     configs = configurations() | {"lora-down": LoraConfig(rank=3)}
-    write_json(tuned_file(run, "lora-down"), {"chosen": {"learning_rate": 0.5}})
+    write_record(tuned_file(run, "lora-down"), {"chosen": {"learning_rate": 0.5}})
     found = tuned(run, ["oracle", "none", "self-bayes"], configs)["lora-down"]
     assert (found.rank, found.learning_rate) == (3, 0.5), "what was not searched stays as it is set"
     for wrong in ({"chosen": {"radius": 1.0}}, {"chosen": {"learning_rate": -1.0}}, {}):
-        write_json(tuned_file(run, "lora-down"), wrong)
+        write_record(tuned_file(run, "lora-down"), wrong)
         with pytest.raises(ValueError, match="tune again"):
             tuned(run, ["lora-down"], configs)
 
@@ -122,6 +122,6 @@ def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, m
     with pytest.raises(ValueError, match=f"python -m testbed.tune {OWN} --run x"):
         tuned(run, [OWN], set_to)
     assert tune.main([OWN, *at(runs), "--cases.count", "4", "--my-editor.tries", "2"]) == 0
-    record = read_json(runs / "x" / "tuned" / "experiments.my_editor.MyEditor.json")
+    record = read_record(runs / "x" / "tuned" / "experiments.my_editor.MyEditor.json")
     assert [line["longest"] for line in record["search"]] == [0.01, 1.0]
     assert tuned(run, [OWN], set_to)["my-editor"] == MyEditor(record["chosen"]["longest"], 2)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import read_json
+from corpus.files import read_record
 from testbed.engine.catalogue import whose_options
-from testbed.run.runs import Run
+from testbed.run.runs import NotMadeError, Run
 
 
 def tuned_file(run: Run, editor: str) -> Path:
@@ -28,12 +28,10 @@ def tuned(run: Run, editors: Sequence[str], configs: dict[str, Any]) -> dict[str
             continue
         path = tuned_file(run, entry.name)
         if not path.exists():
-            raise InputError(
-                f"{path} is missing; run python -m testbed.tune {entry.name} --run {run.name} first"
-            )
+            raise NotMadeError(f"{path} is missing", f"tune {entry.name}", run)
         config = configs.get(entry.options, entry.config)
         try:
-            chosen[entry.options] = replace(config, **read_json(path)["chosen"])
+            chosen[entry.options] = replace(config, **read_record(path)["chosen"])
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path} does not fit ({error}); delete it and tune again") from None
+            raise InputError(f"{path} does not fit ({error}); move it away and tune again") from None
     return chosen

@@ -16,7 +16,8 @@ from corpus.graph import KnowledgeGraph, load_graph, save_graph
 from corpus.language import Kind
 from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
-from testbed.run.runs import Run, digest, recorded
+from testbed.run.fitting_parts import require_fitting
+from testbed.run.runs import ORIGIN, NotMadeError, Run, digest, recorded
 
 
 class ExactWorld(NamedTuple):
@@ -57,14 +58,18 @@ def load_world(run: Run) -> World:
     """Read a run's world and sentences after verifying their checksums.
 
     Raises:
-        InputError: the corpus was never built, or a file has changed.
+        NotMadeError: the corpus was never built.
+        InputError: a file has changed.
     """
     settings, _ = recorded(run, "corpus")
+    if not run.corpus.exists():
+        raise NotMadeError(f"{run.corpus} is not written yet", "corpus", run)
     verify_folder(run.world)
     verify_folder(run.corpus)
-    if read_json(run.corpus / "origin.json")["world"] != digest(run.world):
+    if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
         raise InputError(
-            f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
+            f"{run.corpus} was written about another world than {run.world}; move both away and build them "
+            f"again: python -m testbed.corpus {run.options}"
         )
     graph, model = read_world(run)
     exact = None
@@ -72,7 +77,7 @@ def load_world(run: Run) -> World:
         resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
         exact = ExactWorld(exact_config(settings), resolution, settings["world"]["source"] == "builtin")
     supposing = settings["documents"]["imagine"] or settings["documents"]["revise"]
-    return World(
+    world = World(
         graph,
         model,
         load_arrays(Sentences, run.corpus / "sentences.npz"),
@@ -80,6 +85,8 @@ def load_world(run: Run) -> World:
         exact,
         load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
     )
+    require_fitting(world, run)
+    return world
 
 
 def exact_config(settings: dict) -> ExactConfig:

@@ -8,7 +8,7 @@ import numpy as np
 from testbed.evaluations.hase.exam import Exam
 from testbed.evaluations.hase.metrics import MOVED
 from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.pages.style import AGENT, MODEL, STYLE, save
+from testbed.pages.style import AGENT, MODEL, save, styled
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
@@ -44,7 +44,7 @@ def draw_edit(exam: Exam, world: World, case: int, path: Path) -> None:
     below = relations[children[0]] if children else "another fact"
     rows = [(REQUEST, f"the edited fact:\n{relations[r]}"), (CHILD, f"what depends on it:\n{below}")]
     # Margins wide enough for the longest names are quicker than measuring what is drawn.
-    with plt.rc_context(STYLE | {"savefig.bbox": "standard"}):
+    with styled(**{"savefig.bbox": "standard"}):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
         for row, (cell, label) in zip(axes, rows, strict=True):
             shown = _tallest(exam, case, cell)
