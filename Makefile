@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test slow format lock clean
+.PHONY: demo test slow attack format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
@@ -15,6 +15,10 @@ test: .venv/.ready
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow
+
+# About 10 minutes; --whole takes hours. What came of it: docs/attack.md.
+attack: .venv/.ready
+	$(RUN) -m tests.attack.campaign
 
 format: .venv/.ready
 	$(RUN) -m ruff check --fix .

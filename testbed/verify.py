@@ -44,7 +44,7 @@ def verify(options: VerifySettings) -> None:
     run = Run(options.runs, options.run)
     if not run.folder.is_dir():
         raise InputError(f"{run.folder}: no such run; {command_for(run, 'corpus')} makes one")
-    wrong = {part: _wrong(part) for part in parts_of(run)}
+    wrong = {part: wrong_with(part) for part in parts_of(run)}
     rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
     table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
     damaged = [(part, why) for part, why in wrong.items() if why]
@@ -82,7 +82,7 @@ def parts_of(run: Run) -> Iterator[Part]:
             yield Part(folder, partial(verify_folder, folder), how(stage), aside=not keep)
 
 
-def _wrong(part: Part) -> str:
+def wrong_with(part: Part) -> str:
     """What is wrong with a part, without what to do about it; empty where nothing is."""
     try:
         part.check()
