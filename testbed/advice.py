@@ -19,14 +19,16 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
 
     Args:
         stage: a command, perhaps with what follows it, such as "tune rome".
-        typed: the preset of the command line that asks; without it, that of the run's corpus.
+        typed: the preset of the command line that asks; without it, that of the run's corpus, or the one that
+            the run is called after.
     """
     name, _, rest = stage.partition(" ")
     made = _made(run, name)
     preset, flags = _told(made, PRESETS[name]) if made else ("", [])
     if name in PRESETS and not made:
         corpus = _made(run, "corpus")
-        preset = typed if typed in PRESETS[name] else _told(corpus, CORPUS)[0] if corpus else ""
+        nearest = _told(corpus, CORPUS)[0] if corpus else run.name
+        preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")
     preset = "" if preset == DEFAULT_PRESET else preset
     words = [f"python -m testbed.{name}", preset, rest, run.options, shlex.join(flags)]
     return " ".join(word for word in words if word)

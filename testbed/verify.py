@@ -71,7 +71,7 @@ def parts_of(run: Run) -> Iterator[Part]:
         yield Part(run.finished, lambda: _finished(run), how("train"), aside=False)
         yield Part(run.metrics, lambda: _metrics(run), how("train"), aside=False)
     for path in sorted(run.folder.glob("tuned/*.json")):
-        yield Part(path, partial(read_record, path), how(f"tune {path.stem}"))
+        yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
     for folder in sorted(path for path in run.edits.glob("*/*") if path.is_dir()):
         # Without tables, or with parts of them, they are unfinished: the command that makes them goes on.
         if sealed(folder) or (done(folder) and not (folder / "parts").exists()):

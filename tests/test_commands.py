@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.files import staged_folder
+from corpus.files import read_record, staged_folder, write_record
 from corpus.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
 from testbed.engine.records import TABLES
 from testbed.engine.results import read_results
 from testbed.run.model import load_model
-from testbed.run.runs import Run, provenance
+from testbed.run.runs import Run, digest, provenance
 from testbed.run.world import load_world
 from tests.edited import COLUMNS
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, rewritten
@@ -54,7 +54,7 @@ def test_a_run_holds_everything(finished):
     names = {str(p.relative_to(run / "report")) for p in (run / "report").rglob("*") if p.is_file()}
     pictures = {"edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
     pictures = {"training.png", *(f"hase/{name}.png" for name in pictures)}
-    assert names == {"index.html", "summary.csv", "summary.md", "summary.tex"} | pictures
+    assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(pictures)
     assert 'src="http' not in page
@@ -221,10 +221,14 @@ def test_export(finished, tmp_path, capsys):
     assert export.main(at(runs)) == 0
     assert "holds this checkpoint already" in capsys.readouterr().out
     other = next(p for p in sorted((runs / "x" / "lm" / "checkpoints").iterdir()))
-    (other / "measured.json").write_text('{"lines": [{"accuracy": 2.0}]}', encoding="utf-8")
+    (other / "measured.json").write_text('{"lines": [{"step": 1, "accuracy": 2.0}]}', encoding="utf-8")
     sums = json.loads((other / "sha256.json").read_text(encoding="utf-8"))
     sums["measured.json"] = hashlib.sha256((other / "measured.json").read_bytes()).hexdigest()
-    (other / "sha256.json").write_text(json.dumps(sums), encoding="utf-8")
+    (other / "sha256.json").write_text(json.dumps(sums, indent=1), encoding="utf-8")
+    told = read_record(runs / "x" / "lm" / "finished.json")
+    step = int(other.name)
+    best = {"best_step": step, "checkpoints": told["checkpoints"] | {str(step): digest(other)}}
+    write_record(runs / "x" / "lm" / "finished.json", told | best)
     assert export.main([*at(runs), "--checkpoint", "best"]) == 2
     assert f"{folder} holds something else" in complaint(capsys)
     assert export.main([*at(runs), "--checkpoint", "best", "--folder", str(tmp_path / "best")]) == 0
@@ -275,7 +279,7 @@ def test_edits_killed_and_resumed_are_the_same(finished, tmp_path):
             "No such file or directory (/no/such.tsv)",
         ),
         (corpus, ["--world.source", "wikidata", "--world.path", "/no/such"], "no such folder"),
-        (train, [], "has no corpus stage yet; run python -m testbed.corpus --run x first"),
+        (train, [], "has no corpus stage yet; run python -m testbed.corpus --run x --runs "),
         (edit, [], "has no corpus stage yet"),
         (report, [], "has no corpus stage yet"),
         (ask, ["Ada Marlow educated at"], "has no corpus stage yet"),

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.errors import InputError
-from testbed import report
+from testbed import corpus, report
 from testbed.engine.records import seal
 from testbed.engine.results import clusters, read_results
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.story import _panel_cases
 from testbed.run.runs import Run
+from testbed.run.world import load_world
 from testbed.scores.comparison import differences, reference_named, score
 from testbed.scores.gather import case_keys, gather, matched, pooled
 from testbed.scores.metric import ARROWS, Metric, shown_in
@@ -37,7 +38,7 @@ from tests.edited import (
     write_edits,
     write_training,
 )
-from tests.runs import at, complaint, copied
+from tests.runs import WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
 FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
@@ -301,6 +302,24 @@ def test_a_reference_row_can_be_the_reference(editors, floor):
     assert set(found.found) == set(editors)
     ratio = found.found["rome"]["propagation ratio"].difference
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
+
+
+def test_different_worlds_are_said_to_be_pooled(built, tmp_path):
+    copied(built, tmp_path)
+    assert corpus.main([*at(tmp_path, "y"), *WORLD, "--seed", "1", "--world.subjects", "40"]) == 0
+    facts = {}
+    for seed, name in enumerate("xy"):
+        run = Run(tmp_path, name)
+        write_training(run)
+        write_edits(run, "lora-down", rows_of(run, cases_of(run, 6, seed), 0.5, seed), seed)
+        facts[name] = len(load_world(run).graph)
+    assert report.main([*at(tmp_path), "--and-runs", "y"]) == 0
+    page = (tmp_path / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert f"2 different worlds are pooled here (x of {facts['x']} facts, y of {facts['y']} facts)." in page
+    assert "Their settings differ in world.subjects." in page
+    assert report.main(at(tmp_path)) == 0
+    page = (tmp_path / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert f"A world of {facts['x']} facts was written down" in page
 
 
 def test_the_reference_by_default(editors):

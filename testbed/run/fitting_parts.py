@@ -1,39 +1,40 @@
 """Whether the arrays of a world belong together: whatever stands in files, no id is of nothing."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from corpus.errors import InputError
-from corpus.exact import ExactModel
+from corpus.counterfactual import Chosen
+from corpus.exact import ExactModel, Resolution
+from corpus.generative import GenerativeModel
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.language import Kind
-
-if TYPE_CHECKING:
-    from testbed.run.runs import Run
-    from testbed.run.world import World
+from corpus.sentences import Sentences
 
 
-def require_fitting(world: "World", run: "Run") -> None:
-    """Refuse a world whose files have the right checksums and say what cannot be.
-
-    Raises:
-        InputError: names the first thing that does not fit.
-    """
+def wrong_part(
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    sentences: Sentences,
+    resolution: Resolution | None,
+    chosen: Chosen | None,
+) -> str:
+    """What of a world cannot be, in words; empty where everything fits."""
     try:
-        wrong = next((what for what, fits in _parts(world) if not fits), "")
+        parts = _parts(graph, model, sentences, resolution, chosen)
+        return next((what for what, fits in parts if not fits), "")
     except (TypeError, ValueError, IndexError, AttributeError) as error:
-        wrong = f"an array ({error})"
-    if wrong:
-        raise InputError(
-            f"{run.world} and {run.corpus} do not fit together: {wrong} cannot be; move both away and build "
-            f"them again: python -m testbed.corpus {run.options}"
-        )
+        return f"an array ({error})"
 
 
-def _parts(world: "World") -> Iterator[tuple[str, bool]]:
-    graph, model, sentences = world.graph, world.generative, world.sentences
+def _parts(
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    sentences: Sentences,
+    resolution: Resolution | None,
+    chosen: Chosen | None,
+) -> Iterator[tuple[str, bool]]:
     people, facts = len(graph.entities), len(graph)
     yield from _graph(graph)
     if isinstance(model, ExactModel):
@@ -57,11 +58,10 @@ def _parts(world: "World") -> Iterator[tuple[str, bool]]:
         for column, high in zip(atom.T, (people, len(graph.relations), people), strict=True):
             yield "an atom of a sentence", _ids(column, low, high, count)
     yield "a label", len(sentences.label) == count
-    if world.chosen is not None:
-        for chosen in (world.chosen.subjects, world.chosen.objects):
-            yield "whom documents imagine", _ids(chosen, 0, people, len(chosen))
-    if world.exact is not None:
-        resolution = world.exact.resolution
+    if chosen is not None:
+        for ids in (chosen.subjects, chosen.objects):
+            yield "whom documents imagine", _ids(ids, 0, people, len(ids))
+    if resolution is not None:
         yield "the facts that are settled", len(resolution.certified) == facts
         yield "the doubt about a subject", len(resolution.bound) == len(graph.subjects)
 

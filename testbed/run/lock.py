@@ -36,4 +36,3 @@ def only_one(run: Run, stage: str) -> Iterator[None]:
         file.write(f"process {os.getpid()} on {platform.node()} ({shlex.join(sys.argv)})\n")
         file.flush()
         yield
-        file.truncate(0)

@@ -8,7 +8,6 @@ import numpy as np
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
 from corpus.counterfactual import Chosen
-from corpus.errors import InputError
 from corpus.exact import ExactModel, Resolution
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
@@ -16,7 +15,7 @@ from corpus.graph import KnowledgeGraph, load_graph, save_graph
 from corpus.language import Kind
 from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
-from testbed.run.fitting_parts import require_fitting
+from testbed.run.fitting_parts import wrong_part
 from testbed.run.runs import ORIGIN, NotMadeError, Run, digest, recorded
 
 
@@ -67,10 +66,8 @@ def load_world(run: Run) -> World:
     verify_folder(run.world)
     verify_folder(run.corpus)
     if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
-        raise InputError(
-            f"{run.corpus} was written about another world than {run.world}; move both away and build them "
-            f"again: python -m testbed.corpus {run.options}"
-        )
+        why = f"{run.corpus} was written about another world than {run.world}; move both away"
+        raise NotMadeError(why, "corpus", run)
     graph, model = read_world(run)
     exact = None
     if isinstance(model, ExactModel):
@@ -85,7 +82,11 @@ def load_world(run: Run) -> World:
         exact,
         load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
     )
-    require_fitting(world, run)
+    settled = exact.resolution if exact else None
+    wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)
+    if wrong:
+        why = f"{run.world} and {run.corpus} do not fit together: {wrong} cannot be; move both away"
+        raise NotMadeError(why, "corpus", run)
     return world
 
 

@@ -2,13 +2,14 @@
 
     python -m tests.attack.campaign [--seconds 600] [--seed 0] [--whole] [--out docs/attack-counts.md]
 
-Every kind of input gets a share of the time; --whole takes fixed numbers instead: thousands of tables, every
+Every kind of input gets a share of the processor time; --whole takes fixed numbers instead: thousands of tables, every
 file of a run damaged in five ways, 30 kills of each command.
 """
 
 import argparse
 import io
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -17,6 +18,7 @@ import time
 import traceback
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,13 +39,18 @@ from tests.test_any_table import check_mutation as check_table
 from tests.test_sources import MUTATIONS, WHOLE
 from tests.test_sources import check_mutation as check_wikidata
 
-LONGEST = 300
+WAYS = ("bit", "byte", "cut", "empty", "gone")
+LONGEST = 600
 """Seconds of wall time after which one input counts as a hang."""
 COLUMNS = ("kind", "tried", "refused", "accepted", "tracebacks", "hangs", "silently wrong", "oracle")
 
 
 class WrongError(Exception):
     """Something was accepted that the oracle says is not so."""
+
+
+class Exhausted(Exception):  # noqa: N818
+    """There is nothing left to try."""
 
 
 class HangError(BaseException):
@@ -95,31 +102,51 @@ class Campaign:
 
     def __init__(self, folder, rng):
         self.folder, self.rng = folder, rng
-        self.whole = folder / "whole"
-        quietly(corpus, [*at(self.whole), *WORLD])
-        self.built = copied(self.whole, folder / "built")
-        quietly(train, [*at(self.whole), *RECIPE])
-        self.trained = copied(self.whole, folder / "trained")
-        quietly(edit, [*at(self.whole), *EDITS])
-        quietly(report, at(self.whole))
-        quietly(export, at(self.whole))
-        self.model = folder / "model"
-        shutil.copytree(self.whole / "x" / "huggingface", self.model)
-        self.damaged = copied(self.whole, folder / "damaged")
+
+    @cached_property
+    def built(self):
+        """A run with a corpus."""
+        quietly(corpus, [*at(self.folder / "built"), *WORLD])
+        return self.folder / "built"
+
+    @cached_property
+    def trained(self):
+        """A run with a model too."""
+        runs = copied(self.built, self.folder / "trained")
+        quietly(train, [*at(runs), *RECIPE])
+        return runs
+
+    @cached_property
+    def whole(self):
+        """A run with everything."""
+        runs = copied(self.trained, self.folder / "whole")
+        quietly(edit, [*at(runs), *EDITS])
+        quietly(report, at(runs))
+        quietly(export, at(runs))
+        return runs
+
+    @cached_property
+    def damaged(self):
+        """A copy of it, of which one file at a time is damaged."""
+        return copied(self.whole, self.folder / "damaged")
+
+    @cached_property
+    def damages(self):
+        """Every file of it, and every way."""
         files = sorted(p for p in (self.damaged / "x").rglob("*") if p.is_file() and p.stat().st_size)
-        self.damages = [(path, way) for path in files for way in ("bit", "byte", "cut", "empty", "gone")]
-        rng.shuffle(self.damages)
+        found = [(path, way) for path in files for way in WAYS]
+        self.rng.shuffle(found)
+        return found
 
     def attacks(self):
         """Every kind, with its oracle."""
-        n = len(self.damages)
         return [
             Attack("tables", self.table, "a slow reader, line by line", 0.12, 4000),
             Attack("Wikidata files", self.wikidata, "a slow reader, line by line", 0.12, 4000),
             Attack("command lines", self.line, "what was typed; no private name", 0.06, 4000),
             Attack("model folders", self.hostile_model, "safetensors' own reading", 0.06, 1000),
-            Attack("damaged files", self.damage, "the bytes differ, so verify must say so", 0.16, n),
-            Attack("reading damage", self.reading, "summary.csv of the whole run, byte for byte", 0.16, n),
+            Attack("damaged files", self.damage, "the bytes differ, so verify must say so", 0.16, 500),
+            Attack("reading damage", self.reading, "summary.csv of the whole run, byte for byte", 0.16, 500),
             Attack("pairs of commands", self.pair, "the run alone, byte for byte", 0.08, 30),
             Attack("killed corpora", self.killed_corpus, "the run alone, byte for byte", 0.08, 30),
             Attack("killed trainings", self.killed_training, "the same numbers and parameters", 0.08, 30),
@@ -159,7 +186,7 @@ class Campaign:
     def hostile_model(self):
         folder = self.folder / "hostile"
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.model, folder)
+        shutil.copytree(self.whole / "x" / "huggingface", folder)
         path = folder / self.rng.choice(["config.json", "model.safetensors"])
         raw = path.read_bytes()
         head = raw[: 4000 if path.suffix == ".safetensors" else None]
@@ -172,6 +199,8 @@ class Campaign:
 
     def damage(self):
         """One file of a run damaged: found by verify, or the file is not needed."""
+        if not self.damages:
+            raise Exhausted
         path, how = self.damages.pop()
         whole = path.read_bytes()
         try:
@@ -191,7 +220,7 @@ class Campaign:
         path = self.rng.choice(sorted(p for p in files if not {"report", "huggingface"} & {*p.parts}))
         whole = path.read_bytes()
         try:
-            self._damage(path, self.rng.choice(["bit", "byte", "cut", "empty", "gone"]))
+            self._damage(path, self.rng.choice(WAYS))
             quietly(report, at(runs))
             if (runs / "x" / "report" / "summary.csv").read_bytes() != self.summary:
                 raise WrongError(str(path))
@@ -295,6 +324,12 @@ def refuses(check, *args):
         raise InputError("refused")
 
 
+def processor_seconds():
+    """What this process and its children that have ended took of processors."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
 def hangs(signum, frame):
     """What the alarm does."""
     raise HangError
@@ -302,13 +337,16 @@ def hangs(signum, frame):
 
 def run(attack, seconds, count):
     """Counts of what came of one kind of input."""
-    found, end = Counter(), time.monotonic() + seconds
-    while found["tried"] < count and time.monotonic() < end:
+    found, end = Counter(), processor_seconds() + seconds
+    while found["tried"] < count and processor_seconds() < end:
         found["tried"] += 1
         signal.alarm(LONGEST)
         try:
             attack.once()
             found["accepted"] += 1
+        except Exhausted:
+            found["tried"] -= 1
+            return found
         except InputError:
             found["refused"] += 1
         except WrongError:

@@ -174,3 +174,28 @@ def test_nobody_is_advised_to_destroy_anything():
             text = path.read_text(encoding="utf-8")
             assert "delete {" not in text, path
             assert "or delete" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("stage", "name", "typed", "command"),
+    [
+        ("corpus", "laptop", "", "python -m testbed.corpus laptop --run laptop"),
+        ("corpus", "mine", "laptop", "python -m testbed.corpus laptop --run mine"),
+        ("corpus", "mine", "tiny", "python -m testbed.corpus --run mine"),
+        ("train", "paper", "paper-fast", "python -m testbed.train paper-fast --run paper"),
+        ("corpus", "paper", "paper-fast", "python -m testbed.corpus paper --run paper"),
+        ("report", "laptop", "", "python -m testbed.report --run laptop"),
+        ("tune my:Own", "a b", "small", "python -m testbed.tune small my:Own --run 'a b'"),
+    ],
+)
+def test_advice_has_the_preset_and_the_run(stage, name, typed, command, tmp_path):
+    run = Run(tmp_path, name)
+    assert command_for(run, stage, typed) == f"{command} --runs {tmp_path}"
+
+
+def test_a_search_for_an_editor_of_ones_own_is_advised_by_its_name(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    (runs / "x" / "tuned").mkdir()
+    (runs / "x" / "tuned" / "some.module.MyEditor.json").write_text("{}", encoding="utf-8")
+    assert verify.main(at(runs)) == 2
+    assert "python -m testbed.tune some.module:MyEditor --run x" in capsys.readouterr().out
