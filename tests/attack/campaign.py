@@ -2,8 +2,8 @@
 
     python -m tests.attack.campaign [--seconds 600] [--seed 0] [--whole] [--out docs/attack-counts.md]
 
-Every kind of input gets a share of the processor time; --whole takes fixed numbers instead: thousands of tables, every
-file of a run damaged in five ways, 30 kills of each command.
+Every kind of input gets a share of the processor time; --whole takes fixed numbers instead: thousands of
+tables, every file of a run damaged in five ways, 30 kills of each command.
 """
 
 import argparse
