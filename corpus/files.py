@@ -56,7 +56,7 @@ def verify_folder(folder: Path) -> None:
     Raises:
         InputError: the folder or a file is missing, or a file has changed, be it the list of checksums.
     """
-    sums = read_json(folder / CHECKSUMS)
+    sums = read_json(folder / CHECKSUMS, folder)
     if not sums or (folder / CHECKSUMS).read_bytes() != _listed(sums).encode():
         raise InputError(f"{folder / CHECKSUMS} is no list of checksums as they are written; {again(folder)}")
     for name, expected in sums.items():
@@ -86,21 +86,25 @@ def write_json(path: Path, content: dict) -> None:
         aside.write_text(_text(content), encoding="utf-8")
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: Path, part: Path | None = None) -> dict:
     """Read a JSON object.
+
+    Args:
+        part: what has to be made again where the file is damaged; by default the file.
 
     Raises:
         InputError: it is missing, or holds something else.
     """
     require_regular(path)
+    todo = again(part or path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{path} is missing; {again(path.parent)}") from None
+        raise InputError(f"{path} is missing; {todo}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not readable as JSON ({error}); {again(path)}") from None
+        raise InputError(f"{path} is not readable as JSON ({error}); {todo}") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path} holds no JSON object; {again(path)}")
+        raise InputError(f"{path} holds no JSON object; {todo}")
     return content
 
 

@@ -32,7 +32,7 @@ def measured(path: Path) -> list[dict]:
     Raises:
         InputError: the file is missing or damaged.
     """
-    lines = read_json(path / MEASURED).get("lines")
+    lines = read_json(path / MEASURED, path).get("lines")
     if not isinstance(lines, list) or not all(isinstance(x, dict) and x.keys() >= NEEDED for x in lines):
         raise InputError(f"{path / MEASURED} holds no measurements; {again(path)}")
     return lines

@@ -12,8 +12,6 @@ from corpus.files import read_json, read_record, verify_folder
 from lm.checkpoint_files import all_checkpoints
 from testbed.advice import command_for, edit_command
 from testbed.console import command, say, table
-from testbed.engine.records import SUMMARY, done, sealed
-from testbed.engine.trace import CONFIG
 from testbed.launch import launch
 from testbed.run.runs import ORIGIN, Run, digest, finished_training, read_metrics
 from testbed.settings import VerifySettings
@@ -72,6 +70,9 @@ def parts_of(run: Run) -> Iterator[Part]:
         yield Part(run.metrics, lambda: _metrics(run), how("train"), aside=False)
     for path in sorted(run.folder.glob("tuned/*.json")):
         yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
+    # Imported late, so that --help loads no NumPy.
+    from testbed.engine.records import done, sealed
+
     for folder in sorted(path for path in run.edits.glob("*/*") if path.is_dir()):
         # Without tables, or with parts of them, they are unfinished: the command that makes them goes on.
         if sealed(folder) or (done(folder) and not (folder / "parts").exists()):
@@ -124,11 +125,15 @@ def _metrics(run: Run) -> None:
 
 
 def _edits(folder: Path) -> None:
+    from testbed.engine.records import SUMMARY
+
     verify_folder(folder)
     read_record(folder / SUMMARY)
 
 
 def _edit(run: Run, folder: Path) -> str:
+    from testbed.engine.trace import CONFIG
+
     try:
         return edit_command(run, json.loads((folder / CONFIG).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
