@@ -10,9 +10,8 @@ if "-m" in words and next(words, "").partition(".")[0] == __name__:
     # The console takes interrupts over as soon as there is work that they could hurt.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    missing = [p for p in ("jax", "numba", "numpy", "pyarrow", "rich", "tyro") if find_spec(p) is None]
-    if missing:
+    if find_spec("tyro") is None:
         sys.exit(
-            f"error: {sys.executable} lacks {', '.join(missing)}; run make .venv/.ready, which installs "
-            f"everything, and then .venv/bin/python in place of {sys.executable}"
+            f"error: {sys.executable} has none of the packages that this project needs; run make .venv/.ready, "
+            f"which installs them, and then .venv/bin/python in place of {sys.executable}"
         )

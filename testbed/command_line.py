@@ -18,6 +18,8 @@ from testbed.presets import DEFAULT_PRESET
 
 Options = TypeVar("Options")
 HELP = {"-h", "--help"}
+# Every option is described by a docstring; looking for comments takes a tenth of a second.
+CONFIG = (tyro.conf.HelptextFromCommentsOff,)
 RULES = set("╭╮╰╯─-+ ")
 WIDE = "1000"
 """Columns of messages that are not for a terminal yet, so that none is broken."""
@@ -58,12 +60,21 @@ def parsed(default: Options, prog: str, description: str, args: Sequence[str]) -
         SystemExit: after help was shown, or with code 2 after a message.
     """
     kind: Any = type(default)
+    asked: Any = {
+        "prog": prog,
+        "description": description,
+        "args": args,
+        "default": default,
+        "config": CONFIG,
+    }
     if HELP & set(args):
-        return tyro.cli(kind, prog=prog, description=description, args=args, default=default)
+        return tyro.cli(kind, **asked)
     said = io.StringIO()
     try:
         with redirect_stderr(said), _columns(WIDE):
-            found = tyro.cli(kind, prog=prog, description=description, args=args, default=default)
+            found = tyro.cli(
+                kind, prog=prog, description=description, args=args, default=default, config=CONFIG
+            )
     except SystemExit:
         print(_message(said.getvalue(), default, prog), file=sys.stderr)
         raise
