@@ -50,8 +50,8 @@ def seal_folder(folder: Path, names: Iterable[str]) -> None:
         aside.write_text(_listed(sums), encoding="utf-8")
 
 
-def verify_folder(folder: Path) -> None:
-    """Check every file of a folder against the checksum written with it.
+def verify_folder(folder: Path, only: str = "") -> None:
+    """Check every file of a folder, or only one of them, against the checksum written with it.
 
     Raises:
         InputError: the folder or a file is missing, or a file has changed, be it the list of checksums.
@@ -61,6 +61,8 @@ def verify_folder(folder: Path) -> None:
         raise InputError(f"{folder / CHECKSUMS} is no list of checksums as they are written; {again(folder)}")
     for name, expected in sums.items():
         path = folder / name
+        if only and name != only:
+            continue
         if not path.is_file() or sha256(path) != expected:
             raise InputError(f"{path} is missing or differs from its checksum; {again(folder)}")
 

@@ -12,6 +12,6 @@ if "-m" in words and next(words, "").partition(".")[0] == __name__:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if find_spec("tyro") is None:
         sys.exit(
-            f"error: {sys.executable} has none of the packages that this project needs; run make .venv/.ready, "
-            f"which installs them, and then .venv/bin/python in place of {sys.executable}"
+            f"error: {sys.executable} has none of the packages that this project needs; run make "
+            f".venv/.ready, which installs them, and then .venv/bin/python in place of {sys.executable}"
         )

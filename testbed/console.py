@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
-from testbed.command_line import about_presets, parsed, preset_of
-from testbed.engine.catalogue import of_one, own_configurations
+from testbed.command_line import HELP, about_presets, parsed, preset_of
+from testbed.engine.catalogue import of_named, of_one, own_configurations
 from testbed.evaluations.catalogue import own_examinations
 from testbed.launch import INTERRUPTED
 from testbed.presets import DEFAULT_PRESET
@@ -55,6 +55,8 @@ def command(
         if isinstance(options, Mapping):
             preset, args = preset_of(options, args, hasattr(options[DEFAULT_PRESET], "editors"))
             description = f"{description}\n\n{about_presets(prog, options, preset)}"
+            if hasattr(options[preset], "editors"):
+                description += f" Name an editor to see its own options: {prog} rome --help."
             default = options[preset]
         assert default is not None, "there are defaults, from a preset or not"
         body(parsed(_with_own(default, args), prog, description, args))
@@ -166,6 +168,9 @@ def _with_own(options: Options, args: Sequence[str]) -> Options:
         own["configs"] = options.configs | own_configurations(args)
     if hasattr(options, "configs") and hasattr(options, "editor"):
         own["configs"] = of_one(own["configs"], args, options.editor)
+    if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
+        # Those of all would be a hundred.
+        own["configs"] = of_named(own["configs"], args, options.editors)
     if hasattr(options, "examinations"):
         own["examinations"] = options.examinations | own_examinations(args)
     return replace(options, **own) if own else options  # type: ignore[type-var]

@@ -15,7 +15,7 @@ from corpus.files import digest_of, read_json, verify_folder
 from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Claims, NoNumbersError, Results, read_results
 from testbed.engine.sweep import control_stem
-from testbed.engine.trace import finished, read_config, stale, unfinished
+from testbed.engine.trace import CONFIG, finished, read_config, stale, unfinished
 from testbed.protocol import ABSENT
 from testbed.run.agents import standard
 from testbed.run.runs import NotMadeError, Run
@@ -126,6 +126,7 @@ def gather(
             left_out(f"{folder} is unfinished and left out; the command that began it goes on")
         fresh = 0
         for folder in folders:
+            verify_folder(folder, CONFIG)
             config = read_config(folder)
             changed = stale(config, examination.cases_from)
             if changed:

@@ -34,6 +34,16 @@ def test_help_shows_the_options_of_a_preset_and_how_presets_work(preset, capsys)
     assert f"Defaults below are those of {preset}" in text
 
 
+def test_help_shows_the_options_of_the_editors_that_are_named(capsys):
+    shown = {}
+    for name in ("lora-down", "rome"):
+        shown[name] = said_by(edit, [*([name] if name == "rome" else []), "--help"], capsys)[1]
+        assert f"--{name}." in shown[name]
+        assert "python -m testbed.edit rome --help" in " ".join(shown[name].split())
+    assert "--rome." not in shown["lora-down"]
+    assert "--lora-down." not in shown["rome"]
+
+
 @pytest.mark.parametrize("command", [corpus, train, edit, tune])
 def test_a_misspelt_preset_says_which_there_are(command, capsys):
     code, _, err = said_by(command, ["tinny"], capsys)
