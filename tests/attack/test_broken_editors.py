@@ -81,7 +81,12 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", REFUSED)
+QUICK = ("UnknownPart", "NoTuple", "Raises", "TextState", "NoDataclass")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in REFUSED]
+)
 def test_mistakes_are_named_before_anything_is_written(name, trained, here, capsys):
     how, message = REFUSED[name]
     runs, editor = copied(trained, here), write(here, name, **how)
@@ -93,6 +98,7 @@ def test_mistakes_are_named_before_anything_is_written(name, trained, here, caps
     assert not list(runs.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_ask_refuses_them_too(trained, here, capsys):
     editor = write(here, "Asked", 'return {"donw": noise(model, key)}, DONE')
     question = ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Quintal College"]
@@ -150,6 +156,7 @@ def test_edits_without_numbers_are_counted_and_left_out(trained, here, capsys):
     assert "never.Never is left out" in capsys.readouterr().out.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_an_editor_that_never_gives_numbers_alone(trained, here, capsys):
     runs = copied(trained, here)
     assert edit.main([write(here, "Nan", ALL), *at(runs), "--cases.count", "3"]) == 2
@@ -158,6 +165,7 @@ def test_an_editor_that_never_gives_numbers_alone(trained, here, capsys):
     assert "gave numbers" in complaint(capsys)
 
 
+@pytest.mark.slow
 def test_sequences_that_lose_their_numbers(trained, here, capsys):
     runs = copied(trained, here)
     options = ["--cases.count", "8", "--sequential", "4", "--batch-edits", "1"]

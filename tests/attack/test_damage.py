@@ -32,11 +32,12 @@ def flipped(content, rng):
     return content[:place] + bytes([content[place] ^ rng.randrange(1, 256)]) + content[place + 1 :]
 
 
-def test_every_damaged_byte_is_found(finished, tmp_path, capsys):
+@pytest.mark.parametrize("count", [40, pytest.param(DAMAGES, marks=pytest.mark.slow)])
+def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(22)
     assert verify.main(at(runs)) == 0
     paths = files_of(runs / "x")
-    for _ in range(DAMAGES):
+    for _ in range(count):
         path = rng.choice(paths)
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, rng))
@@ -45,7 +46,10 @@ def test_every_damaged_byte_is_found(finished, tmp_path, capsys):
     assert verify.main(at(runs)) == 0
 
 
-@pytest.mark.parametrize("what", ["cut", "emptied", "removed", "no checksums"])
+@pytest.mark.parametrize(
+    "what",
+    ["no checksums", *(pytest.param(w, marks=pytest.mark.slow) for w in ("cut", "emptied", "removed"))],
+)
 def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     for path in files_of(runs / "x"):
@@ -67,11 +71,11 @@ def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
     "name",
     [
         "config.json",
-        "corpus/tokens.bin",
+        pytest.param("corpus/tokens.bin", marks=pytest.mark.slow),
         "world/names.json",
-        "lm/metrics.jsonl",
+        pytest.param("lm/metrics.jsonl", marks=pytest.mark.slow),
         "lm/finished.json",
-        "report/summary.csv",
+        pytest.param("report/summary.csv", marks=pytest.mark.slow),
         pytest.param("lm/checkpoints/00000030/measured.json", marks=pytest.mark.slow),
         pytest.param("edits/hase/*/cases.parquet", marks=pytest.mark.slow),
         pytest.param("edits/hase/*/sha256.json", marks=pytest.mark.slow),
@@ -130,7 +134,10 @@ def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, caps
     assert "00000030, the last model of the training, is missing or damaged" in complaint(capsys)
 
 
-@pytest.mark.parametrize("name", ["cases", "choices", "claims", "cost", "config"])
+@pytest.mark.parametrize(
+    "name",
+    ["cases", "config", *(pytest.param(n, marks=pytest.mark.slow) for n in ("choices", "claims", "cost"))],
+)
 def test_a_bit_of_the_results_is_never_read_as_another(name, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(3)
     [path] = (runs / "x" / "edits" / "hase").glob(f"*/{name}.*")
@@ -152,7 +159,9 @@ def test_metrics_cut_short_are_refused(finished, tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize("damage", ["{", "", "{}", None])
+@pytest.mark.parametrize(
+    "damage", ["{", *(pytest.param(d, marks=pytest.mark.slow) for d in ("", "{}", None))]
+)
 def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     path = runs / "x" / "config.json"
