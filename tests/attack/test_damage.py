@@ -17,6 +17,10 @@ from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, com
 DAMAGES = 200
 
 
+def slow(*values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 def files_of(run):
     return sorted(p for p in run.rglob("*") if p.is_file() and p.stat().st_size)
 
@@ -32,7 +36,7 @@ def flipped(content, rng):
     return content[:place] + bytes([content[place] ^ rng.randrange(1, 256)]) + content[place + 1 :]
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(DAMAGES, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, *slow(DAMAGES)])
 def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(22)
     assert verify.main(at(runs)) == 0
@@ -136,7 +140,7 @@ def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, caps
 
 @pytest.mark.parametrize(
     "name",
-    ["cases", "config", *(pytest.param(n, marks=pytest.mark.slow) for n in ("choices", "claims", "cost"))],
+    ["cases", "config", *slow("choices", "claims", "cost")],
 )
 def test_a_bit_of_the_results_is_never_read_as_another(name, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(3)
@@ -159,9 +163,7 @@ def test_metrics_cut_short_are_refused(finished, tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    "damage", ["{", *(pytest.param(d, marks=pytest.mark.slow) for d in ("", "{}", None))]
-)
+@pytest.mark.parametrize("damage", ["{", *slow("", "{}", None)])
 def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     path = runs / "x" / "config.json"
