@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test slow docs format lock clean
+.PHONY: demo test slow attack docs format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
@@ -15,6 +15,10 @@ test: .venv/.ready
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow
+
+# About 10 minutes; --whole takes hours. What came of it: docs/attack.md.
+attack: .venv/.ready
+	$(RUN) -m tests.attack.campaign
 
 # The pages of docs/ as a site; needs `uv pip install -e '.[docs]'`. Warnings are errors.
 docs: .venv/.ready
@@ -33,16 +37,20 @@ lock:
 .venv/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12"; exit 2; }
-	rm -rf .venv
+	@echo "Installing the locked packages into .venv, once: some minutes, about 1 GB of downloads ..."
+	@rm -rf .venv
 	@if command -v uv >/dev/null 2>&1; then \
 	  set -e; uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; \
 	  VIRTUAL_ENV=.venv uv pip install --quiet --require-hashes -r requirements.lock; \
 	  VIRTUAL_ENV=.venv uv pip install --quiet --no-deps -e .; \
 	else \
 	  set -e; $(PYTHON) -m venv .venv; \
-	  $(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	  { $(RUN) -m pip install --disable-pip-version-check --require-hashes -r requirements.lock || touch .venv/.failed; } \
+	    | sed -n 's/^Collecting \([^ ]*\).*/  \1/p'; \
+	  test ! -e .venv/.failed; \
 	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps -e .; \
 	fi
+	@echo "The packages are there."
 	@touch $@
 
 clean:

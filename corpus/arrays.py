@@ -3,8 +3,12 @@
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
+
+from corpus.errors import InputError
+from corpus.files import again
 
 Holder = TypeVar("Holder")
 
@@ -15,9 +19,28 @@ def save_arrays(holder: Any, path: Path) -> None:
 
 
 def load_arrays(kind: type[Holder], path: Path) -> Holder:
-    """Read a dataclass of arrays that `save_arrays` wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return kind(**dict(arrays))
+    """Read a dataclass of arrays that `save_arrays` wrote.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    found = arrays_of(path)
+    if found.keys() != {f.name for f in fields(kind)}:  # type: ignore[arg-type]
+        raise InputError(f"{path} holds {', '.join(found)}, of another version; {again(path.parent)}")
+    return kind(**found)
+
+
+def arrays_of(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name; nothing in it is run.
+
+    Raises:
+        InputError: it holds something else, or says sizes that it has not.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, BadZipFile) as error:
+        raise InputError(f"{path} is no file of arrays ({error!s:.200}); {again(path.parent)}") from None
 
 
 def ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from corpus.dials import CoupledWorld
 
+MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
+HOURS = "more would take hours to write"
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
 
@@ -32,6 +34,8 @@ class BuiltinWorld:
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
             raise ValueError("upstream_objects and downstream_objects must be at least 2")
+        if max(self.upstream_objects, self.downstream_objects) > MOST_OBJECTS:
+            raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
         if self.groups < 1:
             raise ValueError("groups must be at least 1")
         if not 0 <= self.zipf < math.inf:
@@ -127,6 +131,8 @@ class WorldConfig:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
+        if self.source == "builtin" and self.subjects > MOST_SUBJECTS:
+            raise ValueError(f"subjects of the built-in world are at most {MOST_SUBJECTS:,}: {HOURS}")
         if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1:
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:
@@ -213,8 +219,9 @@ class DocumentConfig:
     """Share of upstream objects that these documents may imagine; the others are held out."""
 
     def __post_init__(self) -> None:
-        if min(self.reshuffles, self.copies, self.length) < 1:
-            raise ValueError("reshuffles, copies and length must be at least 1")
+        for name in ("reshuffles", "copies", "length"):
+            if not 1 <= getattr(self, name) <= MOST_REPEATS:
+                raise ValueError(f"{name} must be at least 1 and at most {MOST_REPEATS:,}: {HOURS}")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
         shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined", "together")
@@ -273,6 +280,8 @@ class ExactConfig:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:
             raise ValueError("statements must be at least 8, or S2 would be S1; block at least 1")
+        if max(self.statements, self.block) > MOST_REPEATS:
+            raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")
         if min(self.strata) < 0 or not math.isclose(sum(self.strata), 1.0):
             raise ValueError(f"strata are three shares that sum to 1; {self.strata} are not")
         if not 0 <= self.logical <= 1 or not 0 <= self.open <= 1:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from corpus.errors import InputError
 
 CHECKSUMS = "sha256.json"
+OWN_SUM = "sha256"
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def staged_folder(folder: Path) -> Iterator[Path]:
         yield aside
         files = sorted(p for p in aside.rglob("*") if p.is_file())
         sums = {str(p.relative_to(aside)): sha256(p) for p in files}
-        (aside / CHECKSUMS).write_text(json.dumps(sums, indent=1), encoding="utf-8")
+        (aside / CHECKSUMS).write_text(_listed(sums), encoding="utf-8")
         for path in [*files, aside / CHECKSUMS]:
             _sync(path)
         os.replace(aside, folder)
@@ -42,18 +43,28 @@ def partial_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.partial")
 
 
-def verify_folder(folder: Path) -> None:
-    """Check every file of a staged folder against the checksum written with it.
+def seal_folder(folder: Path, names: Iterable[str]) -> None:
+    """Write the checksums of some files of a folder; until then it counts as unfinished."""
+    sums = {name: sha256(folder / name) for name in sorted(names)}
+    with staged_file(folder / CHECKSUMS) as aside:
+        aside.write_text(_listed(sums), encoding="utf-8")
+
+
+def verify_folder(folder: Path, only: str = "") -> None:
+    """Check every file of a folder, or only one of them, against the checksum written with it.
 
     Raises:
-        InputError: the folder or a file is missing, or a file has changed.
+        InputError: the folder or a file is missing, or a file has changed, be it the list of checksums.
     """
-    for name, expected in read_json(folder / CHECKSUMS).items():
+    sums = read_json(folder / CHECKSUMS, folder)
+    if not sums or (folder / CHECKSUMS).read_bytes() != _listed(sums).encode():
+        raise InputError(f"{folder / CHECKSUMS} is no list of checksums as they are written; {again(folder)}")
+    for name, expected in sums.items():
         path = folder / name
+        if only and name != only:
+            continue
         if not path.is_file() or sha256(path) != expected:
-            raise InputError(
-                f"{path} is missing or differs from its checksum; delete {folder} and build it again"
-            )
+            raise InputError(f"{path} is missing or differs from its checksum; {again(folder)}")
 
 
 @contextmanager
@@ -74,26 +85,59 @@ def staged_file(path: Path) -> Iterator[Path]:
 def write_json(path: Path, content: dict) -> None:
     """Write a small JSON file whole or not at all."""
     with staged_file(path) as aside:
-        aside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        aside.write_text(_text(content), encoding="utf-8")
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: Path, part: Path | None = None) -> dict:
     """Read a JSON object.
+
+    Args:
+        part: what has to be made again where the file is damaged; by default the file.
 
     Raises:
         InputError: it is missing, or holds something else.
     """
+    require_regular(path)
+    todo = again(part or path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing; delete {path.parent} and build it again") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is not readable as JSON ({error}); delete {path.parent} and build it again"
-        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path} is missing; {todo}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not readable as JSON ({error}); {todo}") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path} holds no JSON object; delete {path.parent} and build it again")
+        raise InputError(f"{path} holds no JSON object; {todo}")
     return content
+
+
+def write_record(path: Path, content: dict) -> None:
+    """Write a small JSON file with its own checksum in it, whole or not at all."""
+    write_json(path, content | {OWN_SUM: digest_of(content, 64)})
+
+
+def read_record(path: Path) -> dict:
+    """Read what `write_record` wrote, without the checksum.
+
+    Raises:
+        InputError: it is missing, or differs from its checksum in a single byte.
+    """
+    content = read_json(path)
+    expected = content.pop(OWN_SUM, None)
+    whole = _text(content | {OWN_SUM: digest_of(content, 64)})
+    if path.read_bytes() != whole.encode():
+        why = "has no checksum" if expected is None else "differs from its checksum"
+        raise InputError(f"{path} {why}; {again(path)}")
+    return content
+
+
+def require_regular(path: Path) -> None:
+    """Refuse a pipe, a device or a socket, which may never end and can be read once only.
+
+    Raises:
+        InputError: it is one.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path} is a pipe or a device; write what it says to a file, and name that")
 
 
 def sha256(path: Path) -> str:
@@ -102,9 +146,22 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_of(content: Any) -> str:
-    """A short hash of something that JSON can hold."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+def digest_of(content: Any, digits: int = 12) -> str:
+    """A hash of something that JSON can hold, a short one by default."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:digits]
+
+
+def again(path: Path) -> str:
+    """What to do about a damaged file or folder."""
+    return f"move {path} away and make it again (python -m testbed.verify says by which command)"
+
+
+def _listed(sums: dict) -> str:
+    return json.dumps(sums, indent=1)
+
+
+def _text(content: dict) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _sync(path: Path) -> None:

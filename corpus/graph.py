@@ -3,18 +3,22 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from corpus.arrays import arrays_of
 from corpus.errors import InputError
+from corpus.files import read_json
 from corpus.language import Phrasing
 from corpus.links import NO_LINK, check_links
 from corpus.names import check_readable
 
 NO_UPSTREAM = -1
+NAMED = ("entities", "relations", "groups", "properties")
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,18 +257,10 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     Raises:
         InputError: another version of this project wrote it.
     """
-    names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
-    with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
-        if not {"candidates", "silent", "via"} <= set(arrays):
-            raise InputError(
-                f"{folder} was written by an older version of this project; build it again under another "
-                "--run, or go on with the version that wrote it"
-            )
-        return KnowledgeGraph(
-            entities=tuple(names["entities"]),
-            relations=tuple(names["relations"]),
-            groups=tuple(names["groups"]),
-            properties=tuple(names["properties"]),
-            phrasings=tuple(Phrasing(*way) for way in names["phrasings"]),
-            **dict(arrays),
-        )
+    names, arrays = read_json(folder / "names.json"), arrays_of(folder / "graph.npz")
+    known = {f.name for f in fields(KnowledgeGraph)}
+    lists = all(isinstance(one, list) for one in names.values())
+    if names.keys() | arrays.keys() != known or names.keys() != {*NAMED, "phrasings"} or not lists:
+        raise InputError(f"{folder} was written by an older version; choose another --run")
+    parts: dict[str, Any] = arrays | {name: tuple(map(str, names[name])) for name in NAMED}
+    return KnowledgeGraph(**parts, phrasings=tuple(Phrasing(*way) for way in names["phrasings"]))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from corpus.errors import InputError
+from corpus.files import require_regular
 
 BLOCK_BYTES = 1 << 24
 LONGEST_LINE = 1 << 26
@@ -80,6 +81,7 @@ def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:
     Raises:
         InputError: a damaged or truncated archive, or text that is not UTF-8, with its line.
     """
+    require_regular(source.path)
     with (
         _readable(source),
         source.path.open("rb") as raw,
@@ -118,6 +120,7 @@ def _readable(source: Source) -> Iterator[None]:
 def _members(folder: Path) -> Iterator[Source]:
     """The files inside all archives of a folder, each read to its end, which checks it."""
     for path in sorted([*folder.glob("*.tar.gz"), *folder.glob("*.tgz")]):
+        require_regular(path)
         with _readable(Source(path)), gzip.open(path) as unpacked:
             with tarfile.open(fileobj=unpacked, mode="r|") as archive:
                 yield from [Source(path, m.name) for m in archive if m.isfile()]
@@ -129,7 +132,7 @@ def _members(folder: Path) -> Iterator[Source]:
 def _unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if source.member:
         with gzip.open(raw) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as archive:
-            member = next(m for m in archive if m.name == source.member)
+            member = next(m for m in archive if m.name == source.member and m.isfile())
             stream = archive.extractfile(member)
             assert stream is not None, "find() lists files only"
             yield stream

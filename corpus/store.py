@@ -13,7 +13,8 @@ import numpy as np
 from corpus import kernels
 from corpus.compiled import chosen, in_order, run_blocks
 from corpus.documents import Documents
-from corpus.files import read_json, write_json
+from corpus.errors import InputError
+from corpus.files import again, read_json, write_json
 from corpus.language import Kind
 from corpus.sentences import Sentences
 from corpus.tokenizer import BOS, EOS, SEP, Tokenizer, Word, words_of
@@ -149,6 +150,25 @@ def read_counts(folder: Path) -> dict:
 
 
 def open_documents(folder: Path) -> TokenFile:
-    """Memory-map the token files of a corpus."""
-    tokens = np.memmap(folder / "tokens.bin", dtype=read_counts(folder)["dtype"], mode="r")
-    return TokenFile(tokens, np.load(folder / "offsets.npy", allow_pickle=False))
+    """Memory-map the token files of a corpus.
+
+    Raises:
+        InputError: they do not fit together.
+    """
+    counts, path = read_counts(folder), folder / "tokens.bin"
+    try:
+        tokens = np.memmap(path, dtype=np.dtype(counts["dtype"]), mode="r")
+        offsets = np.load(folder / "offsets.npy", allow_pickle=False)
+        fits = (
+            tokens.dtype.kind == "u"
+            and len(tokens) == counts["tokens"] == offsets[-1]
+            and len(offsets) == counts["documents"] + 1
+            and offsets[0] == 0
+            and bool((np.diff(offsets) > 0).all())
+            and int(tokens.max()) < counts["vocabulary"]
+        )
+    except (ValueError, TypeError, KeyError, IndexError, MemoryError, EOFError) as error:
+        raise InputError(f"{folder} holds no documents ({error!s:.200}); {again(folder)}") from None
+    if not fits:
+        raise InputError(f"{path} is not what counts.json and offsets.npy say; {again(folder)}")
+    return TokenFile(tokens, offsets)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from corpus.errors import InputError
+from corpus.files import require_regular
 from corpus.rawfiles import DAMAGED, Watch, unwatched
 
 BLOCK_BYTES = 1 << 22
@@ -52,6 +53,7 @@ def open_table(path: Path, watch: Watch) -> Iterator[IO[bytes]]:
     Raises:
         InputError: a damaged archive, or UTF-16.
     """
+    require_regular(path)
     with ExitStack() as stack:
         file = stack.enter_context(path.open("rb"))
         advance = stack.enter_context(watch(path.name, path.stat().st_size))
@@ -111,6 +113,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     Raises:
         InputError: no Parquet file, no such column, or a row with an empty cell.
     """
+    require_regular(path)
     try:
         names = pq.read_schema(path).names
         if not columns and len(names) != 3:

@@ -32,7 +32,7 @@ from testbed.console import progress, say, table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.pages.charts import halves
-from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, save, styled
 from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
@@ -154,7 +154,7 @@ def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
     """A panel a world: share of changed answers by stratum and support, with intervals, a colour an agent."""
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
         for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
             # By support only what was stated least, for which a row is all there is.

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from corpus.files import read_json, write_json
+from corpus.files import read_json, read_record, write_json
 from testbed.run.runs import Run, provenance
 
 RECORDS = Path(__file__).parent / "records"
@@ -55,7 +55,7 @@ def write_record(
             **found,
             "counts": read_json(run.corpus / "counts.json"),
             "last_evaluation": lines[-1],
-            "stages": _without_places(read_json(run.config_file)),
+            "stages": _without_places(read_record(run.config_file)),
             "edits": [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))],
         },
     )

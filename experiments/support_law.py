@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
-from corpus.files import read_json
+from corpus.files import read_record
 from experiments.record import write_record
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
@@ -123,7 +123,7 @@ def experiment(options: Settings) -> None:
         read_metrics(runs[0]),
         seconds=seconds,
         found=found,
-        tuned={path.stem: read_json(path) for path in development.folder.glob("tuned/*/*.json")},
+        tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes this time; record: {kept}")
 

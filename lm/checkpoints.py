@@ -4,26 +4,30 @@ import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import jax
 from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
-from corpus.files import partial_folder, read_json, staged_folder, verify_folder, write_json
+from corpus.files import partial_folder, staged_folder, verify_folder, write_json
+from lm.checkpoint_files import MEASURED, all_checkpoints, best_checkpoint
 from lm.cluster import meet
 from lm.training import TrainState
 
 KEPT = 2
-MEASURED = "measured.json"
 
 
-def save_checkpoint(folder: Path, state: TrainState, lines: Sequence[dict]) -> Path:
+def save_checkpoint(
+    folder: Path, state: TrainState, lines: Sequence[dict], made: dict[str, Any] | None = None
+) -> Path:
     """Write the state as `folder/<step>`; then delete all but the newest checkpoints and the best.
 
     All processes of a cluster call it together, on one file system.
 
     Args:
         lines: everything measured so far, so that a training taken up here knows its past.
+        made: how the training was set up, as data; kept beside the lines.
 
     Returns:
         The checkpoint's path.
@@ -41,32 +45,12 @@ def save_checkpoint(folder: Path, state: TrainState, lines: Sequence[dict]) -> P
             raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
         meet(f"wrote {path}")
         if first:
-            write_json(aside / MEASURED, {"lines": list(lines)})
+            write_json(aside / MEASURED, {"lines": list(lines), "made": made or {}})
     if first:
-        for old in set(_all(folder)[:-KEPT]) - {best_checkpoint(folder)}:
+        for old in set(all_checkpoints(folder)[:-KEPT]) - {best_checkpoint(folder)}:
             shutil.rmtree(old)
     meet(f"finished {path}")
     return path
-
-
-def latest_checkpoint(folder: Path) -> Path | None:
-    """The newest whole checkpoint in a folder, or None."""
-    found = _all(folder)
-    return found[-1] if found else None
-
-
-def best_checkpoint(folder: Path) -> Path | None:
-    """The checkpoint with the highest accuracy, the newest of equals, or None."""
-    return max(_all(folder), key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
-
-
-def measured(path: Path) -> list[dict]:
-    """What had been measured when a checkpoint was written, the last line at its own step.
-
-    Raises:
-        InputError: the file is missing or damaged.
-    """
-    return read_json(path / MEASURED)["lines"]
 
 
 def load_checkpoint(path: Path, like: TrainState) -> TrainState:
@@ -96,9 +80,5 @@ def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:
         if have.get(key) != want.get(key):
             raise InputError(
                 f"{path} is a checkpoint of another configuration: {key} has shape {have.get(key)} there "
-                f"and {want.get(key)} here; choose another --run, or delete {path.parent}"
+                f"and {want.get(key)} here; choose another --run, or move {path.parent} away"
             )
-
-
-def _all(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []

@@ -46,6 +46,8 @@ class ModelConfig:
         sizes = ("hidden", "mlp", "layers", "heads", "kv_heads", "head_width", "unroll")
         if min(getattr(self, name) for name in sizes) < 1 or self.window < 0:
             raise ValueError(f"{', '.join(sizes)} must be positive, and window not negative")
+        if self.rope_theta <= 0 or self.norm_epsilon < 0:
+            raise ValueError("rope_theta must be positive, and norm_epsilon not negative")
         if self.head_width % 2:
             raise ValueError(f"head_width {self.head_width} must be even")
         if self.heads % self.kv_heads:
@@ -107,6 +109,8 @@ class TrainConfig:
             raise ValueError(f"final {self.final} is a share of the learning rate, in [0, 1]")
         if not all(0 < x < math.inf for x in (self.learning_rate, self.adam_learning_rate, self.clip)):
             raise ValueError("learning rates and clip must be positive numbers")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"weight_decay must be a number that is not negative; it is {self.weight_decay}")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ MATRICES = (*ATTENTION, *MLP)
 IN_LAYERS = (*MATRICES, "codebook", "shift")
 ADDED = (*MATRICES, "embedding", "weights", "shift")
 """Parts that add something, of which there can be more and less."""
+PARTS = (*IN_LAYERS, "embedding", "weights", "prefix")
 
 
 class LowRank(NamedTuple):

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from corpus.errors import InputError
-from corpus.files import staged_folder, write_json
+from corpus.files import require_regular, staged_folder, write_json
 from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
 from lm.huggingface_config import Architecture, read_config, write_config
@@ -74,7 +74,10 @@ def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] 
     with staged_folder(folder) as aside:
         for name, content in {CONFIG: config, "generation_config.json": generation, **(beside or {})}.items():
             write_json(aside / name, content)
-        save_file(dict(_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
+        try:
+            save_file(dict(_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
+        except SafetensorError as error:
+            raise OSError(f"{folder} could not be written: {error}") from None
 
 
 def import_model(folder: Path) -> LanguageModel:
@@ -113,7 +116,10 @@ def _params(config: ModelConfig, tied: bool, found: Mapping[str, Tensor]) -> Par
 
         def read(name: str, path: tuple[str, ...]) -> np.ndarray:
             weight = _weight(name)
-            return _turned(opened[found[weight].path].get_tensor(weight), path)
+            tensor = _turned(opened[found[weight].path].get_tensor(weight), path)
+            if not np.isfinite(tensor).all():
+                raise InputError(f"{found[weight].path}: {weight} holds NaN or infinity; fetch it again")
+            return tensor
 
         for name, path in OUTER.items():
             source = "model.embed_tokens" if tied and name == HEAD else name
@@ -216,6 +222,7 @@ def _listed(path: Path) -> dict[str, Tensor]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """A safetensors file, whose header and length were checked."""
+    require_regular(path)
     try:
         with safe_open(path, framework="numpy") as file:
             yield file
@@ -224,6 +231,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _read_json(path: Path) -> dict:
+    require_regular(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.errors import InputError
-from corpus.files import read_json
+from corpus.files import CHECKSUMS
 from testbed.console import command, table
-from testbed.run.runs import Run
+from testbed.run.runs import Run, finished_training
 
-COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export")
+COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify")
 """In the order in which they are used."""
 
 
@@ -39,7 +39,7 @@ def state(run: Run) -> tuple[str, str, str, str, str]:
     except InputError:
         model = "unreadable"
     made: dict[str, int] = {}
-    for path in run.edits.glob("*/*/cases.parquet"):
+    for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
         made[path.parents[1].name] = made.get(path.parents[1].name, 0) + 1
     edits = ", ".join(f"{name}: {count}" for name, count in sorted(made.items()))
     page = run.report / "index.html"
@@ -48,7 +48,7 @@ def state(run: Run) -> tuple[str, str, str, str, str]:
 
 def _model(run: Run) -> str:
     if run.finished.exists():
-        found = read_json(run.finished)
+        found = finished_training(run)
         return f"step {found['step']:,}, accuracy {found['accuracy']:.3f}"
     return "unfinished" if run.checkpoints.exists() else "none"
 

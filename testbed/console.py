@@ -1,25 +1,28 @@
 """How every command talks: options by tyro, progress and tables by rich, one message for bad input."""
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import tyro
-
 from corpus.errors import InputError
-from testbed.engine.catalogue import of_one, own_configurations
+from testbed.command_line import HELP, about_presets, parsed, preset_of
+from testbed.engine.catalogue import of_named, of_one, own_configurations
 from testbed.evaluations.catalogue import own_examinations
+from testbed.launch import INTERRUPTED
 from testbed.presets import DEFAULT_PRESET
+from testbed.run.runs import NotMadeError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
-INTERRUPTED = 130
+SECONDS_BETWEEN_LINES = 10.0
 
 
 def command(
@@ -39,24 +42,29 @@ def command(
 
     Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        # So far an interrupt ended the process at once (see testbed/__init__.py).
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    preset = ""
     args = list(sys.argv[1:] if args is None else args)
     # Library log lines would tear the progress display; errors still arrive as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
     try:
+        default = None if isinstance(options, Mapping) else options()
         if isinstance(options, Mapping):
-            if not args or args[0] not in (*options, "-h", "--help"):
-                args.insert(0, DEFAULT_PRESET)
-            chosen = tyro.extras.overridable_config_cli(
-                {key: (f"the {key} preset", _with_own(value, args)) for key, value in options.items()},
-                prog=prog,
-                description=description,
-                args=args,
-            )
-        else:
-            ready = _with_own(options(), args)
-            chosen = tyro.cli(options, prog=prog, description=description, args=args, default=ready)
-        body(chosen)
+            preset, args = preset_of(options, args, hasattr(options[DEFAULT_PRESET], "editors"))
+            description = f"{description}\n\n{about_presets(prog, options, preset)}"
+            if hasattr(options[preset], "editors"):
+                description += f" Name an editor to see its own options: {prog} rome --help."
+            default = options[preset]
+        assert default is not None, "there are defaults, from a preset or not"
+        body(parsed(_with_own(default, args), prog, description, args))
+    except NotMadeError as error:
+        from testbed.advice import command_for
+
+        how = command_for(error.run, error.stage, preset)
+        return _complain(f"{error.why}; run {how} first")
     except InputError as error:
         return _complain(str(error))
     except OSError as error:
@@ -70,17 +78,23 @@ def command(
 
 @contextmanager
 def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
-    """A progress bar with time left; yields `advance(steps, note="")`."""
+    """A bar with time left, or lines where no terminal is; yields `advance(steps, note="")`."""
+    console = _console()
+    if not console.is_terminal:
+        yield from _lines(description, total, done)
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
+    # On a narrow terminal the bar gives way, and no number does.
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("{task.fields[note]}"),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(elapsed_when_finished=True, table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[note]}", markup=False),
     )
-    with Progress(*columns, console=_console()) as bar:
+    with Progress(*columns, console=console) as bar:
         task = bar.add_task(description, total=total, completed=done, note="")
 
         def advance(steps: int, note: str = "") -> None:
@@ -91,9 +105,35 @@ def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[.
         yield advance
 
 
+def _lines(description: str, total: int, done: int) -> Iterator[Callable[..., None]]:
+    """Progress where there is no terminal: now and then a line, with speed and time left."""
+    began = last = time.perf_counter()
+    made, first, told = done, done, ""
+
+    def show(end: str) -> None:
+        say(f"{description}: {made:,} of {total:,}{end}" + (f"; {told}" if told else ""))
+
+    def advance(steps: int, note: str = "") -> None:
+        nonlocal made, last, told
+        made, told, now = made + steps, note or told, time.perf_counter()
+        if now - last >= SECONDS_BETWEEN_LINES and made < total:
+            last, speed = now, (made - first) / (now - began)
+            left = f", {clock((total - made) / speed)} left" if speed else ""
+            show(f", {speed:,.3g} a second{left}")
+
+    yield advance
+    show(f" in {clock(time.perf_counter() - began)}")
+
+
+def clock(seconds: float) -> str:
+    """A time as 0:00:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
 def say(text: str) -> None:
     """One line for the reader."""
-    _console().print(text, highlight=False, markup=False, soft_wrap=True)
+    _console().print(text, soft_wrap=True)
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True) -> None:
@@ -128,6 +168,9 @@ def _with_own(options: Options, args: Sequence[str]) -> Options:
         own["configs"] = options.configs | own_configurations(args)
     if hasattr(options, "configs") and hasattr(options, "editor"):
         own["configs"] = of_one(own["configs"], args, options.editor)
+    if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
+        # Those of all would be a hundred.
+        own["configs"] = of_named(own["configs"], args, options.editors)
     if hasattr(options, "examinations"):
         own["examinations"] = options.examinations | own_examinations(args)
     return replace(options, **own) if own else options  # type: ignore[type-var]
@@ -137,7 +180,8 @@ def _console() -> "Console":
     # rich is imported late, so that --help stays quick.
     from rich.console import Console
 
-    return Console()
+    # What people call things is never read as a formatting instruction or an emoji.
+    return Console(markup=False, emoji=False, highlight=False)
 
 
 def _complain(message: str) -> int:

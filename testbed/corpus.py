@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from testbed.console import command, progress, say, table
 from testbed.launch import launch
 from testbed.presets import CORPUS
-from testbed.run.runs import Run, claim, digest
-from testbed.run.settings import CorpusSettings
+from testbed.run.lock import only_one
+from testbed.run.runs import ORIGIN, Run, claim, digest
+from testbed.run.settings import CorpusSettings, plain
 
 if TYPE_CHECKING:
     from corpus.account import Account
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
 def build_corpus(options: CorpusSettings) -> None:
     """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
     run = Run(options.runs, options.run)
-    if run.world.exists() or run.corpus.exists():
-        claim(run, "corpus", options, made=True)
-    if run.corpus.exists():
-        say(f"{run.folder} has this corpus already")
-    else:
-        _write_corpus(run, options)
+    with only_one(run, "corpus"):
+        if run.world.exists() or run.corpus.exists():
+            claim(run, "corpus", options, made=True)
+        if not run.corpus.exists():
+            _write_corpus(run, options)
+        elif not run.world.exists():
+            _write_world_again(run, options)
+        else:
+            say(f"{run.folder} has this corpus already")
     _summarise(run, options)
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
-    from corpus.account import Account, save_account
+    from corpus.account import Account
     from corpus.arrays import save_arrays
     from corpus.counterfactual import choose, further_documents
     from corpus.documents import append_documents, copies_of, cut_documents, save_documents
@@ -44,7 +48,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     from corpus.sentences import concatenate, mentions, sample_sentences
     from corpus.store import write_documents
     from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
-    from testbed.run.world import read_world, save_world
+    from testbed.run.world import read_world
 
     seed, threads = options.seed, options.threads
     fresh = not run.world.exists()
@@ -86,12 +90,10 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
 
     claim(run, "corpus", options, made=not fresh)
     if fresh:
-        with staged_folder(run.world) as aside:
-            save_world(graph, model, aside)
-            if options.world.source != "builtin":
-                save_account(account, aside)
+        _save_world(run, options, graph, model, account)
     with staged_folder(run.corpus) as aside, progress("documents", len(documents)) as advance:
-        write_json(aside / "origin.json", {"world": digest(run.world)})
+        made = {"settings": plain(options), "inputs": {}}
+        write_json(aside / ORIGIN, {"world": digest(run.world), "made": made})
         save_arrays(sentences, aside / "sentences.npz")
         save_arrays(further, aside / "further_sentences.npz")
         save_arrays(chosen, aside / "chosen.npz")
@@ -100,6 +102,31 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
             save_arrays(resolution, aside / "resolution.npz")
         save_tokenizer(tokenizer, aside / "tokenizer.json")
         write_documents(aside, spoken, documents, tokenizer, threads, advance)
+
+
+def _write_world_again(run: Run, options: CorpusSettings) -> None:
+    """The world of a corpus that has lost it: the same settings draw the same world."""
+    from corpus.account import Account
+
+    account = Account()
+    _save_world(run, options, *_draw_world(options, account), account)
+
+
+def _save_world(
+    run: Run,
+    options: CorpusSettings,
+    graph: "KnowledgeGraph",
+    model: "GenerativeModel | ExactModel",
+    account: "Account",
+) -> None:
+    from corpus.account import save_account
+    from corpus.files import staged_folder
+    from testbed.run.world import save_world
+
+    with staged_folder(run.world) as aside:
+        save_world(graph, model, aside)
+        if options.world.source != "builtin":
+            save_account(account, aside)
 
 
 def _draw_world(

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpus.files import write_json
+from corpus.errors import InputError
+from corpus.files import verify_folder, write_json
 from testbed.console import command, progress, say, table
 from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.launch import launch
 from testbed.presets import EDIT
+from testbed.run.lock import only_one
 from testbed.run.runs import Run, digest, provenance
 from testbed.settings import EditSettings
 
@@ -26,25 +28,27 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor or evaluation, a corrupted file.
     """
+    from testbed.engine.records import sealed
+
     evaluation_named(options.evaluation)
     jobs = plan(options)
-    pending = [job for job in jobs.jobs if not job.done]
-    for job in jobs.jobs:
-        if job.done:
-            say(f"{job.folder} has these edits already")
-    if pending:
-        run_jobs(jobs, pending, options)
-    show(jobs, options)
+    with only_one(jobs.run, "edit"):
+        pending = [job for job in jobs.jobs if not sealed(job.folder)]
+        for job in jobs.jobs:
+            if job not in pending:
+                say(f"{job.folder} has these edits already")
+        if pending:
+            run_jobs(jobs, pending, options)
+        show(jobs, options)
 
 
 class Job(NamedTuple):
-    """One editor's part: what it is, what its results depend on, where they go, whether they are there."""
+    """One editor's part: what it is, what its results depend on, and where they go."""
 
     name: str
     method: "Method"
     trace: dict[str, Any]
     folder: Path
-    done: bool
 
 
 class Jobs(NamedTuple):
@@ -60,7 +64,6 @@ def plan(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
     from testbed.engine.catalogue import method_named
     from testbed.engine.identity import identity
-    from testbed.engine.records import done
     from testbed.engine.trace import code_of_cases, folder_of
     from testbed.engine.tuned import tuned
     from testbed.run.model import load_model
@@ -87,7 +90,7 @@ def plan(options: EditSettings) -> Jobs:
         method = method_named(name, options, world)
         trace = shared | {"editor": name, "method": identity(method)}
         folder = folder_of(run, options.evaluation, name, trace)
-        jobs.append(Job(name, method, trace, folder, done(folder)))
+        jobs.append(Job(name, method, trace, folder))
     return Jobs(run, world, model, jobs)
 
 
@@ -121,10 +124,11 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
 
 def show(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
-    from testbed.engine.results import read_results
+    from testbed.engine.results import NoNumbersError, read_results
     from testbed.engine.sweep import control_stem
     from testbed.engine.trace import read_config
     from testbed.run.agents import standard
+    from testbed.scores.gather import without_numbers
     from testbed.scores.measures import columns_of
     from testbed.scores.metric import shown_in
     from testbed.scores.summary import summarise, write_summary
@@ -134,17 +138,27 @@ def show(jobs: Jobs, options: EditSettings) -> None:
     columns, headlines = columns_of(exam), shown_in(exam.metrics, "headline")
     for job in jobs.jobs:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
+        verify_folder(job.folder)
         config = read_config(job.folder)
-        controls = {
-            name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
-        }
-        summary = summarise(exam, read_results(job.folder, columns), job.name, controls)
         judged_by = standard(config["standard"]["agent"], config["standard"]["exactness"])
-        write_summary(summary, job.folder, judged_by)
+        try:
+            results = read_results(job.folder, columns)
+            controls = {
+                name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
+            }
+        except NoNumbersError as error:
+            say(f"{job.name}: {error}")
+            continue
+        if lost := without_numbers(job.name, results):
+            say(lost)
+        summary = summarise(exam, results, job.name, controls)
+        write_summary(summary, job.folder, judged_by, results.lost)
         rows.append([job.name, *(shown(summary["all"][job.name].get(name)) for name in headlines)])
+    if not rows:
+        raise InputError("no edit left a model that answers with numbers; the editors are at fault")
     table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
     say(f"the standard is {judged_by}")
-    say(f"python -m testbed.report --run {jobs.run.name} shows everything else")
+    say(f"python -m testbed.report {jobs.run.options} shows everything else")
 
 
 def main(args: Sequence[str] | None = None) -> int:

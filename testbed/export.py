@@ -6,6 +6,7 @@ from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
 from testbed.console import command, say, table
 from testbed.launch import launch
+from testbed.run.lock import only_one
 from testbed.run.runs import Run, digest
 from testbed.settings import ExportSettings
 
@@ -35,12 +36,13 @@ def export(options: ExportSettings) -> None:
     folder = options.folder or run.folder / "huggingface"
     origin = {"checkpoint": digest(checkpoint), "corpus": digest(run.corpus)}
     if not folder.exists():
-        export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
+        with only_one(run, "export"):
+            export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
     elif (folder / ORIGIN).exists() and read_json(folder / ORIGIN) == origin:
         verify_folder(folder)
         say(f"{folder} holds this checkpoint already")
     else:
-        raise InputError(f"{folder} holds something else; choose another --folder, or delete it")
+        raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
 
     shown = ("config.json", "model.safetensors", "tokenizer.json")
     sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in shown]

@@ -1,4 +1,4 @@
-"""Start a command with an allocator setting that must be there before the process begins."""
+"""Start a command with settings that must be there before the process begins: allocator and encoding."""
 
 import os
 import sys
@@ -6,15 +6,28 @@ from collections.abc import Callable
 
 # XLA on a CPU allocates and frees large buffers all the time; returning them to the system at once
 # costs a third of the training speed.
+INTERRUPTED = 130
 TUNABLES = (
     "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296"
 )
 
 
 def launch(main: Callable[[], int]) -> None:
-    """Run `main` as a command: once more from the start under the setting above where that applies."""
+    """Run `main` as a command: once more from the start under these settings where they are not there."""
     asks_for_help = not {"-h", "--help"}.isdisjoint(sys.argv)
+    wanted = {}
     if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help:
-        os.environ["GLIBC_TUNABLES"] = TUNABLES
+        wanted["GLIBC_TUNABLES"] = TUNABLES
+    # Names of files and people are UTF-8, whatever the locale says: under an ASCII one some open no file.
+    if sys.getfilesystemencoding() != "utf-8":
+        wanted["PYTHONUTF8"] = "1"
+    if wanted:
+        os.environ.update(wanted)
         os.execv(sys.executable, sys.orig_argv)
-    sys.exit(main())
+    code = main()
+    if code == INTERRUPTED:
+        # Threads of libraries that are still at work would have their say.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -5,12 +5,15 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
 
 OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
+OURS = ("corpus", "bayes", "lm", "testbed")
+"""Packages of this project; whatever else is named is a user's own."""
 _WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -44,13 +47,15 @@ def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
         raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
     if not (isinstance(made, type) and all(hasattr(made, need) for need in needs)):
         raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
+    needed = "it should be a frozen dataclass with defaults"
+    # What is no dataclass has no settings to be filed under, and what is not frozen may change them.
+    if not (is_dataclass(made) and made.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise InputError(f"{what} {name!r}: {needed}; write @dataclass(frozen=True) before class {attribute}")
     try:
         one = made()
         hash(one)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{what} {name!r} ({error}): it should be a frozen dataclass with defaults"
-        ) from None
+        raise InputError(f"{what} {name!r} ({error}): {needed}") from None
     return made, one
 
 

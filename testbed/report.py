@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 from testbed.console import command, say, table
 from testbed.evaluations.catalogue import evaluations
 from testbed.launch import launch
-from testbed.run.runs import Run, read_metrics
+from testbed.run.lock import only_one
+from testbed.run.runs import Run, digest, read_metrics, unlike
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 
 if TYPE_CHECKING:
@@ -24,22 +25,28 @@ def report(options: ReportSettings) -> None:
     Raises:
         InputError: a run has no edits, a file of it is damaged, or `against` names no editor.
     """
-    from testbed.pages.chapter import Picture
-    from testbed.pages.page import Page, write_page
-    from testbed.pages.training import draw_training
     from testbed.run.world import load_world
-    from testbed.scores.metric import shown_in
-    from testbed.scores.tables import shown
 
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
     world = load_world(runs[0])
-    folder = runs[0].report
+    with only_one(runs[0], "report"):
+        _write(options, runs, world)
+
+
+def _write(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
+    from testbed.pages.chapter import Picture
+    from testbed.pages.page import Page, write_page
+    from testbed.pages.training import draw_training
+    from testbed.scores.metric import shown_in
+    from testbed.scores.tables import shown
+
+    names, folder = [run.name for run in runs], runs[0].report
     chapters = [_chapter(name, runs, world, options.against) for name in _evaluations(options, runs)]
     folder.mkdir(parents=True, exist_ok=True)
     draw_training(read_metrics(runs[0]), folder / "training.png")
     training = Picture("training.png", "Training loss and generative accuracy by step")
-    path = write_page(Page(names, f"A world of {len(world.graph):,} facts", chapters, training), folder)
+    path = write_page(Page(names, _worlds(runs, world), chapters, training), folder)
     for told in chapters:
         headlines = shown_in(told.chapter.metrics, "headline")
         rows = [
@@ -51,7 +58,26 @@ def report(options: ReportSettings) -> None:
             for e in told.editors
         ]
         table(f"{told.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows)
+        for editor in told.editors:
+            if editor.edited.lost:
+                say(editor.edited.lost)
     say(f"report: {path.resolve()}")
+
+
+def _worlds(runs: "Sequence[Run]", world: "World") -> str:
+    """What the runs are about, in words: one world, or several that are pooled."""
+    from testbed.run.world import load_world
+
+    sizes = {digest(runs[0].world): f"{len(world.graph):,}"}
+    for run in runs[1:]:
+        if digest(run.world) not in sizes:
+            sizes[digest(run.world)] = f"{len(load_world(run).graph):,}"
+    if len(sizes) == 1:
+        return f"A world of {len(world.graph):,} facts was"
+    counted = ", ".join(f"{run.name} of {sizes[digest(run.world)]} facts" for run in runs)
+    differ = sorted({key for run in runs[1:] for key in unlike(runs[0], run)})
+    unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
+    return f"{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
 
 
 def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:

@@ -180,6 +180,16 @@ class AskSettings:
 
 
 @dataclass(frozen=True)
+class VerifySettings:
+    """Which run to look through."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+@dataclass(frozen=True)
 class ExportSettings:
     """Which model to write for Hugging Face's libraries, and where."""
 

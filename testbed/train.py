@@ -1,18 +1,28 @@
 """python -m testbed.train [tiny|laptop|small|paper|paper-fast]: train the model on a run's corpus."""
 
+import os
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from lm.config import ClusterConfig
 from testbed.console import command, progress, say, silence, table
 from testbed.launch import launch
 from testbed.presets import TRAIN
+from testbed.run.lock import only_one
 from testbed.run.runs import Run, claim, digest
 from testbed.run.settings import TrainSettings
 
+if TYPE_CHECKING:
+    from testbed.run.world import World
+
+COPIES = 3
+"""Of every parameter in float32, at the least: itself, its gradient, and one moment."""
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -26,6 +36,7 @@ def train(options: TrainSettings) -> None:
     from lm.cluster import cluster
     from testbed.run.runtime import prepare_jax
 
+    began = time.perf_counter()
     if options.train.rows % options.mesh.data:
         raise InputError(
             f"--train.rows {options.train.rows} must be a multiple of --mesh.data {options.mesh.data}"
@@ -34,24 +45,35 @@ def train(options: TrainSettings) -> None:
     if options.cluster.process > 0:
         silence()
     with cluster(options.cluster):
-        _train(options)
+        _train(options, began)
 
 
-def _train(options: TrainSettings) -> None:
+def _train(options: TrainSettings, began: float) -> None:
+    import jax
+
+    from testbed.run.world import load_world
+
+    run = Run(options.runs, options.run)
+    world = load_world(run)
+    # Of a cluster's processes the first one writes.
+    with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
+        _train_alone(run, world, options, began)
+
+
+def _train_alone(run: Run, world: "World", options: TrainSettings, began: float) -> None:
     import jax
 
     from corpus.seeds import integer
     from corpus.store import open_documents
     from lm.batches import PackedRows
-    from lm.checkpoints import latest_checkpoint, load_checkpoint
+    from lm.checkpoint_files import latest_checkpoint
+    from lm.checkpoints import load_checkpoint
     from lm.cluster import require_same
     from lm.mesh import make_mesh
     from lm.training import abstract, start
     from testbed.run.trainer import Trainer, kind_name, seconds_to
-    from testbed.run.world import load_world
 
-    run, config, model = Run(options.runs, options.run), options.train, options.model
-    world = load_world(run)
+    config, model = options.train, options.model
     rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed, config.packing)
     mesh = make_mesh(options.mesh)
     newest = latest_checkpoint(run.checkpoints)
@@ -61,6 +83,7 @@ def _train(options: TrainSettings) -> None:
         claim(run, "train", options, made=newest is not None, inputs={"corpus": digest(run.corpus)})
 
     vocabulary = world.tokenizer.vocabulary
+    _require_memory(4 * COPIES * model.parameters(vocabulary) / mesh.size)
     if newest:
         state = load_checkpoint(newest, abstract(model, config, vocabulary, mesh))
     else:
@@ -69,7 +92,7 @@ def _train(options: TrainSettings) -> None:
         f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"
         + (f"; resuming at step {int(state.step):,}" if newest else "")
     )
-    trainer = Trainer(run, world, options, rows, mesh)
+    trainer = Trainer(run, world, options, rows, mesh, began)
     with progress("train", config.steps, int(state.step)) as advance:
         state = trainer.train(state, advance)
 
@@ -89,6 +112,23 @@ def _train(options: TrainSettings) -> None:
     table(f"model {run.folder}", ("", "value"), shown)
     if not run.finished.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _require_memory(least: float) -> None:
+    """Refuse a model that is too large for this machine before anything is compiled."""
+    import jax
+
+    found = jax.local_devices()[0].memory_stats()
+    there = found["bytes_limit"] if found and "bytes_limit" in found else _physical()
+    if least > there:
+        raise InputError(
+            f"this model takes at least {least / 1e9:,.1f} GB to train and there are {there / 1e9:,.1f} GB; "
+            "choose smaller --model sizes, or cut it over devices by --mesh"
+        )
+
+
+def _physical() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.files import read_json, write_json
+from corpus.files import read_record, write_record
 from testbed.console import command, progress, say, table
 from testbed.engine.catalogue import entries, method_named, whose_options
 from testbed.engine.tuned import bound, tuned_file
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch
 from testbed.presets import TUNE
+from testbed.run.lock import only_one
 from testbed.run.runs import Run, digest, provenance
 from testbed.run.settings import plain
 from testbed.settings import TuneSettings
@@ -48,12 +49,13 @@ def tune(options: TuneSettings) -> None:
             able = ", ".join(other.name for other in entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
     there = plan(options)
-    for name, entry in wanted.items():
-        done = tuned_file(there.run, options.evaluation, name)
-        if done.exists():
-            say(f"{done} is there already; move it away to search again")
-        else:
-            write_json(done, search(there, name, entry, options))
+    with only_one(there.run, "tune"):
+        for name, entry in wanted.items():
+            done = tuned_file(there.run, options.evaluation, name)
+            if done.exists():
+                say(f"{done} is there already; move it away to search again")
+            else:
+                write_record(done, search(there, name, entry, options))
     names = dict.fromkeys(entry.name for entry in wanted.values())
     show([tuned_file(there.run, options.evaluation, name) for name in names])
 
@@ -126,7 +128,7 @@ def search(there: Development, name: str, entry: "Entry", options: TuneSettings)
 def show(files: Sequence[Path]) -> None:
     """Print every search, with a mark at what was chosen."""
     for path in files:
-        record = read_json(path)
+        record = read_record(path)
         header, chosen = list(record["search"][0]), choose(record["search"], *record["by"])
         lines = [
             [*(f"{line[key]:.3g}" for key in header), "*" if line == chosen else ""]

@@ -7,9 +7,9 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
-from testbed import corpus, train
+from testbed import corpus, edit, report, train
 from testbed.run.runtime import prepare_jax
-from tests.runs import QUICKLY, RECIPE, WORLD, at, copied
+from tests.runs import EDITS, QUICKLY, RECIPE, WORLD, at, copied
 from tests.sharing import shared
 from tests.toys import load_parameters, make_toy, save_parameters, train_toy
 from tests.worlds import make_world
@@ -88,3 +88,14 @@ def trained(built, tmp_path_factory):
         assert train.main([*at(copied(built, runs)), *RECIPE]) == 0
 
     return copied(shared(tmp_path_factory, "trained", complete), tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="session")
+def finished(trained, tmp_path_factory):
+    """A run with everything: edits and a report too."""
+
+    def complete(runs):
+        assert edit.main([*at(copied(trained, runs)), *EDITS]) == 0
+        assert report.main(at(runs)) == 0
+
+    return copied(shared(tmp_path_factory, "finished", complete), tmp_path_factory.mktemp("finished"))

@@ -7,7 +7,7 @@ import numpy as np
 from lm.editors.interface import Info
 from testbed.engine import records
 from testbed.engine.probes import Readings
-from testbed.engine.records import TABLES, Circumstances, Columns, write_rows
+from testbed.engine.records import TABLES, Circumstances, Columns, seal, write_rows
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import code_of_cases
 from testbed.evaluations.hase.evaluation import Hase
@@ -105,6 +105,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     if cost:
         (folder / "cost.json").write_text(json.dumps(cost), encoding="utf-8")
     write_rows(rows, folder, COLUMNS)
+    seal(folder)
     return folder
 
 
@@ -113,6 +114,7 @@ def changed(folder, **changes):
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(config | changes), encoding="utf-8")
+    seal(folder)
 
 
 def write_training(run):

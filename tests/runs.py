@@ -11,6 +11,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from corpus.files import read_record, write_record
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -25,6 +26,7 @@ WORLD = "--world.subjects 30 --world.builtin.upstream-objects 5 --world.builtin.
 MODEL = "--model.hidden 32 --model.mlp 48 --model.layers 1 --model.unroll 1".split()
 RECIPE = [*MODEL, "--train.steps", "30", "--train.row-length", "100", "--train.evaluate-every", "10"]
 RECIPE += ["--train.checkpoint-every", "10", "--train.rows", "8"]
+EDITS = ["--cases.count", "11", "--batch-edits", "4", "--lora-down.learning-rate", "0.01"]
 
 
 def at(runs, run="x"):
@@ -59,6 +61,14 @@ def dies(moment, name, *command):
     process = python("tests.dying", moment, name, *command)
     said = process.communicate()[1]
     assert process.returncode == -signal.SIGKILL, said
+
+
+def rewritten(path, old, new):
+    """Change a JSON file that has its own checksum as the project itself would."""
+    content = read_record(path)
+    text = json.dumps(content)
+    assert old in text
+    write_record(path, json.loads(text.replace(old, new)))
 
 
 def complaint(capsys):

@@ -61,7 +61,7 @@ assert "shiny" in entries()
 assert "shiny" in EditSettings().configs and "shiny" in AskSettings().configs
 assert not {{"jax", "numpy"}} & sys.modules.keys()
 from testbed import edit
-edit.main(["tiny", "--help"])
+edit.main(["tiny", "shiny", "--help"])
 """
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True

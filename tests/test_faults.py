@@ -19,7 +19,8 @@ import pytest
 from corpus.files import verify_folder
 from corpus.store import open_documents
 from lm.batches import PackedRows
-from lm.checkpoints import best_checkpoint, latest_checkpoint, measured, save_checkpoint
+from lm.checkpoint_files import best_checkpoint, latest_checkpoint, measured
+from lm.checkpoints import save_checkpoint
 from lm.training import TrainState
 from testbed import edit, report, train
 from testbed.run import trainer
@@ -38,6 +39,7 @@ from tests.runs import (
     measurements,
     parameters,
     python,
+    rewritten,
 )
 
 
@@ -147,7 +149,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_serves(trained, tmp_pa
         assert train.main([*at(runs), *RECIPE]) == 2, name
         said = complaint(capsys)
         assert said.count("\n") == 1
-        assert re.search(r"delete (\S+)", said)[1] == str(newest)
+        assert re.search(r"move (\S+) away", said)[1] == str(newest)
     shutil.rmtree(newest)
     assert train.main([*at(runs), *RECIPE]) == 0
     assert_same_training(runs, trained)
@@ -162,8 +164,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_serves(trained, tmp_pa
 )
 def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, tmp_path, capsys):
     runs = copied(trained, tmp_path)
-    path = runs / "x" / "config.json"
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    rewritten(runs / "x" / "config.json", old, new)
     assert edit.main([*at(runs), "--cases.count", "1"]) == 2
     said = complaint(capsys)
     assert f"00000030 is a checkpoint of another configuration: {differs}" in said

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.errors import InputError
-from testbed import report
+from testbed import corpus, report
+from testbed.engine.records import seal
 from testbed.engine.results import clusters, read_results
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.story import _panel_cases
 from testbed.run.runs import Run
+from testbed.run.world import load_world
 from testbed.scores.comparison import differences, reference_named, score
 from testbed.scores.gather import case_keys, gather, matched, pooled
 from testbed.scores.metric import ARROWS, Metric, shown_in
@@ -35,7 +37,7 @@ from tests.edited import (
     write_edits,
     write_training,
 )
-from tests.runs import at, complaint, copied
+from tests.runs import WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
 FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
@@ -149,11 +151,13 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
 
 
 def test_unfinished_edits_are_nobodys(runs, tmp_path):
-    """The table of cases comes last; where it is not, whoever edits goes on, and whoever reads waits."""
+    """Checksums come last; where they are not, whoever edits goes on, and whoever reads waits."""
     folder = copied(runs, tmp_path)
     (rome,) = edits_of(folder / "x", "rome*")
-    (rome / "cases.parquet").unlink()
-    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM)}
+    (rome / "sha256.json").unlink()
+    said = []
+    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM, left_out=said.append)}
+    assert said == [f"{rome} is unfinished and left out; the command that began it goes on"]
 
 
 def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
@@ -297,6 +301,24 @@ def test_a_reference_row_can_be_the_reference(editors, floor):
     assert set(found.found) == set(editors)
     ratio = found.found["rome"]["propagation ratio"].difference
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
+
+
+def test_different_worlds_are_said_to_be_pooled(built, tmp_path):
+    copied(built, tmp_path)
+    assert corpus.main([*at(tmp_path, "y"), *WORLD, "--seed", "1", "--world.subjects", "40"]) == 0
+    facts = {}
+    for seed, name in enumerate("xy"):
+        run = Run(tmp_path, name)
+        write_training(run)
+        write_edits(run, "lora-down", rows_of(run, cases_of(run, 6, seed), 0.5, seed), seed)
+        facts[name] = len(load_world(run).graph)
+    assert report.main([*at(tmp_path), "--and-runs", "y"]) == 0
+    page = (tmp_path / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert f"2 different worlds are pooled here (x of {facts['x']} facts, y of {facts['y']} facts)." in page
+    assert "Their settings differ in world.subjects." in page
+    assert report.main(at(tmp_path)) == 0
+    page = (tmp_path / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert f"A world of {facts['x']} facts was written down" in page
 
 
 def test_the_reference_by_default(editors):
@@ -523,6 +545,7 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
         shutil.rmtree(other)
     for cost in folder.glob("x/edits/hase/*/cost.json"):
         cost.unlink()
+        seal(cost.parent)
     for place in ("", "hase"):
         (folder / "x" / "report" / place).mkdir()
         (folder / "x" / "report" / place / "frontier-flops.png").write_bytes(b"of an earlier report")
@@ -582,7 +605,10 @@ def older(path):
 )
 def test_damaged_files_are_named(runs, tmp_path, capsys, file, damage, message):
     folder = copied(runs, tmp_path)
-    damage(edits_of(folder / "x", "rome*")[0] / file)
+    edits = edits_of(folder / "x", "rome*")[0]
+    damage(edits / file)
+    # As if it had been written so: checksums do not tell.
+    seal(edits)
     assert report.main(at(folder)) == 2
     error = complaint(capsys)
     assert message in error

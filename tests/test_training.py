@@ -19,7 +19,8 @@ from corpus.store import TokenFile
 from corpus.tokenizer import BOS, EOS, PAD
 from lm.attention import packed
 from lm.batches import PackedRows
-from lm.checkpoints import KEPT, best_checkpoint, latest_checkpoint, load_checkpoint, save_checkpoint
+from lm.checkpoint_files import best_checkpoint, latest_checkpoint
+from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.files import read_json, write_json
+from corpus.files import read_json, read_record, write_record
 from experiments.my_editor import MyEditor
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
@@ -84,7 +84,7 @@ def test_the_search_is_recorded_and_used_in_another_world(trained, tmp_path, cap
     assert "python -m testbed.tune lora-down --run x" in complaint(capsys)
     assert tune.main(["lora-down", *arguments, "--trials", "2"]) == 0
     path = runs / "x" / "tuned" / "hase" / "lora-down.json"
-    record = read_json(path)
+    record = read_record(path)
     assert [line["learning_rate"] for line in record["search"]] == pytest.approx([0.02, 0.02 / 1000**0.5])
     best = choose(record["search"], *record["by"])
     assert record["chosen"] == {"learning_rate": best["learning_rate"]}
@@ -93,7 +93,7 @@ def test_the_search_is_recorded_and_used_in_another_world(trained, tmp_path, cap
 
     assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 2
     assert f"was chosen in the world of {runs / 'x'}, on which it would be judged" in complaint(capsys)
-    write_json(path, record | {"world": "another"})
+    write_record(path, record | {"world": "another"})
     assert edit.main(["lora-down", *arguments, "--tuned", "x", "--hase.candidates", "9"]) == 2
     assert "evaluation.candidates is 24 there and 9 here" in complaint(capsys)
     assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 0
@@ -115,7 +115,7 @@ def chosen(trained, tmp_path):
     whole = {"world": "another", "bound": bound(run, settings), "budget": {"trials": 2, "cases": 20}}
 
     def write(editor, **changes):
-        write_json(tuned_file(dev, "hase", editor), whole | changes)
+        write_record(tuned_file(dev, "hase", editor), whole | changes)
         return run, settings
 
     return write
@@ -178,7 +178,7 @@ def test_a_users_own_editor_is_tuned_by_the_fields_it_names(trained, tmp_path, m
         tuned(run, [OWN], settings)
     assert tune.main([OWN, *at(runs), "--cases.count", "4", "--my-editor.tries", "2", "--trials", "2"]) == 0
     path = runs / "x" / "tuned" / "hase" / "experiments.my_editor.MyEditor.json"
-    record = read_json(path)
+    record = read_record(path)
     assert [line["longest"] for line in record["search"]] == pytest.approx([1.0, 1 / 1000**0.5])
-    write_json(path, record | {"world": "another"})
+    write_record(path, record | {"world": "another"})
     assert tuned(run, [OWN], settings)["my-editor"] == MyEditor(record["chosen"]["longest"], 2)

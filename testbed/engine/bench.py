@@ -8,16 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-import jax
 import numpy as np
 
 from corpus.files import read_json, write_json
 from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
+from testbed.engine.checks import prepare
 from testbed.engine.memory import fitting
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
-from testbed.engine.records import Columns
+from testbed.engine.records import Columns, seal
 from testbed.engine.sweep import Plan, Sweep
 from testbed.engine.worker import Worker
 from testbed.protocol import Case
@@ -84,15 +84,16 @@ class Bench:
             advance: told the number of cases after each batch.
         """
         began = time.perf_counter()
-        state = jax.block_until_ready(method.editor.prepare(self.model, self.sample))
+        state = prepare(method.editor, self.model, self.sample)
         seconds = time.perf_counter() - began
         worker = Worker(self.questions, method, state, self.seed)
+        worker.check(np.arange(self.grouping.batch)[None])
         plan = self._plan(worker, folder)
-        # Whoever finds the tables of the requests takes everything for finished, so they come last.
         for told in (*self.controls, ""):
             sweep = Sweep(worker, plan, folder, self.columns, told)
             advance(sweep.done)
             sweep.run(seconds, advance)
+        seal(folder)
 
     def _plan(self, worker: Worker, folder: Path) -> Plan:
         """How many edits are computed side by side stays as it was first: parts are cut by it."""

@@ -124,6 +124,13 @@ def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> di
     return {key: config for key, config in configs.items() if key == options}
 
 
+def of_named(configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]) -> dict[str, Any]:
+    """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
+    named = [word for word in arguments if word in entries() or OWN.fullmatch(word)]
+    shown = {whose_options(name).options for name in named or editors}
+    return {key: config for key, config in configs.items() if key in shown}
+
+
 def _words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split("=", 1)]
 

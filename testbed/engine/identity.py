@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.own import OURS
 from testbed.run.settings import plain
 
 if TYPE_CHECKING:
     from testbed.engine.methods import Method
 
-PROJECT = ("corpus", "bayes", "lm", "testbed")
+PROJECT = OURS
 HOME = Path(__file__).parents[2]
 OFFERS = {"EDITORS", "SEARCH"}
 

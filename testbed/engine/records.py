@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
-from corpus.files import staged_file
+from corpus.files import CHECKSUMS, seal_folder, staged_file
 from lm.editors.interface import Info
 from testbed.engine.probes import Readings
 from testbed.protocol import BEFORE, Case, Facet
@@ -181,6 +181,21 @@ def done(folder: Path, stem: str = "") -> bool:
     return table_file(folder, "cases", stem).exists()
 
 
+SUMMARY = "summary.json"
+"""Made from the tables, as often as wanted; it has a checksum of its own."""
+
+
+def seal(folder: Path) -> None:
+    """Say that everything was edited: write checksums of all files of a folder."""
+    own = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
+    seal_folder(folder, own - {CHECKSUMS, SUMMARY})
+
+
+def sealed(folder: Path) -> bool:
+    """Whether everything was edited."""
+    return (folder / CHECKSUMS).exists()
+
+
 def table_file(folder: Path, table: str, stem: str = "") -> Path:
     """Where a table of a stem lies."""
     return folder / f"{stem}{table}.parquet"
@@ -199,6 +214,6 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
             )
         return pq.read_table(path, schema=schema)
     except FileNotFoundError:
-        raise InputError(f"{path} is missing; run python -m testbed.edit first") from None
+        raise InputError(f"{path} is missing; move its folder away and edit again") from None
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} is not readable ({error}); move its folder away and edit again") from None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -104,6 +104,7 @@ class Results:
             other (one subject, or one sequence of edits), and `position` counts the edits before this one
             in its sequence.
         times: what the agent's T beliefs are: before, then one for each reading of the request.
+        lost: how many further edits there were, which left the model without numbers to answer with.
     """
 
     cases: dict[str, np.ndarray]
@@ -111,9 +112,14 @@ class Results:
     claims: Claims
     times: tuple[str, ...]
     passages: Passages = NO_PASSAGES
+    lost: int = 0
 
     def __len__(self) -> int:
         return len(self.cases["case"])
+
+
+class NoNumbersError(InputError):
+    """Of some edits, none left a model that answers with numbers."""
 
 
 def clusters(results: Results) -> dict[str, np.ndarray]:
@@ -135,6 +141,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
 
     Raises:
         InputError: a file is missing, damaged or empty, or a question is of no case.
+        NoNumbersError: no edit gave any.
     """
     paths = {name: table_file(folder, name, stem) for name in TABLES}
     table = {name: read_table(path, columns.schemas[name]).combine_chunks() for name, path in paths.items()}
@@ -144,13 +151,45 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     cases = {
         name: table["cases"][name].to_numpy() for name in columns.schemas["cases"].names if name != "loss"
     }
-    return Results(
+    results = Results(
         cases,
         _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns),
         _claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
         columns.times,
         _passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
     )
+    return _with_numbers(results, folder)
+
+
+def _with_numbers(results: Results, folder: Path) -> Results:
+    """The results without the edits after which the model gives no numbers, and how many those are."""
+    choices, claims = results.choices, results.claims
+    whole = np.ones(len(results), bool)
+    for case, *answers in ((choices.case, choices.lm, choices.lm_open), (claims.case, claims.lm)):
+        for answer in answers:
+            whole[case[~np.isfinite(answer).all(axis=(1, 2))]] = False
+    if whole.all():
+        return results
+    if not whole.any():
+        raise NoNumbersError(f"{folder}: none of {len(whole)} edits gave numbers; is something divided by 0?")
+    row = np.cumsum(whole) - 1
+
+    def kept(rows: Any) -> Any:
+        """Questions of the cases that stay."""
+        stays = whole[rows.case]
+
+        def few(column: Any) -> Any:
+            """A column, or the columns of a mapping."""
+            if isinstance(column, Mapping):
+                return {name: few(one) for name, one in column.items()}
+            return column[stays]
+
+        left = type(rows)(*map(few, rows))
+        return left._replace(case=row[left.case])
+
+    cases = {name: column[whole] for name, column in results.cases.items()}
+    lost = int((~whole).sum())
+    return Results(cases, kept(choices), kept(claims), results.times, kept(results.passages), lost)
 
 
 def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarray:

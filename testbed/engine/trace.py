@@ -6,7 +6,7 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
 from testbed.engine.identity import code_of, code_of_method
-from testbed.engine.records import done
+from testbed.engine.records import sealed
 from testbed.run.runs import Run
 
 CONFIG = "config.json"
@@ -36,8 +36,17 @@ def plain_name(name: str) -> str:
 
 def finished(run: Run, evaluation: str) -> list[Path]:
     """The folders of an evaluation's finished edits, the oldest first."""
-    made = [path for path in (run.edits / plain_name(evaluation)).glob("*") if done(path)]
+    made = [path for path in (run.edits / plain_name(evaluation)).glob("*") if sealed(path)]
     return sorted(made, key=lambda path: (path / CONFIG).stat().st_mtime_ns)
+
+
+def unfinished(run: Run, evaluation: str) -> list[Path]:
+    """The folders of edits that were begun, or whose checksums are lost."""
+    return sorted(
+        path.parent
+        for path in (run.edits / plain_name(evaluation)).glob(f"*/{CONFIG}")
+        if not sealed(path.parent)
+    )
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from corpus.errors import InputError
-from corpus.files import read_json
+from corpus.files import read_record
 from testbed.engine.catalogue import whose_options
 from testbed.engine.trace import plain_name
-from testbed.run.runs import Run, differences, digest, recorded
+from testbed.run.runs import NotMadeError, Run, differences, digest, recorded
 
 
 class Judged(Protocol):
@@ -61,8 +61,8 @@ def tuned(run: Run, editors: Sequence[str], settings: Judged) -> dict[str, Any]:
         path = tuned_file(Run(settings.runs, settings.tuned), settings.evaluation, entry.name)
         again = f"python -m testbed.tune {entry.name} --run {settings.tuned}"
         if not path.exists():
-            raise InputError(f"{path} is missing; run {again} first")
-        found = read_json(path)
+            raise NotMadeError(f"{path} is missing", f"tune {entry.name}", Run(settings.runs, settings.tuned))
+        found = read_record(path)
         config = settings.configs.get(entry.options, entry.config)
         try:
             chosen[entry.options] = replace(config, **found["chosen"])

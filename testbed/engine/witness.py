@@ -16,6 +16,7 @@ from lm.editors.interface import edit_batch, requests, together
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
+from testbed.engine.checks import blamed, check_edit, prepare
 from testbed.engine.methods import Fact, Method
 from testbed.protocol import ABSENT, Case, Choice, credence_told
 from testbed.run.agents import agent_named
@@ -111,9 +112,14 @@ class Witness:
         told = method.told(case)
         weights, credences = [case.request.weight] * len(told), [belief.credence for belief in told]
         batch = requests(self.world.tokenizer, [belief.fact for belief in told], weights, credences)
-        state = method.editor.prepare(self.trained, corpus_sample(run, self.world, [case], seed))
+        state = prepare(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
-        deltas, _ = edit_batch(method.editor, self.trained, state, together(batch, len(told)), keys)
+        arguments = (self.trained, state, together(batch, len(told)), keys)
+        with blamed(method.editor, "edit"):
+            once = jax.tree.map(lambda x: x[0], arguments[2:])
+            made = jax.eval_shape(method.editor.edit, *arguments[:2], *once)
+        check_edit(method.editor, self.trained, made)
+        deltas, _ = edit_batch(method.editor, *arguments)
         return jax.tree.map(lambda x: x[0], deltas)
 
     def case(self, fact: Fact, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]) -> Case:

@@ -12,6 +12,7 @@ from lm.editors.interface import Editor, Info, Request, State, edit_batch, reque
 from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
+from testbed.engine.checks import blamed, check_edit
 from testbed.engine.methods import Belief, Method
 from testbed.engine.questions import Questions
 from testbed.protocol import Case
@@ -78,6 +79,16 @@ class Worker:
         nothing = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.delta_shapes(which))
         empty = room(nothing, self.model.vocabulary, rounds)
         return jax.tree.map(lambda x: np.repeat(np.asarray(x)[None], len(which), axis=0), empty)
+
+    def check(self, which: np.ndarray) -> None:
+        """Look at what the editor returns for an edit, before any is made.
+
+        Raises:
+            InputError: it is of a wrong form, or the editor of a user raises something.
+        """
+        with blamed(self.editor, "edit"):
+            told = jax.eval_shape(self.editor.edit, *self._asked_once(which))
+        check_edit(self.editor, self.model, told)
 
     def delta_shapes(self, which: np.ndarray) -> Delta:
         """Shapes and types of the delta of one edit."""

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from testbed.pages.style import GRID, LINES, STYLE, save
+from testbed.pages.style import GRID, LINES, save, styled
 from testbed.scores.statistics import Estimate
 
 COLUMNS = 4
@@ -25,7 +25,7 @@ def draw_lines(
     path: Path,
 ) -> None:
     """A panel for each of `found`, in it a line with intervals for each name, over the same ticks."""
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axes = panels(len(found))
         at = np.arange(len(ticks))
         for axis, (title, lines) in zip(axes, found.items(), strict=True):

@@ -12,7 +12,7 @@ from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import halves
-from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save
+from testbed.pages.style import AGENT, MODEL, QUIET, save, styled
 from testbed.scores.comparison import Scored
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table
@@ -100,10 +100,10 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
     if not points:
         return []
     best = pareto(points)
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
-        # Plain numbers: names are never formulas (see STYLE), so that nothing else may be one.
+        # Plain numbers: names are never formulas (see styled), so that nothing else may be one.
         axis.xaxis.set_major_formatter(LogFormatter())
         axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.

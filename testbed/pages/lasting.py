@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import finish, panels, wrapped
-from testbed.pages.style import GRID, KEPT, MODEL, STYLE, save
+from testbed.pages.style import GRID, KEPT, MODEL, save, styled
 from testbed.scores.comparison import Scored
 from testbed.scores.retention import Kept, retention_table
 
@@ -27,7 +25,7 @@ def lasting_section(
 
 def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str], path: Path) -> None:
     """A panel an editor: two metrics by number of edits, at once and kept."""
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axes = panels(len(curves))
         for axis, (name, found) in zip(axes, curves.items(), strict=True):
             at = [k.edits for k in found]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from corpus.files import staged_file
+from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
 from testbed.run.runs import provenance
 from testbed.scores import tables
@@ -39,7 +39,7 @@ class Page(NamedTuple):
 
     Attributes:
         runs: their names.
-        world: what they are about, in words.
+        world: what they are about, in words: a sentence up to its verb.
     """
 
     runs: Sequence[str]
@@ -73,16 +73,24 @@ def write_page(page: Page, folder: Path) -> Path:
         drawn |= {folder / key / picture.file for picture in shown}
     for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - drawn:
         left.unlink()
+    seal_folder(folder, {str(path.relative_to(folder)) for path in drawn} | texts.keys())
     return folder / "index.html"
 
 
 def _finished(told: Told) -> Told:
     """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = told.chapter
+    lost = [editor.edited.lost for editor in told.editors if editor.edited.lost]
 
     def named(found: Sequence[tables.Table]) -> list[tables.Table]:
-        counted = [tables.explained(tables.with_counts(table)) for table in found]
-        return [table._replace(key=f"{told.key}-{table.key}") for table in counted]
+        return [
+            tables.explained(
+                tables.with_counts(
+                    table._replace(key=f"{told.key}-{table.key}", note=" ".join([*lost, table.note]))
+                )
+            )
+            for table in found
+        ]
 
     def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
         return named([tables.with_detectable(table) for table in found])

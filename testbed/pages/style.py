@@ -1,6 +1,8 @@
 """How pictures look, and how they are written."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib
@@ -27,9 +29,16 @@ STYLE: dict = {
 }
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, whole or not at all, and close it; letters that no font has become boxes."""
-    with staged_file(path) as aside, warnings.catch_warnings():
+@contextmanager
+def styled(**changes: object) -> Iterator[None]:
+    """Draw in this style; letters that no font has become boxes, without a word each."""
+    with plt.rc_context(STYLE | changes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all, and close it."""
+    with staged_file(path) as aside:
         figure.savefig(aside, format="png")
     plt.close(figure)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save
+from testbed.pages.style import AGENT, MODEL, QUIET, save, styled
 
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
 
 
 def draw_training(metrics: Sequence[dict], path: Path) -> None:
     """Accuracy of facts and of every kind of sentence, and loss, against training steps (Hase, Fig. 3)."""
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axis = plt.subplots(figsize=(6.4, 3.6))
         steps = [m["step"] for m in metrics]
         axis.plot(

@@ -7,17 +7,18 @@ from typing import Literal
 import numpy as np
 
 from corpus.errors import InputError
+from corpus.files import CHECKSUMS
 from corpus.seeds import generator
 from corpus.store import open_documents
 from lm.batches import PackedRows
-from lm.checkpoints import best_checkpoint, latest_checkpoint, load_checkpoint
+from lm.checkpoints import load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.editors.interface import CorpusSample, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import abstract
 from testbed.protocol import Case
-from testbed.run.runs import Run, digest, recorded
+from testbed.run.runs import NotMadeError, Run, digest, finished_training, recorded
 from testbed.run.world import World
 
 SAMPLE_ROWS = 256
@@ -34,16 +35,29 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     settings, inputs = recorded(run, "train")
     if inputs["corpus"] != digest(run.corpus):
         raise InputError(
-            f"the model of {run.folder} was trained on another corpus; delete {run.checkpoints.parent}"
+            f"the model of {run.folder} was trained on another corpus; train under another --run, or move "
+            f"{run.checkpoints.parent} away"
         )
-    checkpoint = (best_checkpoint if which == "best" else latest_checkpoint)(run.checkpoints)
-    if checkpoint is None or not run.finished.exists():
-        raise InputError(
-            f"{run.folder} has no finished training; run python -m testbed.train --run {run.name}"
-        )
+    checkpoint = finished_checkpoint(run, which)
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     like = abstract(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
     return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
+
+
+def finished_checkpoint(run: Run, which: Literal["last", "best"] = "last") -> Path:
+    """The checkpoint that a finished training calls its last or its best, and no other.
+
+    Raises:
+        NotMadeError: no training was finished, or that checkpoint is missing or another one.
+    """
+    found = finished_training(run)
+    step = found["step" if which == "last" else "best_step"]
+    checkpoint = run.checkpoints / f"{step:08d}"
+    if not (checkpoint / CHECKSUMS).is_file() or digest(checkpoint) != found["checkpoints"][str(step)]:
+        raise NotMadeError(
+            f"{checkpoint}, the {which} model of the training, is missing or damaged", "train", run
+        )
+    return checkpoint
 
 
 def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> CorpusSample:

@@ -11,6 +11,7 @@ runs/<name>/report/                  index.html, pictures, tables
 import hashlib
 import json
 import platform
+import shlex
 import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,9 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS, read_json, write_json
+from corpus.files import CHECKSUMS, read_json, read_record, sha256, verify_folder, write_record
+from lm.checkpoint_files import MEASURED, latest_checkpoint
 from testbed.run.settings import plain
 
+DEFAULT_ROOT = Path("runs")
+ORIGIN = "origin.json"
+"""In a corpus: the world it is about, and the settings of both."""
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
 
 
@@ -34,6 +39,12 @@ class Run:
     def __post_init__(self) -> None:
         if not self.name or Path(self.name).name != self.name or self.name in (".", ".."):
             raise InputError(f"the run {self.name!r} should be a plain name, such as demo")
+
+    @property
+    def options(self) -> str:
+        """What a command line says to mean this run."""
+        runs = "" if self.root == DEFAULT_ROOT else f" --runs {shlex.quote(str(self.root))}"
+        return f"--run {shlex.quote(self.name)}{runs}"
 
     @property
     def folder(self) -> Path:
@@ -81,6 +92,18 @@ class Run:
         return self.folder / "report"
 
 
+class NotMadeError(InputError):
+    """Something is missing that a command makes; its message ends in that command.
+
+    Attributes:
+        stage: the command, such as train.
+    """
+
+    def __init__(self, why: str, stage: str, run: Run) -> None:
+        super().__init__(f"{why}; run python -m testbed.{stage} {run.options} first")
+        self.why, self.stage, self.run = why, stage, run
+
+
 def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
@@ -92,35 +115,77 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
         InputError: the run was made with other settings; the message names the first that differ.
     """
     wanted = {"settings": plain(settings), "inputs": inputs or {}}
-    stages = read_json(run.config_file) if run.config_file.exists() else {}
+    stages, whole = _stages(run)
     if made:
+        folder = run.folder if stage == "corpus" else run.checkpoints.parent
         if stage not in stages:
-            raise InputError(f"{run.config_file} does not know the {stage} stage; delete {run.folder}")
+            raise InputError(
+                f"{run.config_file} does not know how the {stage} stage was made, nor does any other file of "
+                f"{run.folder}; choose another --run, or move {folder} away"
+            )
         changed = differences({key: stages[stage][key] for key in wanted}, wanted)
         if changed:
             shown = "; ".join(changed[:3])
-            folder = run.folder if stage == "corpus" else run.checkpoints.parent
             raise InputError(
                 f"{run.folder}: the {stage} stage was made with other settings ({shown}); "
-                f"choose another --run, or delete {folder}"
+                f"choose another --run, or move {folder} away"
             )
-        return
+        if whole:
+            return
+    else:
+        stages[stage] = wanted | {"made_with": provenance()}
     run.folder.mkdir(parents=True, exist_ok=True)
-    stages[stage] = wanted | {"made_with": provenance()}
-    write_json(run.config_file, stages)
+    write_record(run.config_file, stages)
 
 
 def recorded(run: Run, stage: str) -> tuple[dict, dict]:
     """The settings a stage was run with, and the hashes of what it was made from.
 
     Raises:
-        InputError: the stage has not been run.
+        NotMadeError: the stage has not been run.
     """
-    if not run.config_file.exists() or stage not in read_json(run.config_file):
-        how = {"corpus": "testbed.corpus", "train": "testbed.train"}[stage]
-        raise InputError(f"{run.folder} has no {stage} stage yet; run python -m {how} --run {run.name} first")
-    found = read_json(run.config_file)[stage]
-    return found["settings"], found["inputs"]
+    stages, _ = _stages(run)
+    if stage not in stages:
+        raise NotMadeError(f"{run.folder} has no {stage} stage yet", stage, run)
+    return stages[stage]["settings"], stages[stage]["inputs"]
+
+
+def unlike(run: Run, other: Run) -> list[str]:
+    """Settings of corpus and training in which two runs differ, but for their seeds."""
+    found = []
+    made, others = (_stages(one)[0] for one in (run, other))
+    for stage in made.keys() & others.keys():
+        differ = differences(made[stage]["settings"], others[stage]["settings"])
+        found += [said.partition(" is ")[0] for said in differ]
+    return [key for key in found if key != "seed"]
+
+
+def _stages(run: Run) -> tuple[dict, bool]:
+    """What config.json says, and True; where it is lost or damaged, what the parts say of themselves."""
+    try:
+        return read_record(run.config_file), True
+    except InputError as error:
+        found = _told_by_parts(run)
+        if not found and run.config_file.exists():
+            raise error from None
+        return found, False
+
+
+def _told_by_parts(run: Run) -> dict:
+    """Stage -> how it was made, from the whole corpus and the newest whole checkpoint."""
+    parts = {"corpus": (run.corpus, ORIGIN)}
+    newest = latest_checkpoint(run.checkpoints)
+    if newest:
+        parts["train"] = (newest, MEASURED)
+    found = {}
+    for stage, (folder, name) in parts.items():
+        try:
+            verify_folder(folder)
+            told = read_json(folder / name)["made"]
+            found[stage] = {key: told[key] for key in ("settings", "inputs")} | {"made_with": {}}
+        except (InputError, KeyError):
+            continue
+    return found
 
 
 def provenance() -> dict[str, str]:
@@ -141,20 +206,34 @@ def provenance() -> dict[str, str]:
     }
 
 
-def read_metrics(run: Run) -> list[dict]:
-    """The lines of metrics.jsonl; a last line that was cut off by a kill is left out.
+def finished_training(run: Run) -> dict[str, Any]:
+    """What finished.json says: step, accuracy, best step, and checksums of metrics and checkpoints.
 
     Raises:
-        InputError: the file is missing or damaged.
+        NotMadeError: no training was finished.
+        InputError: the file is damaged.
     """
+    if not run.finished.exists():
+        raise NotMadeError(f"{run.folder} has no finished training", "train", run)
+    return read_record(run.finished)
+
+
+def read_metrics(run: Run) -> list[dict]:
+    """The lines of metrics.jsonl; of a training that goes on, without a last line that was cut off.
+
+    Raises:
+        NotMadeError: the file is missing or damaged; training again writes it again.
+    """
+    if run.finished.exists() and not (
+        run.metrics.is_file() and sha256(run.metrics) == finished_training(run)["metrics"]
+    ):
+        raise NotMadeError(f"{run.metrics} is missing or differs from its checksum", "train", run)
     try:
         lines = run.metrics.read_text(encoding="utf-8").split("\n")
         # What stands behind the last line end is empty, or half a line.
         return [json.loads(line) for line in lines[:-1]]
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{run.metrics} is not readable ({error}); the command that trained the run writes it again"
-        ) from None
+        raise NotMadeError(f"{run.metrics} is not readable ({error})", "train", run) from None
 
 
 def digest(folder: Path) -> str:

@@ -70,7 +70,7 @@ class TrainSettings:
     until: float | None = field(default=None, metadata=NO_RESULT)
     """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
     minutes: float | None = field(default=None, metadata=NO_RESULT)
-    """Save and leave after about this long; the same command goes on from there."""
+    """Save and leave after about this long, compilation included; the same command goes on from there."""
     seed: int = 0
     """Root seed of initial weights and data order."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
@@ -80,8 +80,8 @@ class TrainSettings:
         check_seed(self.seed)
         if self.until is not None and not 0 < self.until <= 1:
             raise ValueError(f"until is a share of facts, in (0, 1]; it is {self.until}")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ValueError(f"minutes must be positive; it is {self.minutes}")
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
+            raise ValueError(f"minutes must be a positive number; it is {self.minutes}")
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,20 @@ import numpy as np
 from jax.sharding import Mesh
 
 from corpus.errors import InputError
-from corpus.files import staged_file, write_json
+from corpus.files import sha256, staged_file, write_record
 from corpus.language import Kind
 from corpus.seeds import generator
 from lm.batches import PackedRows
-from lm.checkpoints import latest_checkpoint, measured, save_checkpoint
+from lm.checkpoint_files import best_checkpoint, latest_checkpoint, measured
+from lm.checkpoints import save_checkpoint
 from lm.cluster import agreed
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
 from lm.training import TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
-from testbed.run.runs import Run
-from testbed.run.settings import TrainSettings
+from testbed.run.runs import Run, digest
+from testbed.run.settings import TrainSettings, plain
 from testbed.run.world import World
 
 FACTS_ON_THE_WAY = 1000
@@ -36,12 +37,22 @@ class Trainer:
     Args:
         rows: where batches come from.
         mesh: where they go.
+        began: since when the minutes count, on `time.perf_counter`; by default from now on.
 
     Attributes:
         lines: what was measured so far, as in metrics.jsonl.
     """
 
-    def __init__(self, run: Run, world: World, options: TrainSettings, rows: PackedRows, mesh: Mesh) -> None:
+    def __init__(
+        self,
+        run: Run,
+        world: World,
+        options: TrainSettings,
+        rows: PackedRows,
+        mesh: Mesh,
+        began: float | None = None,
+    ) -> None:
+        self.began = time.perf_counter() if began is None else began
         self.run, self.world, self.options, self.rows, self.mesh = run, world, options, rows, mesh
         self.first = jax.process_index() == 0
         rng = generator(options.seed, "accuracy")
@@ -64,7 +75,7 @@ class Trainer:
                 self.run.finished.unlink(missing_ok=True)
             state = self._steps(state, advance)
         if self.first and (int(state.step) == self.options.train.steps or self._reached()):
-            write_json(self.run.finished, {key: self.lines[-1][key] for key in ("step", "accuracy")})
+            self._finish()
         return state
 
     def measure_all(self, state: TrainState) -> float:
@@ -90,7 +101,7 @@ class Trainer:
             if running:
                 self._finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
-            late = minutes is not None and agreed(time.perf_counter() - began) > 60 * minutes
+            late = minutes is not None and agreed(time.perf_counter() - self.began) > 60 * minutes
             saves = late or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._finite(*running), None
@@ -116,6 +127,15 @@ class Trainer:
             if late or self._reached():
                 break
         return state
+
+    def _finish(self) -> None:
+        """Write finished.json: which checkpoints are this run's models, and what its metrics are."""
+        last, best = latest_checkpoint(self.run.checkpoints), best_checkpoint(self.run.checkpoints)
+        assert last is not None, "a training ends with a checkpoint"
+        assert best is not None, "the last one is one"
+        sums = {"checkpoints": {str(int(path.name)): digest(path) for path in (last, best)}}
+        at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
+        write_record(self.run.finished, at | sums | {"metrics": sha256(self.run.metrics)})
 
     def _measure(self, state: TrainState) -> dict:
         model = self._whole(state)
@@ -147,7 +167,8 @@ class Trainer:
     def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
             self._give_up(int(state.step), "a parameter is no number after the update")
-        save_checkpoint(self.run.checkpoints, state, self.lines)
+        made = {"settings": plain(self.options), "inputs": {"corpus": digest(self.run.corpus)}}
+        save_checkpoint(self.run.checkpoints, state, self.lines, made)
 
     def _finite(self, step: int, loss: jax.Array) -> float:
         nats = float(loss)
@@ -176,8 +197,8 @@ class Trainer:
 def describe(line: dict) -> str:
     """One measurement in a few words."""
     return (
-        f"loss {line['loss']:.3f}  accuracy {line['accuracy']:.1%}  "
-        f"{line['tokens_per_second']:,.0f} tokens/s, {line['utilisation']:.0%} of peak"
+        f"loss {line['loss']:.3f}  facts {line['accuracy']:.1%}  "
+        f"{line['tokens_per_second']:,.0f} tokens/s, {line['utilisation']:.0%} peak"
     )
 
 

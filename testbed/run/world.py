@@ -8,7 +8,6 @@ import numpy as np
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
 from corpus.counterfactual import Chosen
-from corpus.errors import InputError
 from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
@@ -17,7 +16,8 @@ from corpus.language import Kind
 from corpus.resolution import Resolution
 from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
-from testbed.run.runs import Run, digest, recorded
+from testbed.run.fitting_parts import wrong_part
+from testbed.run.runs import ORIGIN, NotMadeError, Run, digest, recorded
 
 
 class ExactWorld(NamedTuple):
@@ -60,22 +60,24 @@ def load_world(run: Run) -> World:
     """Read a run's world and sentences after verifying their checksums.
 
     Raises:
-        InputError: the corpus was never built, or a file has changed.
+        NotMadeError: the corpus was never built.
+        InputError: a file has changed.
     """
     settings, _ = recorded(run, "corpus")
+    if not run.corpus.exists():
+        raise NotMadeError(f"{run.corpus} is not written yet", "corpus", run)
     verify_folder(run.world)
     verify_folder(run.corpus)
-    if read_json(run.corpus / "origin.json")["world"] != digest(run.world):
-        raise InputError(
-            f"{run.corpus} was written about another world than {run.world}; delete {run.folder}"
-        )
+    if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
+        why = f"{run.corpus} was written about another world than {run.world}; move both away"
+        raise NotMadeError(why, "corpus", run)
     graph, model = read_world(run)
     exact = None
     if isinstance(model, ExactModel):
         resolution = load_arrays(Resolution, run.corpus / "resolution.npz")
         exact = ExactWorld(exact_config(settings), resolution, settings["world"]["source"] == "builtin")
     supposing = settings["documents"]["imagine"] or settings["documents"]["revise"]
-    return World(
+    world = World(
         graph,
         model,
         load_arrays(Sentences, run.corpus / "sentences.npz"),
@@ -84,6 +86,12 @@ def load_world(run: Run) -> World:
         load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
         Path(settings["world"]["path"]) if settings["world"]["path"] else None,
     )
+    settled = exact.resolution if exact else None
+    wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)
+    if wrong:
+        why = f"{run.world} and {run.corpus} do not fit together: {wrong} cannot be; move both away"
+        raise NotMadeError(why, "corpus", run)
+    return world
 
 
 def exact_config(settings: dict) -> ExactConfig:

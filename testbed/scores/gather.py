@@ -2,24 +2,26 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import digest_of, read_json
-from testbed.engine.results import Choices, Claims, Passages, Results, read_results
+from corpus.files import digest_of, read_json, verify_folder
+from testbed.engine.results import Choices, Claims, NoNumbersError, Passages, Results, read_results
 from testbed.engine.sweep import control_stem
-from testbed.engine.trace import finished, plain_name, read_config, stale
+from testbed.engine.trace import CONFIG, finished, read_config, stale, unfinished
 from testbed.engine.tuned import check_apart
 from testbed.protocol import ABSENT
 from testbed.run.agents import standard
-from testbed.run.runs import Run
+from testbed.run.runs import NotMadeError, Run
 from testbed.scores.measures import Measures, columns_of
+from testbed.scores.naming import lasting, names_of
 
-TOLD = 3
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
 
@@ -54,10 +56,23 @@ class Edited(NamedTuple):
     seed: int
 
     @property
+    def lost(self) -> str:
+        """How many edits gave no numbers, in words; empty where all did."""
+        return without_numbers(self.name, self.results)
+
+    @property
     def slug(self) -> str:
         """The name as part of a file name; a hash tells apart what the characters left cannot."""
         kept = re.sub(r"[^\w.-]+", "-", self.name)
         return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
+
+
+def without_numbers(name: str, results: Results) -> str:
+    """How many of an editor's edits gave no numbers, in words; empty where all did."""
+    told = (
+        f"{results.lost} of {results.lost + len(results)} edits of {name} gave no numbers and are left out."
+    )
+    return told if results.lost else ""
 
 
 class Examination(NamedTuple):
@@ -99,7 +114,7 @@ def gather(
 
     Args:
         where: which edits are meant, by what the config.json of each says.
-        left_out: told, in words, of each folder that other code made.
+        left_out: told, in words, of each folder that other code made, or that is unfinished.
 
     Raises:
         InputError: a run has no such edits, a file of it is damaged, or editors were tuned in its world.
@@ -107,8 +122,11 @@ def gather(
     groups: dict[str, dict[tuple[int, int], _Made]] = {}
     for number, run in enumerate(runs):
         folders = finished(run, examination.name)
+        for folder in unfinished(run, examination.name):
+            left_out(f"{folder} is unfinished and left out; the command that began it goes on")
         fresh = 0
         for folder in folders:
+            verify_folder(folder, CONFIG)
             config = read_config(folder)
             changed = stale(config, examination.cases_from)
             if changed:
@@ -119,15 +137,25 @@ def gather(
                 made = _Made(number, folder, config)
                 groups.setdefault(_key(config), {})[number, made.seed] = made
         if not fresh:
-            raise InputError(
-                f"{run.folder} has no {'current ' if folders else ''}edits yet for the evaluation "
-                f"{examination.name}; run python -m testbed.edit --run {run.name} first"
-            )
+            current = "current " if folders else ""
+            why = f"{run.folder} has no {current}edits yet for the evaluation {examination.name}"
+            raise NotMadeError(why, "edit", run)
     check_apart(one.config for group in groups.values() for one in group.values())
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     found = sorted(latest, key=lambda item: item[1][0][:2])
-    names = _names([group[0].config for _, group in found], [key for key, _ in found])
-    return [_edited(name, group, examination) for name, (_, group) in zip(names, found, strict=True)]
+    for _, group in found:
+        for made in group:
+            verify_folder(made.folder)
+    names = names_of([group[0].config for _, group in found], [key for key, _ in found])
+    edited = []
+    for name, (_, group) in zip(names, found, strict=True):
+        try:
+            edited.append(_edited(name, group, examination))
+        except NoNumbersError as error:
+            left_out(f"{name} is left out: {error}")
+    if found and not edited:
+        raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
+    return edited
 
 
 def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
@@ -160,6 +188,7 @@ def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         Claims(*(together("claims", name) for name in Claims._fields)),
         parts[0].times,
         Passages(*(together("passages", name) for name in Passages._fields)),
+        sum(part.lost for part in parts),
     )
 
 
@@ -193,7 +222,7 @@ def _key(config: dict[str, Any]) -> str:
     """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
     exactness = config["standard"]["exactness"] | {"bound": None}
     method = {part: value for part, value in config["method"].items() if part != "code"}
-    return digest_of([_lasting(config["settings"]), config["editor"], method, exactness])
+    return digest_of([lasting(config["settings"]), config["editor"], method, exactness])
 
 
 def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edited:
@@ -209,29 +238,37 @@ def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edit
     for made in group:
         for path in made.folder.glob("retained-*-cases.parquet"):
             asked.setdefault(_edits_before(path), []).append(made)
-    retained = {
-        k: pooled(
-            [read_results(made.folder, columns, f"retained-{k}-") for made in asked[k]],
-            [made.number for made in asked[k]],
-        )
-        for k in sorted(asked)
-    }
+
+    def again(k: int) -> Results:
+        parts = [read_results(made.folder, columns, f"retained-{k}-") for made in asked[k]]
+        return pooled(parts, [made.number for made in asked[k]])
+
+    retained = _numbers({k: partial(again, k) for k in sorted(asked)})
     results = whole()
     # Of several worlds the one whose posteriors are least exact speaks for all.
     least = max((made.config["standard"] for made in group), key=_bound)
     return Edited(
         name=name,
         editor=first["editor"],
-        settings=_lasting(first["settings"]) | {"method": first["method"]},
+        settings=lasting(first["settings"]) | {"method": first["method"]},
         evaluation=evaluation,
         standard=standard(least["agent"], least["exactness"], evaluation.readings),
         sweeps=len(group),
         results=results,
         retained=retained,
-        controls={told: whole(control_stem(told)) for told in first["controls"]},
+        controls=_numbers({told: partial(whole, control_stem(told)) for told in first["controls"]}),
         cost=_per_case(results) | _mean([_cost(made.folder) for made in group]),
         seed=min(made.seed for made in group),
     )
+
+
+def _numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
+    """Those results that have numbers."""
+    found = {}
+    for key, one in read.items():
+        with suppress(NoNumbersError):
+            found[key] = one()
+    return found
 
 
 def _bound(found: dict[str, Any]) -> float:
@@ -265,32 +302,3 @@ def _per_case(results: Results) -> dict[str, float]:
 def _mean(costs: Sequence[dict[str, float]]) -> dict[str, float]:
     shared = [name for name in COSTS if all(name in cost for cost in costs)]
     return {name: sum(cost[name] for cost in costs) / len(costs) for name in shared}
-
-
-def _lasting(settings: dict) -> dict:
-    return {name: value for name, value in settings.items() if name != "seed"}
-
-
-def _names(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
-    editors = [plain_name(c["editor"]) for c in configs]
-    leaves = [_leaves(_lasting(c["settings"]) | {"own": c["method"]["settings"]}) for c in configs]
-    names = []
-    for editor, own, short in zip(editors, leaves, hashes, strict=True):
-        family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]
-        shared = [key for key in own if all(key in other for other in family)]
-        differ = [key for key in shared if any(other[key] != own[key] for other in family)]
-        told = [f"{key.rpartition('.')[2].replace('_', ' ')} {own[key]}" for key in differ]
-        if len(family) == 1:
-            names.append(editor)
-        else:
-            names.append(f"{editor}, {', '.join(told)}" if 0 < len(told) <= TOLD else f"{editor} {short}")
-    doubled = {name for name in names if names.count(name) > 1}
-    return [f"{name} {short}" if name in doubled else name for name, short in zip(names, hashes, strict=True)]
-
-
-def _leaves(settings: dict, prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        found |= _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found

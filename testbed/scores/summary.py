@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from corpus.files import write_json
+from corpus.files import write_record
+from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, clusters
 from testbed.scores.measures import Measures
 from testbed.scores.metric import Metric, shown_in
@@ -57,8 +58,8 @@ def estimated(evaluation: Measures, results: Results, values: Measured) -> Summa
     return summary
 
 
-def write_summary(summary: Summary, folder: Path, standard: str) -> None:
-    """summary.json: the estimates, and who is the standard; config.json beside it has what they are of."""
+def write_summary(summary: Summary, folder: Path, standard: str, lost: int = 0) -> None:
+    """summary.json: the estimates, who is the standard, and how many edits gave no numbers."""
 
     def plain(e: Estimate) -> dict:
         known = e._asdict() | {"few": [few._asdict() for few in e.few]}
@@ -68,7 +69,7 @@ def write_summary(summary: Summary, folder: Path, standard: str) -> None:
         subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}
         for subset, rows in summary.items()
     }
-    write_json(folder / "summary.json", {"standard": standard, "subsets": tables})
+    write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})
 
 
 def summary_rows(

@@ -14,7 +14,6 @@ import numpy as np
 import optax
 
 from corpus.errors import InputError
-from corpus.files import read_json
 from corpus.seeds import integer
 from corpus.store import open_documents
 from corpus.tokenizer import PAD
@@ -29,7 +28,7 @@ from lm.model import init
 from lm.training import optimizer
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.methods import Method, SweepSettings, the_request
-from testbed.run.runs import Run, recorded
+from testbed.run.runs import Run, finished_training, recorded
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -56,7 +55,7 @@ class Retrain:
         recipe, seed = TrainConfig(**settings["train"]), settings["seed"]
         documents = open_documents(self.run.corpus)
         rows = PackedRows(documents, recipe.row_length, seed, recipe.packing)
-        steps = read_json(self.run.finished)["step"]
+        steps = finished_training(self.run)["step"]
         batches = np.stack([rows.batch(step, recipe.rows) for step in range(steps)])
         tokens = (batches != PAD).sum()
         return {

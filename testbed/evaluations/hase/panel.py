@@ -9,7 +9,7 @@ from testbed.engine.results import Choices, Results
 from testbed.evaluations.hase.layout import rows_of
 from testbed.evaluations.hase.meanings import MOVED
 from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.pages.style import AGENT, MODEL, STYLE, save
+from testbed.pages.style import AGENT, MODEL, save, styled
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
@@ -47,7 +47,7 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
     c = results.choices
     labels = {REQUEST: f"the edited fact:\n{relations[r]}", CHILD: f"what depends on it:\n{below}"}
     # Margins wide enough for the longest names are quicker than measuring what is drawn.
-    with plt.rc_context(STYLE | {"savefig.bbox": "standard"}):
+    with styled(**{"savefig.bbox": "standard"}):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
         for row, (role, label) in zip(axes, labels.items(), strict=True):
             asked = int(rows_of(results, role)[case])

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.evaluations.hase.meanings import FOLLOWS
 from testbed.pages.charts import finish, halves, panels, wrapped
-from testbed.pages.style import AGENT, GRID, MODEL, QUIET, STYLE, save
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, save, styled
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import Scored
 from testbed.scores.readers import BAYESIAN, NO_EDIT
@@ -19,7 +18,7 @@ SAID = {FOLLOWS: "consequences followed"}
 
 def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
     """A panel an editor: one metric by support, with intervals; the agent, and all others in grey."""
-    with plt.rc_context(STYLE):
+    with styled():
         figure, axes = panels(len(editors))
         at = np.arange(len(SUPPORT_BINS))
         curves = [_curve(e, e.name, metric) for e in editors]

@@ -1,0 +1,38 @@
+"""Which checkpoints a folder holds, and what had been measured when each was written; loads no JAX."""
+
+from pathlib import Path
+
+from corpus.errors import InputError
+from corpus.files import again, read_json
+
+MEASURED = "measured.json"
+NEEDED = {"step", "accuracy"}
+
+
+def all_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a folder, the oldest first."""
+    return sorted(p for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
+
+
+def latest_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint in a folder, or None."""
+    found = all_checkpoints(folder)
+    return found[-1] if found else None
+
+
+def best_checkpoint(folder: Path) -> Path | None:
+    """The checkpoint with the highest accuracy, the newest of equals, or None."""
+    found = all_checkpoints(folder)
+    return max(found, key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
+
+
+def measured(path: Path) -> list[dict]:
+    """What had been measured when a checkpoint was written, the last line at its own step.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    lines = read_json(path / MEASURED, path).get("lines")
+    if not isinstance(lines, list) or not all(isinstance(x, dict) and x.keys() >= NEEDED for x in lines):
+        raise InputError(f"{path / MEASURED} holds no measurements; {again(path)}")
+    return lines

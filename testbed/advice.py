@@ -1,0 +1,90 @@
+"""Command lines that work as printed: preset, run and every option that differs from the preset."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from corpus.errors import InputError
+from testbed.engine.catalogue import whose_options
+from testbed.evaluations.catalogue import prefix_of
+from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
+from testbed.run.runs import Run, recorded
+from testbed.run.settings import plain
+
+PRESETS: dict[str, Mapping[str, Any]] = {"corpus": CORPUS, "train": TRAIN, "edit": EDIT, "tune": EDIT}
+
+
+def command_for(run: Run, stage: str, typed: str = "") -> str:
+    """The command that makes a stage of a run, as it was made where that is recorded.
+
+    Args:
+        stage: a command, perhaps with what follows it, such as "tune rome".
+        typed: the preset of the command line that asks; without it, that of the run's corpus, or the one that
+            the run is called after.
+    """
+    name, _, rest = stage.partition(" ")
+    made = _made(run, name)
+    preset, flags = _told(made, PRESETS[name]) if made else ("", [])
+    if name in PRESETS and not made:
+        corpus = _made(run, "corpus")
+        nearest = _told(corpus, CORPUS)[0] if corpus else run.name
+        preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")
+    preset = "" if preset == DEFAULT_PRESET else preset
+    words = [f"python -m testbed.{name}", preset, rest, run.options, shlex.join(flags)]
+    return " ".join(word for word in words if word)
+
+
+def edit_command(run: Run, config: Mapping[str, Any]) -> str:
+    """The command that makes edits again, from the config.json beside them."""
+    editor, settings = config["editor"], dict(config["settings"])
+    evaluation, agent = settings.pop("evaluation"), settings.pop("agent")
+    preset, flags = _told(settings, EDIT)
+    told = {
+        "evaluation": (evaluation.pop("name"), EDIT[preset].evaluation),
+        "agent": (agent.pop("name"), EDIT[preset].agent),
+    }
+    flags += [word for key, (is_, was) in told.items() if is_ != was for word in (f"--{key}", is_)]
+    exam = EDIT[preset].examinations.get(prefix_of(told["evaluation"][0]))
+    flags += _flags(evaluation, plain(exam) if exam else {}, f"{prefix_of(told['evaluation'][0])}.")
+    flags += _flags(agent, plain(EDIT[preset].paper_agent), "paper-agent.") if agent else []
+    try:
+        entry = whose_options(editor)
+        default = EDIT[preset].configs.get(entry.options, entry.config)
+    except InputError:
+        # An editor of the user's that is not found from here.
+        default = None
+    if default is not None:
+        own = config["method"]["settings"]
+        flags += _flags(own.get("config", own), plain(default), f"{entry.options}.")
+    preset = "" if preset == DEFAULT_PRESET else preset
+    words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
+    return " ".join(word for word in words if word)
+
+
+def _made(run: Run, stage: str) -> dict | None:
+    try:
+        return recorded(run, stage)[0]
+    except InputError:
+        return None
+
+
+def _told(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The preset that settings are nearest to, and the options that make them of it."""
+    found = {name: _flags(settings, plain(preset)) for name, preset in presets.items()}
+    name = min(found, key=lambda key: len(found[key]))
+    return name, found[name]
+
+
+def _flags(settings: Mapping[str, Any], default: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Options for the settings that are not as by default."""
+    words: list[str] = []
+    for key, value in settings.items():
+        option, was = prefix + key.replace("_", "-"), default.get(key)
+        if isinstance(value, dict):
+            words += _flags(value, was if isinstance(was, dict) else {}, f"{option}.")
+        elif value != was and isinstance(value, bool):
+            above, dot, last = option.rpartition(".")
+            words.append(f"--{above}{dot}{'' if value else 'no-'}{last}")
+        elif value != was:
+            words += [f"--{option}", *map(str, value if isinstance(value, list) else [value])]
+    return words

@@ -1,0 +1,147 @@
+"""A command line as settings, by tyro; what is wrong with it is said in the words that were typed."""
+
+import difflib
+import io
+import math
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+import tyro
+
+from testbed.presets import DEFAULT_PRESET
+
+Options = TypeVar("Options")
+HELP = {"-h", "--help"}
+# Every option is described by a docstring; looking for comments takes a tenth of a second.
+CONFIG = (tyro.conf.HelptextFromCommentsOff,)
+RULES = set("╭╮╰╯─-+ ")
+WIDE = "1000"
+"""Columns of messages that are not for a terminal yet, so that none is broken."""
+
+
+def preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tuple[str, list[str]]:
+    """The preset that a command line begins with, or the default one, and the rest of it.
+
+    Args:
+        more: whether other words may stand in its place, such as names of editors.
+
+    Raises:
+        SystemExit: the first word is no preset, and can be nothing else or is nearly one; code 2.
+    """
+    first = args[0] if args and not args[0].startswith("-") else ""
+    if first in presets:
+        return first, list(args[1:])
+    if first and (not more or difflib.get_close_matches(first, presets, 1, 0.75)):
+        print(f"error: there is no preset {first!r}; presets are {', '.join(presets)}", file=sys.stderr)
+        raise SystemExit(2)
+    return DEFAULT_PRESET, list(args)
+
+
+def about_presets(prog: str, presets: Mapping[str, Any], chosen: str) -> str:
+    """How presets work, for --help."""
+    names = ", ".join(f"{name} (the default)" if name == DEFAULT_PRESET else name for name in presets)
+    return (
+        f"With a preset: {prog} PRESET [OPTIONS]\n\nA preset is a scale. It sets every option, and options "
+        f"behind it change single ones. Presets: {names}. Defaults below are those of {chosen}; "
+        f"{prog} PRESET --help shows another's."
+    )
+
+
+def parsed(default: Options, prog: str, description: str, args: Sequence[str]) -> Options:
+    """Settings as the command line says, otherwise as `default`.
+
+    Raises:
+        SystemExit: after help was shown, or with code 2 after a message.
+    """
+    kind: Any = type(default)
+    asked: Any = {
+        "prog": prog,
+        "description": description,
+        "args": args,
+        "default": default,
+        "config": CONFIG,
+    }
+    if HELP & set(args):
+        return tyro.cli(kind, **asked)
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said), _columns(WIDE):
+            found = tyro.cli(
+                kind, prog=prog, description=description, args=args, default=default, config=CONFIG
+            )
+    except SystemExit:
+        print(_message(said.getvalue(), default, prog), file=sys.stderr)
+        raise
+    for option, value in _numbers(found):
+        if not math.isfinite(value):
+            print(f"error: {option} should be a number; it is {value}", file=sys.stderr)
+            raise SystemExit(2)
+    return found
+
+
+def _numbers(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
+    """Every setting that is a float, by its option."""
+    if isinstance(value, float):
+        yield option, value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _numbers(one, option)
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _numbers(one, f"--{name}")
+    elif is_dataclass(value):
+        for f in fields(value):
+            joint = "-" if option == "-" else "."
+            yield from _numbers(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
+
+
+def _message(said: str, default: Any, prog: str) -> str:
+    """What tyro says, without frames and names of classes, on one line where it is one sentence."""
+    bare = [line.replace("│", " ").rstrip() for line in said.splitlines()[1:]]
+    lines = textwrap.dedent("\n".join(line for line in bare if set(line) - RULES)).splitlines()
+    lines = [line for line in lines if not line.startswith("For full helptext")]
+    text = "\n".join(_plain(line, default) for line in lines) or said
+    text = text[:1].lower() + text[1:]
+    return f"error: {text}\n{prog} --help shows every option"
+
+
+def _plain(line: str, default: Any) -> str:
+    """A line of tyro's, where it is about settings with the names of their options."""
+    found = re.fullmatch(r"Error parsing ([\w.:-]+): (.*)", line)
+    if not found:
+        return line
+    path, text = found.groups()
+    if path.startswith("-"):
+        return f"{path}: {text}"
+    part, prefix = default, ""
+    for name in path.split("."):
+        if name == type(default).__name__:
+            continue
+        part = part.get(name) if isinstance(part, Mapping) else getattr(part, name.replace("-", "_"), None)
+        # Settings that lie in a dictionary have their own prefix alone.
+        prefix += "" if isinstance(part, Mapping) else f"{name.replace('_', '-')}."
+    names = sorted((f.name for f in fields(part)), key=len, reverse=True) if is_dataclass(part) else []
+    for name in names:
+        option = f"--{prefix}{name.replace('_', '-')}"
+        text = re.sub(rf"(?<![\w.-])(?:{name}|{name.replace('_', '-')})(?![\w-])", option, text)
+    return text
+
+
+@contextmanager
+def _columns(count: str) -> Iterator[None]:
+    """Messages as wide as that."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = count
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before

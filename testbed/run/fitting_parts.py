@@ -1,0 +1,92 @@
+"""Whether the arrays of a world belong together: whatever stands in files, no id is of nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from corpus.counterfactual import Chosen
+from corpus.exact import ExactModel, Resolution
+from corpus.generative import GenerativeModel
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph
+from corpus.language import Kind
+from corpus.sentences import Sentences
+
+
+def wrong_part(
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    sentences: Sentences,
+    resolution: Resolution | None,
+    chosen: Chosen | None,
+) -> str:
+    """What of a world cannot be, in words; empty where everything fits."""
+    try:
+        parts = _parts(graph, model, sentences, resolution, chosen)
+        return next((what for what, fits in parts if not fits), "")
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        return f"an array ({error})"
+
+
+def _parts(
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    sentences: Sentences,
+    resolution: Resolution | None,
+    chosen: Chosen | None,
+) -> Iterator[tuple[str, bool]]:
+    people, facts = len(graph.entities), len(graph)
+    yield from _graph(graph)
+    if isinstance(model, ExactModel):
+        yield "the truth", _ids(model.truth, 0, people, facts)
+        columns = (model.statements, model.truths, model.logical, model.open, model.said)
+        yield "the facts that are spoken of", all(len(column) == facts for column in columns)
+    else:
+        tables = len(model.offsets) - 1
+        yield "the table of a fact", _ids(model.table, 0, tables, facts)
+        yield "the tables", _offsets(model.offsets, len(model.objects))
+        yield "a table of nothing", bool((np.diff(model.offsets) > 0).all())
+        yield "an object of a table", _ids(model.objects, 0, people, len(model.probability))
+        yield "a distractor", _ids(model.distractor, -1, people, facts)
+        p = model.probability
+        yield "a probability", bool(np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all())
+    count = len(sentences)
+    yield "a kind of sentence", _ids(sentences.kind, 0, len(Kind), count)
+    yield "the subject of a sentence", _ids(sentences.about, -1, people, count)
+    for atom, low in ((sentences.a, 0), (sentences.b, -1)):
+        yield "an atom of a sentence", atom.shape == (count, 3)
+        for column, high in zip(atom.T, (people, len(graph.relations), people), strict=True):
+            yield "an atom of a sentence", _ids(column, low, high, count)
+    yield "a label", len(sentences.label) == count
+    if chosen is not None:
+        for ids in (chosen.subjects, chosen.objects):
+            yield "whom documents imagine", _ids(ids, 0, people, len(ids))
+    if resolution is not None:
+        yield "the facts that are settled", len(resolution.certified) == facts
+        yield "the doubt about a subject", len(resolution.bound) == len(graph.subjects)
+
+
+def _graph(graph: KnowledgeGraph) -> Iterator[tuple[str, bool]]:
+    people, relations, facts = len(graph.entities), len(graph.relations), len(graph)
+    yield "a graph of so few facts", facts > 0 and people > 0
+    yield "two of one name", len({*graph.entities}) == people and len({*graph.relations}) == relations
+    yield "the subject of a fact", _ids(graph.subject, 0, people, facts)
+    yield "the relation of a fact", _ids(graph.relation, 0, relations, facts)
+    yield "the object of a fact", _ids(graph.object, 0, people, facts)
+    yield "the order of facts", bool((np.diff(graph.keys) > 0).all())
+    yield "what a relation depends on", _ids(graph.upstream, NO_UPSTREAM, relations, relations)
+    yield "the group of a subject", len(graph.group) == people
+    yield "a candidate", _ids(graph.candidates, 0, people, len(graph.candidates))
+    yield "the candidates", _offsets(graph.candidate_offsets, len(graph.candidates))
+    yield "the candidates", len(graph.candidate_offsets) == relations + 1
+
+
+def _ids(values: Any, low: int, high: int, count: int) -> bool:
+    """Whether there are so many whole numbers, all of them in [low, high)."""
+    whole = values.dtype.kind in "iu" and values.shape == (count,)
+    return bool(whole and (not count or (values.min() >= low and values.max() < high)))
+
+
+def _offsets(values: Any, end: int) -> bool:
+    whole = values.dtype.kind in "iu" and values.ndim == 1 and len(values) > 0
+    return bool(whole and values[0] == 0 and values[-1] == end and (np.diff(values) >= 0).all())

@@ -1,0 +1,38 @@
+"""One command at a time works on a stage of a run; whoever only reads is never kept waiting."""
+
+import fcntl
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from corpus.errors import InputError
+from testbed.run.runs import Run
+
+
+@contextmanager
+def only_one(run: Run, stage: str) -> Iterator[None]:
+    """Hold a stage of a run; the system takes the lock back when the process ends, however it ends.
+
+    Raises:
+        InputError: another process holds it; the message says which.
+    """
+    path = run.root / ".locks" / f"{run.name}.{stage}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Never truncated by opening it, since the one who holds it has written who it is.
+    with path.open("a+", encoding="utf-8", errors="backslashreplace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            who = file.read().strip() or "another process"
+            raise InputError(
+                f"{who} is at work on the {stage} stage of {run.folder}; wait until it has ended, or choose "
+                "another --run"
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()} ({shlex.join(sys.argv)})\n")
+        file.flush()
+        yield

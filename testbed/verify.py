@@ -1,0 +1,159 @@
+"""python -m testbed.verify --run NAME: is every file of a run as it was written, and if not, what to do."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from corpus.errors import InputError
+from corpus.files import read_json, read_record, verify_folder
+from lm.checkpoint_files import all_checkpoints
+from testbed.advice import command_for, edit_command
+from testbed.console import command, say, table
+from testbed.launch import launch
+from testbed.run.runs import ORIGIN, Run, digest, finished_training, read_metrics
+from testbed.settings import VerifySettings
+
+
+class Part(NamedTuple):
+    """A folder or a file of a run.
+
+    Attributes:
+        path: where it lies.
+        check: raises an `InputError` where something is wrong.
+        mend: the command that makes it again.
+        aside: whether it has to be moved away first.
+    """
+
+    path: Path
+    check: Callable[[], object]
+    mend: Callable[[], str]
+    aside: bool = True
+
+
+def verify(options: VerifySettings) -> None:
+    """Compare every file of a run with its checksum; nothing is changed.
+
+    Raises:
+        InputError: there is no such run, or a part of it is damaged.
+    """
+    run = Run(options.runs, options.run)
+    if not run.folder.is_dir():
+        raise InputError(f"{run.folder}: no such run; {command_for(run, 'corpus')} makes one")
+    wrong = {part: wrong_with(part) for part in parts_of(run)}
+    rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
+    table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
+    damaged = [(part, why) for part, why in wrong.items() if why]
+    for part, why in damaged:
+        say(f"{why}; this makes it again:\n  {_mended(run, part)}")
+    if damaged:
+        raise InputError(f"{len(damaged)} of {len(wrong)} parts of {run.folder} are damaged; see above")
+
+
+def parts_of(run: Run) -> Iterator[Part]:
+    """Everything that a run holds so far, in the order in which commands make it."""
+
+    def how(stage: str) -> Callable[[], str]:
+        return lambda: command_for(run, stage)
+
+    yield Part(run.config_file, lambda: read_record(run.config_file), how("corpus"), aside=False)
+    if run.world.exists() or run.corpus.exists():
+        yield Part(run.world, lambda: verify_folder(run.world), how("corpus"))
+    if run.corpus.exists():
+        yield Part(run.corpus, lambda: _corpus(run), how("corpus"))
+    for path in all_checkpoints(run.checkpoints):
+        yield Part(path, partial(_checkpoint, run, path), how("train"))
+    if run.finished.exists():
+        yield Part(run.finished, lambda: _finished(run), how("train"), aside=False)
+        yield Part(run.metrics, lambda: _metrics(run), how("train"), aside=False)
+    for path in sorted(run.folder.glob("tuned/*.json")):
+        yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
+    # Imported late, so that --help loads no NumPy.
+    from testbed.engine.records import done, sealed
+
+    for folder in sorted(path for path in run.edits.glob("*/*") if path.is_dir()):
+        # Without tables, or with parts of them, they are unfinished: the command that makes them goes on.
+        if sealed(folder) or (done(folder) and not (folder / "parts").exists()):
+            yield Part(folder, partial(_edits, folder), partial(_edit, run, folder))
+    for folder, stage in ((run.report, "report"), (run.folder / "huggingface", "export")):
+        if folder.exists():
+            keep = stage == "report"
+            yield Part(folder, partial(verify_folder, folder), how(stage), aside=not keep)
+
+
+def wrong_with(part: Part) -> str:
+    """What is wrong with a part, without what to do about it; empty where nothing is."""
+    try:
+        part.check()
+    except (InputError, OSError) as error:
+        return str(error).partition("; ")[0]
+    return ""
+
+
+def _corpus(run: Run) -> None:
+    verify_folder(run.corpus)
+    if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
+        raise InputError(f"{run.corpus} was written about another world")
+
+
+def _checkpoint(run: Run, path: Path) -> None:
+    verify_folder(path)
+    try:
+        known = finished_training(run)["checkpoints"]
+    except InputError:
+        # Not finished, or damaged, which is said of the file itself.
+        return
+    if known.get(str(int(path.name)), digest(path)) != digest(path):
+        raise InputError(f"{path} is another checkpoint than {run.finished} says")
+
+
+def _finished(run: Run) -> None:
+    for step in finished_training(run)["checkpoints"]:
+        if not (run.checkpoints / f"{int(step):08d}").exists():
+            raise InputError(f"{run.checkpoints / f'{int(step):08d}'} is missing")
+
+
+def _metrics(run: Run) -> None:
+    try:
+        finished_training(run)
+    except InputError:
+        # Said of that file; training again writes both.
+        return
+    read_metrics(run)
+
+
+def _edits(folder: Path) -> None:
+    from testbed.engine.records import SUMMARY
+
+    verify_folder(folder)
+    read_record(folder / SUMMARY)
+
+
+def _edit(run: Run, folder: Path) -> str:
+    from testbed.engine.trace import CONFIG
+
+    try:
+        return edit_command(run, json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # How they were made is what is damaged.
+        return command_for(run, "edit")
+
+
+def _mended(run: Run, part: Part) -> str:
+    """A command line that moves a damaged part aside, destroying nothing, and makes it again."""
+    if not part.aside or not part.path.exists():
+        return part.mend()
+    free = (run.folder / f"damaged-{part.path.name}{i or ''}" for i in range(1000))
+    aside = next(path for path in free if not path.exists())
+    return f"mv {shlex.quote(str(part.path))} {shlex.quote(str(aside))} && {part.mend()}"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line."""
+    return command("verify", __doc__ or "", VerifySettings, verify, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,212 @@
+"""Every file of a run, damaged: a command that reads it names it, and what it advises makes it good."""
+
+import json
+import random
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from corpus.files import CHECKSUMS
+from testbed import corpus, edit, report, train, verify
+from testbed.advice import command_for
+from testbed.run.runs import Run
+from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, complaint, copied
+
+DAMAGES = 200
+
+
+def slow(*values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def files_of(run):
+    return sorted(p for p in run.rglob("*") if p.is_file() and p.stat().st_size)
+
+
+def damaged(runs):
+    """The parts that testbed.verify calls damaged."""
+    return [part.path for part in verify.parts_of(Run(runs, "x")) if verify.wrong_with(part)]
+
+
+def flipped(content, rng):
+    """One byte changed to any other."""
+    place = rng.randrange(len(content))
+    return content[:place] + bytes([content[place] ^ rng.randrange(1, 256)]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("count", [40, *slow(DAMAGES)])
+def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
+    runs, rng = copied(finished, tmp_path), random.Random(22)
+    assert verify.main(at(runs)) == 0
+    paths = files_of(runs / "x")
+    for _ in range(count):
+        path = rng.choice(paths)
+        whole = path.read_bytes()
+        path.write_bytes(flipped(whole, rng))
+        assert damaged(runs), path
+        path.write_bytes(whole)
+    assert verify.main(at(runs)) == 0
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["no checksums", *(pytest.param(w, marks=pytest.mark.slow) for w in ("cut", "emptied", "removed"))],
+)
+def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    for path in files_of(runs / "x"):
+        if what == "no checksums" and path.name != CHECKSUMS:
+            continue
+        # Training not finished is no damage, and a record that is not there is made from the parts.
+        if what == "removed" and path.name in ("finished.json", CHECKSUMS):
+            continue
+        whole = path.read_bytes()
+        if what == "removed":
+            path.unlink()
+        else:
+            path.write_bytes({"cut": whole[:-1], "emptied": b"", "no checksums": b"{}"}[what])
+        assert damaged(runs), path
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        pytest.param("corpus/tokens.bin", marks=pytest.mark.slow),
+        "world/names.json",
+        pytest.param("lm/metrics.jsonl", marks=pytest.mark.slow),
+        "lm/finished.json",
+        pytest.param("report/summary.csv", marks=pytest.mark.slow),
+        pytest.param("lm/checkpoints/00000030/measured.json", marks=pytest.mark.slow),
+        pytest.param("edits/hase/*/cases.parquet", marks=pytest.mark.slow),
+        pytest.param("edits/hase/*/sha256.json", marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_advised_makes_it_good_and_destroys_nothing(name, finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    [path] = (runs / "x").glob(name)
+    whole = path.read_bytes()
+    path.write_bytes(flipped(whole, random.Random(0)))
+    changed = path.read_bytes()
+    assert verify.main(at(runs)) == 2
+    said = capsys.readouterr().out
+    [advice] = [line.strip() for line in said.splitlines() if "python -m testbed" in line]
+    assert str(path) in said.replace(advice, "") or str(path.parent) in said
+    move, _, command = advice.rpartition(" && ")
+    if move:
+        subprocess.run(shlex.split(move), check=True)
+        assert changed in [p.read_bytes() for p in runs.rglob(path.name)]
+    module, *options = shlex.split(command)[2:]
+    stage = module.rpartition(".")[2]
+    assert {"corpus": corpus, "train": train, "edit": edit, "report": report}[stage].main(options) == 0
+    assert verify.main(at(runs)) == 0
+    if stage == "corpus" or path.name == "metrics.jsonl":
+        assert path.read_bytes() == whole or path.name == "config.json"
+    if stage == "train":
+        assert_same_training(runs, finished)
+
+
+def test_commands_as_printed_make_the_same(finished):
+    run = Run(finished, "x")
+    for stage, command, settings in (("corpus", corpus, WORLD), ("train", train, RECIPE)):
+        *_, module, _, name, _, runs = command_for(run, stage).split()[:7]
+        assert (module, name, runs) == (f"testbed.{stage}", "x", str(finished))
+        assert len(settings) == len(shlex.split(command_for(run, stage))) - 7
+        assert command.main(shlex.split(command_for(run, stage))[3:]) == 0
+
+
+def test_a_lost_checkpoint_is_not_replaced_by_an_older_one(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    newest = runs / "x" / "lm" / "checkpoints" / "00000030"
+    shutil.move(newest, tmp_path / "elsewhere")
+    assert edit.main([*at(runs), *EDITS, "--seed", "1"]) == 2
+    said = complaint(capsys)
+    assert "00000030, the last model of the training, is missing" in said
+    assert "run python -m testbed.train --run x" in said
+    assert len(list((runs / "x" / "edits" / "hase").iterdir())) == 1
+
+
+def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    checkpoints = runs / "x" / "lm" / "checkpoints"
+    shutil.rmtree(checkpoints / "00000030")
+    shutil.copytree(checkpoints / "00000020", checkpoints / "00000030")
+    assert edit.main([*at(runs), *EDITS, "--seed", "1"]) == 2
+    assert "00000030, the last model of the training, is missing or damaged" in complaint(capsys)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cases", "config", *slow("choices", "claims", "cost")],
+)
+def test_a_bit_of_the_results_is_never_read_as_another(name, finished, tmp_path, capsys):
+    runs, rng = copied(finished, tmp_path), random.Random(3)
+    [path] = (runs / "x" / "edits" / "hase").glob(f"*/{name}.*")
+    whole = path.read_bytes()
+    for _ in range(3):
+        path.write_bytes(flipped(whole, rng))
+        assert report.main(at(runs)) == 2
+        assert str(path.parent) in complaint(capsys)
+
+
+def test_metrics_cut_short_are_refused(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    metrics = runs / "x" / "lm" / "metrics.jsonl"
+    lines = metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+    metrics.write_text("".join(lines[:-1]), encoding="utf-8")
+    assert report.main(at(runs)) == 2
+    assert "metrics.jsonl is missing or differs from its checksum; run python -m testbed.train" in complaint(
+        capsys
+    )
+
+
+@pytest.mark.parametrize("damage", ["{", *slow("", "{}", None)])
+def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    path = runs / "x" / "config.json"
+    settings = {k: v["settings"] for k, v in json.loads(path.read_text("utf-8")).items() if k != "sha256"}
+    path.unlink() if damage is None else path.write_text(damage, encoding="utf-8")
+    # Whoever only reads it reads it from the parts, and whoever checks settings checks the same ones.
+    assert report.main(at(runs)) == 0
+    assert corpus.main([*at(runs), *WORLD, "--seed", "5"]) == 2
+    assert "seed is 0 there and 5 here" in complaint(capsys)
+    assert train.main([*at(runs), *RECIPE]) == 0
+    again = json.loads(path.read_text("utf-8"))
+    assert settings == {k: v["settings"] for k, v in again.items() if k != "sha256"}
+    assert verify.main(at(runs)) == 0
+
+
+def test_nobody_is_advised_to_destroy_anything():
+    for package in ("corpus", "bayes", "lm", "testbed"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            assert "delete {" not in text, path
+            assert "or delete" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("stage", "name", "typed", "command"),
+    [
+        ("corpus", "laptop", "", "python -m testbed.corpus laptop --run laptop"),
+        ("corpus", "mine", "laptop", "python -m testbed.corpus laptop --run mine"),
+        ("corpus", "mine", "tiny", "python -m testbed.corpus --run mine"),
+        ("train", "paper", "paper-fast", "python -m testbed.train paper-fast --run paper"),
+        ("corpus", "paper", "paper-fast", "python -m testbed.corpus paper --run paper"),
+        ("report", "laptop", "", "python -m testbed.report --run laptop"),
+        ("tune my:Own", "a b", "small", "python -m testbed.tune small my:Own --run 'a b'"),
+    ],
+)
+def test_advice_has_the_preset_and_the_run(stage, name, typed, command, tmp_path):
+    run = Run(tmp_path, name)
+    assert command_for(run, stage, typed) == f"{command} --runs {tmp_path}"
+
+
+def test_a_search_for_an_editor_of_ones_own_is_advised_by_its_name(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    (runs / "x" / "tuned").mkdir()
+    (runs / "x" / "tuned" / "some.module.MyEditor.json").write_text("{}", encoding="utf-8")
+    assert verify.main(at(runs)) == 2
+    assert "python -m testbed.tune some.module:MyEditor --run x" in capsys.readouterr().out

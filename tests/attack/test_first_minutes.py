@@ -1,0 +1,169 @@
+"""What a newcomer sees: help, misspellings, progress without a terminal, interrupts at any moment."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from testbed import console, corpus, demo, edit, train, tune
+from testbed.command_line import parsed
+from testbed.presets import CORPUS, DEFAULT_PRESET
+from tests.runs import ROOT, at, python
+
+
+def said_by(command, args, capsys):
+    with pytest.raises(SystemExit) as stop:
+        command.main(args)
+    shown = capsys.readouterr()
+    return stop.value.code, shown.out, shown.err
+
+
+@pytest.mark.parametrize("preset", CORPUS)
+def test_help_shows_the_options_of_a_preset_and_how_presets_work(preset, capsys):
+    args = ["--help"] if preset == DEFAULT_PRESET else [preset, "--help"]
+    code, out, _ = said_by(corpus, args, capsys)
+    text = " ".join(out.replace("│", " ").split())
+    assert code == 0
+    assert "--world.subjects INT" in text
+    assert f"(default: {CORPUS[preset].world.subjects})" in text
+    assert "Presets: tiny (the default), laptop, small, paper." in text
+    assert f"Defaults below are those of {preset}" in text
+
+
+def test_help_shows_the_options_of_the_editors_that_are_named(capsys):
+    shown = {}
+    for name in ("lora-down", "rome"):
+        shown[name] = said_by(edit, [*([name] if name == "rome" else []), "--help"], capsys)[1]
+        assert f"--{name}." in shown[name]
+        assert "python -m testbed.edit rome --help" in " ".join(shown[name].split())
+    assert "--rome." not in shown["lora-down"]
+    assert "--lora-down." not in shown["rome"]
+
+
+@pytest.mark.parametrize("command", [corpus, train, edit, tune])
+def test_a_misspelt_preset_says_which_there_are(command, capsys):
+    code, _, err = said_by(command, ["tinny"], capsys)
+    assert code == 2
+    assert err.startswith("error: there is no preset 'tinny'; presets are tiny, laptop, small, paper")
+
+
+def test_other_words_than_presets_are_editors(tmp_path, capsys):
+    assert edit.main(["romme", *at(tmp_path)]) == 2
+    assert "has no corpus stage yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "says"),
+    [
+        (corpus, ["--world.subject", "3"], "    --world.subjects INT\n"),
+        (corpus, ["--world.subjects", "1"], "error: --world.subjects must be at least 2\n"),
+        (corpus, ["--world.builtin.zipf", "-1"], "error: --world.builtin.zipf must be a number"),
+        (corpus, ["--seed=-1"], "error: --seed must not be negative; it is -1\n"),
+        (corpus, ["--seed", "x"], "error: --seed: invalid literal"),
+        (corpus, ["--exact.noise", "2"], "error: --exact.noise must be inside (0, 1)"),
+        (train, ["--minutes", "0"], "error: --minutes must be a positive number; it is 0.0\n"),
+        (train, ["--minutes", "nan"], "error: --minutes must be a positive number; it is nan\n"),
+        (train, ["--model.rope-theta", "nan"], "error: --model.rope-theta should be a number; it is nan\n"),
+        (train, ["--train.weight-decay", "inf"], "error: --train.weight-decay must be a number"),
+        (edit, ["--batch-edits", "0"], "error: --batch-edits must be at least 1, or auto\n"),
+        (edit, ["--lora-down.rank", "0"], "error: --lora-down.rank must be positive; it is 0\n"),
+        (edit, ["--rome.drift", "nan"], "error: --rome.drift should be a number; it is nan\n"),
+        (edit, ["--cases.credence", "2"], "error: --cases.credence is a probability"),
+        (demo, ["tinny"], "error: invalid choice 'tinny' for argument 'preset'"),
+    ],
+)
+def test_messages_are_in_the_words_that_were_typed(command, args, says, capsys):
+    code, _, err = said_by(command, args, capsys)
+    assert code == 2
+    assert says in err
+    assert not {"│", "╭", "─"} & set(err)
+    for private in ("tyro", "Settings", "Config", "dummy", "Traceback"):
+        assert private not in err
+    lines = err.splitlines()
+    assert len(set(lines)) == len(lines), "nothing is said twice"
+
+
+@dataclass(frozen=True)
+class Own:
+    rates: tuple[float, ...] = (1.0,)
+    more: dict[str, float] = field(default_factory=dict)
+
+
+def test_numbers_that_are_none_are_refused_wherever_they_stand(capsys):
+    with pytest.raises(SystemExit):
+        parsed(Own(), "x", "", ["--rates", "1", "nan"])
+    assert "--rates should be a number; it is nan" in capsys.readouterr().err
+    assert parsed(Own(), "x", "", ["--rates", "1", "2"]).rates == (1.0, 2.0)
+
+
+def test_without_a_terminal_a_line_now_and_then(capsys, monkeypatch):
+    clock = iter([0.0, 4.0, 12.0, 13.0, 30.0, 31.0])
+    monkeypatch.setattr(console.time, "perf_counter", lambda: next(clock))
+    with console.progress("train", 100, done=20) as advance:
+        advance(10)
+        advance(14, "loss 1.000")
+        advance(1)
+        advance(55)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "train: 44 of 100, 2 a second, 0:00:28 left; loss 1.000",
+        "train: 100 of 100 in 0:00:31; loss 1.000",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_on_a_terminal_numbers_survive_and_nothing_is_stretched(width, monkeypatch, capsys):
+    from rich.console import Console
+
+    wide = Console(width=width, force_terminal=True, markup=False, emoji=False, color_system=None)
+    monkeypatch.setattr(console, "_console", lambda: wide)
+    note = "loss 12.345  facts 100.0%  123,456 tokens/s, 100% peak"
+    with console.progress("train", 900) as advance:
+        advance(450, note)
+    with wide.capture() as shown:
+        wide.print("")
+    out = capsys.readouterr().out + shown.get()
+    assert note in out
+    assert "450/900" in out
+    assert all(len(line) <= 140 for line in out.replace("\r", "\n").split("\n"))
+
+
+LATER = (0.3, 2, 4, 8, 12)
+
+
+def interrupted(after, *args):
+    process = python(*args, start_new_session=True)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    "after", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (0.3, 2, 4, 8, 12))]
+)
+def test_interrupts_are_quiet_at_any_moment(after, built, tmp_path):
+    code, _, err = interrupted(after, "testbed.train", *at(tmp_path / "runs"), "--train.steps", "100000")
+    assert code in (130, -signal.SIGINT, 2)
+    assert "Traceback" not in err
+    assert err.count("\n") <= 1
+
+
+def test_an_environment_without_packages_is_named(tmp_path):
+    """As with the system's Python: nothing of the project's packages is there."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", "-m", "testbed.corpus"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {sys.executable} has none of the packages")
+    assert "run make .venv/.ready" in done.stderr
+    assert "Traceback" not in done.stderr
