@@ -68,7 +68,7 @@ def parts_of(run: Run) -> Iterator[Part]:
     if run.finished.exists():
         yield Part(run.finished, lambda: _finished(run), how("train"), aside=False)
         yield Part(run.metrics, lambda: _metrics(run), how("train"), aside=False)
-    for path in sorted(run.folder.glob("tuned/*.json")):
+    for path in sorted(run.folder.glob("tuned/*/*.json")):
         yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
     # Imported late, so that --help loads no NumPy.
     from testbed.engine.records import done, sealed

@@ -22,8 +22,9 @@ from testbed.evaluations.hase.story import _panel_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import differences, reference_named, score
-from testbed.scores.gather import case_keys, gather, matched, pooled
+from testbed.scores.gather import case_keys, gather, matched
 from testbed.scores.metric import ARROWS, Metric, shown_in
+from testbed.scores.pooling import pooled
 from testbed.scores.retention import kept
 from testbed.scores.statistics import holm
 from testbed.scores.summary import summarise
