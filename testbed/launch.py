@@ -1,8 +1,10 @@
 """Start a command with settings that must be there before the process begins: allocator and encoding."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 # XLA on a CPU allocates and frees large buffers all the time; returning them to the system at once
 # costs a third of the training speed.
@@ -24,6 +26,7 @@ def launch(main: Callable[[], int]) -> None:
     if wanted:
         os.environ.update(wanted)
         os.execv(sys.executable, sys.orig_argv)
+    signal.signal(signal.SIGINT, _interrupted)
     code = main()
     if code == INTERRUPTED:
         # Threads of libraries that are still at work would have their say.
@@ -31,3 +34,12 @@ def launch(main: Callable[[], int]) -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _interrupted(_: int, frame: FrameType | None) -> None:
+    """Ctrl-C. While a library is loaded nothing is at stake, and some abort when that is broken off."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            os._exit(INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt

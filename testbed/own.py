@@ -17,6 +17,11 @@ OURS = ("corpus", "bayes", "lm", "testbed")
 _WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+def plain_name(name: str) -> str:
+    """A name as part of a path; my_module:MyEditor has a colon."""
+    return name.replace(":", ".")
+
+
 def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     """The class of that name, found from the working folder too, and one of it with its defaults.
 

@@ -82,7 +82,8 @@ def _worlds(runs: "Sequence[Run]", world: "World") -> str:
 
 def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
     """Those that were asked for, else the built-in ones that have results; others are named."""
-    from testbed.engine.trace import finished, plain_name
+    from testbed.engine.trace import finished
+    from testbed.own import plain_name
 
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
@@ -96,8 +97,8 @@ def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
 
 def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "Told":
     """Everything about one evaluation; draws its pictures on the way."""
-    from testbed.engine.trace import plain_name
     from testbed.evaluations.examination import examination_named
+    from testbed.own import plain_name
     from testbed.pages.chapter import Material
     from testbed.pages.page import Told
     from testbed.scores.comparison import differences, reference_named, score

@@ -86,7 +86,7 @@ def main(folder, layouts):
         states[name] = state
     for source, target in permutations((name for name in layouts if name.endswith(("1x1", "4x2"))), 2):
         if named(source)[0] == named(target)[0]:
-            path = save_checkpoint(folder / source, states[source], [{"accuracy": 0.5}])
+            path = save_checkpoint(folder / source, states[source], [{"step": 10, "accuracy": 0.5}])
             again = load_checkpoint(path, like(*named(target)))
             wanted = [x.sharding for x in jax.tree.leaves(like(*named(target)))]
             laid_out = [x.sharding for x in jax.tree.leaves(again)] == wanted

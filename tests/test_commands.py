@@ -52,7 +52,7 @@ def test_a_run_holds_everything(finished):
     assert made["settings"]["evaluation"]["name"] == "hase"
     assert not list(run.rglob("*.partial"))
     names = {str(p.relative_to(run / "report")) for p in (run / "report").rglob("*") if p.is_file()}
-    pictures = {"edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
+    pictures = {"before", "edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
     pictures = {"training.png", *(f"hase/{name}.png" for name in pictures)}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ from tests import naive
 MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 RECIPE = TrainConfig(steps=6, rows=3, row_length=17)
 VOCABULARY = 23
-LINES = [{"accuracy": 0.5}]
+LINES = [{"step": 10, "accuracy": 0.5}]
 
 
 def fresh(model=MODEL, recipe=RECIPE, seed=0):
@@ -213,7 +213,9 @@ def test_only_the_newest_checkpoints_and_the_best_are_kept(tmp_path):
     state = trained(0)
     for step in range(5):
         accuracy = 0.9 if step == 1 else 0.5
-        save_checkpoint(tmp_path, state._replace(step=jnp.int32(step)), [{"accuracy": accuracy}])
+        save_checkpoint(
+            tmp_path, state._replace(step=jnp.int32(step)), [{"step": step, "accuracy": accuracy}]
+        )
     assert sorted(int(p.name) for p in tmp_path.iterdir()) == [1, *range(5 - KEPT, 5)]
     assert best_checkpoint(tmp_path).name == "00000001"
     assert latest_checkpoint(tmp_path).name == "00000004"

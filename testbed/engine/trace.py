@@ -7,6 +7,7 @@ from corpus.errors import InputError
 from corpus.files import digest_of, read_json
 from testbed.engine.identity import code_of, code_of_method
 from testbed.engine.records import sealed
+from testbed.own import plain_name
 from testbed.run.runs import Run
 
 CONFIG = "config.json"
@@ -27,11 +28,6 @@ def code_of_cases(cases_from: str) -> dict[str, str]:
 def folder_of(run: Run, evaluation: str, editor: str, traced: dict[str, Any]) -> Path:
     """Where the edits of such a trace lie: under the evaluation, named after editor and trace."""
     return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{digest_of(traced)}"
-
-
-def plain_name(name: str) -> str:
-    """A name as part of a path; my_module:MyEditor has a colon."""
-    return name.replace(":", ".")
 
 
 def finished(run: Run, evaluation: str) -> list[Path]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from corpus.errors import InputError
 from corpus.files import read_record
 from testbed.engine.catalogue import whose_options
-from testbed.engine.trace import plain_name
+from testbed.own import plain_name
 from testbed.run.runs import NotMadeError, Run, differences, digest, recorded
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from testbed.engine.trace import plain_name
+from testbed.own import plain_name
 
 TOLD = 3
 """Settings that a name may have; with more, a hash tells it apart."""

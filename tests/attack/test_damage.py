@@ -206,7 +206,7 @@ def test_advice_has_the_preset_and_the_run(stage, name, typed, command, tmp_path
 
 def test_a_search_for_an_editor_of_ones_own_is_advised_by_its_name(built, tmp_path, capsys):
     runs = copied(built, tmp_path)
-    (runs / "x" / "tuned").mkdir()
-    (runs / "x" / "tuned" / "some.module.MyEditor.json").write_text("{}", encoding="utf-8")
+    (runs / "x" / "tuned" / "hase").mkdir(parents=True)
+    (runs / "x" / "tuned" / "hase" / "some.module.MyEditor.json").write_text("{}", encoding="utf-8")
     assert verify.main(at(runs)) == 2
     assert "python -m testbed.tune some.module:MyEditor --run x" in capsys.readouterr().out
