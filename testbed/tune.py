@@ -20,7 +20,7 @@ from testbed.run.settings import plain
 from testbed.settings import TuneSettings
 
 if TYPE_CHECKING:
-    from lm.editors.entry import Entry
+    from lm.editors.entry import Choices, Entry
     from testbed.engine.bench import Bench
     from testbed.engine.records import Columns
     from testbed.run.world import World
@@ -131,13 +131,17 @@ def show(files: Sequence[Path]) -> None:
         record = read_record(path)
         header, chosen = list(record["search"][0]), choose(record["search"], *record["by"])
         lines = [
-            [*(f"{line[key]:.3g}" for key in header), "*" if line == chosen else ""]
+            [*(_shown(line[key]) for key in header), "*" if line == chosen else ""]
             for line in record["search"]
         ]
         table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
 
 
-def choose(found: Sequence[dict[str, float]], first: str, then: str) -> dict[str, float]:
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def choose(found: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:
     """The setting with the highest `then` among those with enough of `first`.
 
     Where none has enough, those within two hundredths of the highest compete.
@@ -147,23 +151,30 @@ def choose(found: Sequence[dict[str, float]], first: str, then: str) -> dict[str
     return max(enough, key=lambda line: line[then])
 
 
-def tried(config: Any, ranges: Mapping[str, tuple[float, ...]], trials: int) -> list[Any]:
+def tried(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any]:
     """The configuration as it is, and others with its fields multiplied by factors; `trials` in all.
 
     Factors are log-uniform between the least and the greatest of each field, at the points of a Halton
     sequence (1960), so that every editor has as many trials, whatever it has to choose. Whole numbers stay
-    whole; what comes out twice is tried once.
+    whole; what is no number becomes the choice at the point; what comes out twice is tried once.
     """
     found = [config]
     # From the second point of the sequence on: the first is the middle, which often is the setting as it is.
     for point in range(2, trials + 1):
         changes = {}
-        for base, (key, factors) in zip(PRIMES, ranges.items(), strict=False):
-            least, most = min(factors), max(factors)
-            value, factor = getattr(config, key), least * (most / least) ** halton(point, base)
-            changes[key] = max(1, round(value * factor)) if isinstance(value, int) else value * factor
+        for base, (key, choices) in zip(PRIMES, ranges.items(), strict=False):
+            changes[key] = _at(halton(point, base), getattr(config, key), choices)
         found.append(replace(config, **changes))
     return list(dict.fromkeys(found))
+
+
+def _at(place: float, value: Any, choices: "Choices") -> Any:
+    """What a hyper-parameter becomes at a place in (0, 1)."""
+    if isinstance(value, str):
+        return choices[int(place * len(choices))]
+    least, most = float(min(choices)), float(max(choices))
+    factor = least * (most / least) ** place
+    return max(1, round(value * factor)) if isinstance(value, int) else value * factor
 
 
 def halton(index: int, base: int) -> float:

@@ -92,11 +92,13 @@ def test_the_docs_list_every_editor():
     assert table.splitlines() == ["| name | what it changes |", "|---|---|", *rows]
 
 
-def test_a_search_names_numbers_that_there_are():
-    with pytest.raises(ValueError, match="no number called depht"):
+def test_a_search_names_settings_and_choices_that_there_are():
+    with pytest.raises(ValueError, match="nothing called depht"):
         Entry("x", "y", "z", configurations()["rome"], search={"depht": (1.0,)})
-    with pytest.raises(ValueError, match="no number called token"):
-        Entry("x", "y", "z", configurations()["rome"], search={"token": (1.0,)})
+    with pytest.raises(ValueError, match="not among the choices"):
+        Entry("x", "y", "z", configurations()["rome"], search={"token": ("first", "other")})
+    with pytest.raises(ValueError, match="positive numbers"):
+        Entry("x", "y", "z", configurations()["rome"], search={"rate": ("fast",)})
 
 
 @pytest.fixture

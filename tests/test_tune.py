@@ -11,6 +11,7 @@ from corpus.files import read_json, read_record, write_record
 from experiments.my_editor import MyEditor
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
+from lm.editors.rome import RomeConfig
 from testbed import edit, tune
 from testbed.engine.catalogue import configurations, entries
 from testbed.engine.tuned import bound, check_apart, tuned, tuned_file
@@ -72,6 +73,8 @@ def test_trials_by_hand():
     assert halton(5, 3) == pytest.approx(2 / 3 + 1 / 9)
     rates = [x.learning_rate for x in tried(LoraConfig(), {"learning_rate": (0.1, 10.0)}, 3)]
     assert rates == pytest.approx([1e-4, 1e-5 * 10**0.5, 1e-4 * 10**0.5]), "a quarter of the range, three"
+    tokens = [x.token for x in tried(RomeConfig(), {"token": ("subject", "last")}, 4)]
+    assert tokens == ["subject", "last"], "the halves of (0, 1); none is tried twice"
     copies = [x.copies for x in tried(InContextConfig(copies=1), {"copies": (0.5, 2.0)}, 9)]
     assert copies == [1, 2], "whole numbers stay whole, and none is tried twice"
 

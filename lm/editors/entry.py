@@ -13,6 +13,8 @@ Layers = Literal["all", "early", "late"]
 """early and late are the first and the last third of the layers, at least one."""
 TENFOLD = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Factors on a learning rate."""
+Choices = tuple[float, ...] | tuple[str, ...]
+"""Factors on a number, or choices of what is none."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Entry:
             is none; empty where the configuration is the editor.
         config: its hyper-parameters as published; None for none.
         small: what they become for models of two layers, a hundred times smaller; None for the same.
-        search: what `testbed.tune` tries: factors on hyper-parameters, from the least to the greatest named.
+        search: what `testbed.tune` tries: factors on numbers, from the least to the greatest named, and the
+            choices themselves of what is no number.
         options: the prefix of its options on the command line; by default its name.
     """
 
@@ -35,15 +38,19 @@ class Entry:
     build: str
     config: Any = None
     small: Any = None
-    search: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    search: Mapping[str, Choices] = field(default_factory=dict)
     options: str = ""
 
     def __post_init__(self) -> None:
         for name, factors in self.search.items():
-            if not isinstance(getattr(self.config, name, None), int | float):
-                raise ValueError(f"{self.name} has no number called {name} to search")
-            if not all(factor > 0 for factor in factors):
-                raise ValueError(f"factors on {name} must be positive; they are {factors}")
+            value = getattr(self.config, name, None)
+            if isinstance(value, str):
+                if value not in factors:
+                    raise ValueError(f"{name} is {value!r}, which is not among the choices {factors}")
+            elif not isinstance(value, int | float):
+                raise ValueError(f"{self.name} has nothing called {name} to search")
+            elif not all(isinstance(factor, int | float) and factor > 0 for factor in factors):
+                raise ValueError(f"factors on {name} must be positive numbers; they are {factors}")
         if not self.options:
             # The documented way to derive a field of a frozen dataclass.
             object.__setattr__(self, "options", self.name)

@@ -46,6 +46,6 @@ EDITORS = (
         build="lm.editors.rome.method:Rome",
         config=RomeConfig(),
         small=RomeConfig(token="last"),
-        search={"rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},
+        search={"token": ("subject", "last"), "rate": (1.0, 3.0), "farthest": (1.0, 2.0, 4.0)},
     ),
 )

@@ -7,6 +7,8 @@ of three other subjects, who share s1's old object, the new one, or are drawn at
 A is the request, B a statement about somebody else.
 """
 
+from testbed.evaluations.held_out import SEEN
+
 REQUEST, CHILD, PARENT, INDEPENDENT = "s1r1", "s1r2", "s1r0", "s1rx"
 OTHER_CHILD, GRANDCHILD, SIBLING = "other child", "grandchild", "sibling"
 OTHERS = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
@@ -22,10 +24,7 @@ FACETS = {
     "support_new": int,
     "support_old": int,
     "stratum": str,
-    "seen_subject": bool,
-    "seen_object": bool,
-}
+} | SEEN
 """Columns of cases: whether the request repeats the truth; whether s1r2 depends on r1; whether the agent's
 answer to s1r2 changes; how many subjects have the requested, the old object as truth; how often s1r2 was
-stated; whether imagine and revise documents may be about the subject, may imagine the requested object
-(neither where there are no such documents)."""
+stated; and what was held out."""

@@ -22,6 +22,7 @@ from testbed.evaluations.hase.roles import (
     SIBLING,
 )
 from testbed.evaluations.hase.settings import HaseConfig
+from testbed.evaluations.held_out import seen_facets
 from testbed.protocol import ABSENT, Case, Claim, answer_changes, credence_told, equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
@@ -103,7 +104,6 @@ class Sampler:
         choices, believed = self.gold.choices([request], there, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
         stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
-        seen = self.world.chosen
         return Case(
             request=request,
             credence=credence_told(request.kind, self.credence),
@@ -115,8 +115,7 @@ class Sampler:
                 "support_new": self.support(r1, target),
                 "support_old": self.support(r1, truth),
                 "stratum": stratum(stated),
-                "seen_subject": seen is not None and s in seen.subjects,
-                "seen_object": seen is not None and target in seen.objects,
+                **seen_facets(self.world, s, target),
             },
             choices=choices,
             claims=logical_claims(about, other, *believed.T),

@@ -6,6 +6,7 @@ from testbed.engine.results import Results
 from testbed.evaluations.hase.layout import rows_of
 from testbed.evaluations.hase.meanings import COHERENT
 from testbed.evaluations.hase.roles import CHILD, REQUEST
+from testbed.evaluations.held_out import held_out
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores.answers import must_change
 from testbed.scores.distances import total_variation
@@ -34,13 +35,4 @@ def subsets(results: Results) -> dict[str, np.ndarray]:
     }
     bins = support_bin(s["support_new"])
     found |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
-    found |= {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA}
-    subject, obj = s["seen_subject"], s["seen_object"]
-    if not (subject | obj).any():
-        return found
-    return found | {
-        "held-out subject": ~subject,
-        "held-out object": ~obj,
-        "held out both": ~subject & ~obj,
-        "seen both": subject & obj,
-    }
+    return found | {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA} | held_out(s)

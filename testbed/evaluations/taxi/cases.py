@@ -9,6 +9,7 @@ from corpus.errors import InputError
 from corpus.language import Atom
 from corpus.seeds import generator
 from testbed.evaluations.hase.sampling import logical_claims
+from testbed.evaluations.held_out import seen_facets
 from testbed.evaluations.taxi.edits import Edit, edits_of, stratified
 from testbed.evaluations.taxi.gold import Asker, Gold, Pair
 from testbed.evaluations.taxi.kinds import Kinds
@@ -97,6 +98,7 @@ def _case(
             "superordinate": kinds.superordinate(s),
             "typical": kinds.typical(s),
             "members": len(kinds.members[new]),
+            **seen_facets(gold.world, s, new),
         },
         choices=tuple(choices),
         claims=_claims(edit, asked_of_others, asker, rng),

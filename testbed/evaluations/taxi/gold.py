@@ -30,7 +30,7 @@ class Gold:
     """
 
     def __init__(self, world: World, agent: Agent, kinds: Kinds) -> None:
-        self.graph, self.agent, self.kinds = world.graph, agent, kinds
+        self.world, self.graph, self.agent, self.kinds = world, world.graph, agent, kinds
         self.stated = Stated(world.graph, world.sentences)
         self._before: dict[Pair, np.ndarray] = {}
         self._left: dict[tuple[int, Pair], np.ndarray] = {}

@@ -23,6 +23,7 @@ from testbed.evaluations.taxi.people import beside_people
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import PROPERTY, READINGS, REVERSE
 from testbed.evaluations.taxi.subsets import MEMBER_BINS, RARE, TYPICAL, of_members
+from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
@@ -73,6 +74,7 @@ def story(material: Material) -> Chapter:
         {e.name: details(e, (TYPICAL, RARE)) for e in editors},
         WORDS,
         editors[0].evaluation.metrics,
+        [before_section(material)],
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from testbed.engine.results import Results
+from testbed.evaluations.held_out import held_out
 
 TYPICAL, RARE = "typical subject", "rare subject"
 MEMBER_BINS = ("1", "2-3", "4-7", "8-15", "16-31", "32+")
@@ -10,12 +11,16 @@ _STARTS = (2, 4, 8, 16, 32)
 
 
 def subsets(results: Results) -> dict[str, np.ndarray]:
-    """bool[E] of each part: by frequency of the subject, by superordinate, by members of the new category."""
+    """bool[E] of each part.
+
+    By frequency of the subject, by superordinate, by members of the new category, by what was held out.
+    """
     cases = results.cases
     typical, kind = cases["typical"].astype(bool), cases["superordinate"].astype(str)
     found = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
     found |= {str(name): kind == name for name in np.unique(kind)}
-    return found | {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
+    found |= {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
+    return found | held_out(cases)
 
 
 def by_members(members: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,0 +1,34 @@
+"""Edits that imagine and revise documents could speak of, and edits that they could not."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from testbed.protocol import Facet
+from testbed.run.world import World
+
+SEEN = {"seen_subject": bool, "seen_object": bool}
+"""Columns of cases: whether imagine and revise documents may be about the subject, and may imagine the
+requested object (neither where there are no such documents)."""
+
+
+def seen_facets(world: World, subject: int, requested: int) -> dict[str, Facet]:
+    """The columns SEEN of a request to make `requested` the object of a fact about `subject`."""
+    chosen = world.chosen
+    return {
+        "seen_subject": chosen is not None and subject in chosen.subjects,
+        "seen_object": chosen is not None and requested in chosen.objects,
+    }
+
+
+def held_out(cases: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """bool[E] of each part by what was held out; nothing where there are no such documents."""
+    subject, requested = cases["seen_subject"].astype(bool), cases["seen_object"].astype(bool)
+    if not (subject | requested).any():
+        return {}
+    return {
+        "held-out subject": ~subject,
+        "held-out object": ~requested,
+        "held out both": ~subject & ~requested,
+        "seen both": subject & requested,
+    }
