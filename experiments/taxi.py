@@ -3,10 +3,14 @@
 Command:
     python -m experiments.taxi [--path ../shared/data/taxi] [--minutes 9]
 
-Generated taxonomies of three seeds, and TAXI's own tables where their folder is given. Editors are tuned on a
-taxonomy of another seed, which is never reported. Every stage is kept when it is done, so a killed command
-goes on from there; with --minutes it leaves by itself after the stage in which they are over, or, while a
-model is trained, at once. The record of the last run is in experiments/records.
+Generated taxonomies of three seeds, and TAXI's own tables, with all of their edits, where their folder is
+given. Editors are tuned on a taxonomy of another seed, which is never reported. A further world has imagine
+documents that never say their premise again and speak of nobody else: contexts that say nothing of the
+request are told there, too, to see what such documents teach.
+
+Every stage is kept when it is done, so a killed command goes on from there; with --minutes it leaves by
+itself after the stage in which they are over, or, while a model is trained, at once. The record of the last
+run is in experiments/records.
 """
 
 import time
@@ -30,7 +34,7 @@ from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import score
+from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 from testbed.train import train
@@ -39,6 +43,10 @@ from testbed.tune import tune
 NAME = "taxi"
 TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "embeddings")
 EDITORS = ("none", *TUNED, "grace")
+SLOW = ("self-bayes", "self-bayes-told")
+REAL, PLAIN = f"{NAME}-real", f"{NAME}-plain"
+WHOLE = 976
+"""Edits of TAXI's tables."""
 OTHER_SEED = 1000
 """Of the taxonomy on which hyper-parameters are chosen."""
 
@@ -56,10 +64,10 @@ class Settings:
     """Folder of TAXI's data; without it, generated taxonomies only."""
     seeds: int = 3
     """Generated taxonomies, each with its own corpus, model and edits."""
-    edits: int = 976
-    """Most edits by each editor in each world."""
+    edits: int = 400
+    """Most edits by each editor in each generated world; of TAXI's tables, all are made."""
     slow_edits: int = 80
-    """Edits by self-bayes, which takes seconds for each."""
+    """Edits by self-bayes, with and without the true dependences, which takes seconds for each."""
     held_out: int = 40
     """Edits that hyper-parameters are chosen on."""
     minutes: float | None = None
@@ -103,17 +111,22 @@ def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stag
         yield from _model(options, run, seed, path, left)
         for one in _edits(options, tuning, run, seed):
             yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+    plain = Run(options.runs, PLAIN)
+    yield from _model(options, plain, 0, "", left)
+    for one in _contexts(replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))):
+        yield f"edit {PLAIN} by {', '.join(one.editors)}", partial(edit, one)
     runs = [run.name for run, _, path in worlds(options) if not path]
     told = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
     yield "report", lambda: report(told)
     if options.path:
-        yield "report of TAXI's tables", lambda: report(ReportSettings(run=f"{NAME}-real", runs=options.runs))
+        yield "report of TAXI's tables", lambda: report(ReportSettings(run=REAL, runs=options.runs))
+    yield "report of plain documents", lambda: report(ReportSettings(run=PLAIN, runs=options.runs))
 
 
 def worlds(options: Settings) -> list[tuple[Run, int, str]]:
     """Runs that are reported, with their seeds and folders of tables."""
     found = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
-    return found + ([(Run(options.runs, f"{NAME}-real"), 0, options.path)] if options.path else [])
+    return found + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
 
 
 def _model(
@@ -121,6 +134,8 @@ def _model(
 ) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
     made = CORPUS[NAME]
+    if run.name == PLAIN:
+        made = replace(made, documents=replace(made.documents, premise_again=False, bystanders=0.0))
     yield (
         f"corpus of {run.name}",
         lambda: build_corpus(replace(made, world=replace(made.world, path=path), **where)),
@@ -130,33 +145,38 @@ def _model(
 
 def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
-    base = replace(
-        EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
-    )
+    count = WHOLE if run.name == REAL else options.edits
+    base = replace(EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=count))
     for editor in EDITORS:
         yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
     configs = tuned(run, TUNED, replace(base, tuned=tuning.name))
-    last = configs | {"rome": replace(configs["rome"], token="last")}
-    yield replace(base, editors=("rome",), configs=last)
-    controlled = {"taxi": Taxi(controls=True)}
+    # Of the two tokens that ROME may read, also the one that was not chosen.
+    other = {"subject": "last", "last": "subject"}[configs["rome"].token]
+    yield replace(base, editors=("rome",), configs=configs | {"rome": replace(configs["rome"], token=other)})
+    yield from _contexts(replace(base, configs=configs))
+    yield replace(base, editors=SLOW, cases=CaseConfig(count=options.slow_edits))
+
+
+def _contexts(base: EditSettings) -> Iterator[EditSettings]:
+    """In-context editing, and contexts that say nothing of the request."""
     for context in (InContextConfig(), InContextConfig(imagine=True)):
-        own = configs | {"in-context": context}
-        yield replace(base, editors=("in-context",), configs=own, examinations=controlled)
-    yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))
+        own = base.configs | {"in-context": context}
+        yield replace(base, editors=("in-context",), configs=own, examinations={NAME: Taxi(controls=True)})
 
 
 def record(options: Settings) -> Path:
     """The figures of all editors, and everything that they depend on."""
     runs = {run.name: run for run, _, _ in worlds(options)}
-    groups = {"generated": [run for name, run in runs.items() if name != f"{NAME}-real"]}
-    groups |= {"tables": [run for name, run in runs.items() if name == f"{NAME}-real"]}
-    found = {}
-    for name, group in groups.items():
-        for editor in score(gather(group, examination_named(NAME))) if group else []:
-            found[f"{editor.name}, {name}"] = {
-                reader: {metric: e._asdict() for metric, e in metrics.items()}
-                for reader, metrics in editor.summary["all"].items()
-            }
+    groups = {
+        "generated": [run for name, run in runs.items() if name != REAL],
+        "tables": [run for name, run in runs.items() if name == REAL],
+        "plain documents": [Run(options.runs, PLAIN)],
+    }
+    found = {
+        name: {editor.name: _told(editor) for editor in score(gather(group, examination_named(NAME)))}
+        for name, group in groups.items()
+        if group
+    }
     tuning = Run(options.runs, f"{NAME}-tuning")
     first = runs[f"{NAME}-0"]
     return write_record(
@@ -167,6 +187,15 @@ def record(options: Settings) -> Path:
         found=found,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )
+
+
+def _told(editor: Scored) -> dict[str, Any]:
+    """Every metric of all readers over all edits, and of the editor over every part."""
+    parts = {part: {editor.name: readers[editor.name]} for part, readers in editor.summary.items()}
+    return {
+        part: {reader: {metric: e._asdict() for metric, e in found.items()} for reader, found in of.items()}
+        for part, of in (parts | {"all": editor.summary["all"]}).items()
+    }
 
 
 def main(args: list[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from testbed import edit, report
 from testbed.engine import sweep
 from testbed.engine.bench import Bench, Grouping
 from testbed.engine.catalogue import entries, method_named
+from testbed.engine.identity import identity
 from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import read, truth_words
 from testbed.engine.records import TABLES, done
@@ -269,6 +270,15 @@ def test_random_targets_are_nobodys_request(ready):
         assert o not in (case.request.object, case.truth)
     assert told == [again.told(case) for case in cases]
     assert told != [other.told(case) for case in cases]
+
+
+def test_who_is_told_the_dependences_knows_those_of_the_world(ready):
+    world = ready[1]
+    method = method_named("self-bayes-told", EditSettings(), world)
+    assert method.editor.editor.config.dependence.given == tuple(world.graph.upstream.tolist())
+    settings = identity(method)["settings"]
+    assert "parents" not in settings, "worlds are pooled"
+    assert settings == identity(method_named("self-bayes", EditSettings(), world))["settings"]
 
 
 def test_the_oracle_is_told_what_the_agent_believes(ready):

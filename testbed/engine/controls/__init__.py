@@ -1,4 +1,4 @@
-"""Controls that need the testbed: random-target, oracle and retrain."""
+"""Controls that need the testbed: random-target, oracle, self-bayes-told and retrain."""
 
 from dataclasses import dataclass, field
 
@@ -42,6 +42,12 @@ EDITORS = (
         about="control: low-rank adapters as `self-bayes` has, fitted to what the rational agent believes",
         build="testbed.engine.controls.oracle:oracle",
         config=OracleConfig(),
+    ),
+    Control(
+        name="self-bayes-told",
+        about="control: as `self-bayes`, told which relation depends on which",
+        build="testbed.engine.controls.self_bayes_told:self_bayes_told",
+        options="self-bayes",
     ),
     Control(
         name="retrain",
