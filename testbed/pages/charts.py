@@ -27,39 +27,48 @@ def draw_lines(
     """A panel for each of `found`, in it a line with intervals for each name, over the same ticks."""
     with styled():
         figure, axes = panels(len(found))
-        at = np.arange(len(ticks))
         for axis, (title, lines) in zip(axes, found.items(), strict=True):
-            for i, (name, estimates) in enumerate(lines.items()):
-                value, low, high = (np.array([e[k] for e in estimates]) for k in range(3))
-                axis.errorbar(
-                    # Side by side, so that intervals do not hide each other.
-                    at + 0.08 * (i - (len(lines) - 1) / 2),
-                    value,
-                    halves(value, low, high),
-                    fmt="o-",
-                    color=LINES[i % len(LINES)],
-                    ms=3.5,
-                    lw=1.2,
-                    capsize=2,
-                    label=name,
-                )
-            axis.set_title(wrapped(title), fontsize=9)
-            axis.set_xticks(at, ticks)
-            axis.set_xlim(-0.5, len(ticks) - 0.5)
-            axis.grid(axis="y", color=GRID, lw=0.6)
+            fill(axis, title, lines, ticks)
         finish(figure, axes, across, up)
         save(figure, path)
 
 
-def panels(count: int) -> tuple[Figure, list[Axes]]:
-    """A grid of `count` panels that share their axes, at most COLUMNS a row."""
+def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
+    """Draw a line with intervals for each name, over ticks that are words."""
+    at = np.arange(len(ticks))
+    for i, (name, estimates) in enumerate(lines.items()):
+        value, low, high = (np.array([e[k] for e in estimates]) for k in range(3))
+        axis.errorbar(
+            # Side by side, so that intervals do not hide each other.
+            at + 0.08 * (i - (len(lines) - 1) / 2),
+            value,
+            halves(value, low, high),
+            fmt="o-",
+            color=LINES[i % len(LINES)],
+            ms=3.5,
+            lw=1.2,
+            capsize=2,
+            label=name,
+        )
+    axis.set_title(wrapped(title), fontsize=9)
+    axis.set_xticks(at, ticks)
+    axis.set_xlim(-0.5, len(ticks) - 0.5)
+    axis.grid(axis="y", color=GRID, lw=0.6)
+
+
+def panels(count: int, across: bool = True) -> tuple[Figure, list[Axes]]:
+    """A grid of `count` panels, at most COLUMNS a row, which share their upright axis.
+
+    Args:
+        across: whether they share the other one, too.
+    """
     if count == 1:
         figure, axis = plt.subplots(figsize=(6.4, 3.2))
         return figure, [axis]
     rows = math.ceil(count / COLUMNS)
     columns = math.ceil(count / rows)
     size = (PANEL[0] * columns, PANEL[1] * rows + 0.5)
-    figure, grid = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharex=across, sharey=True, squeeze=False)
     axes = list(grid.flat)
     for spare in axes[count:]:
         spare.set_visible(False)

@@ -1,0 +1,227 @@
+"""When does fine-tuning a category carry its properties along (Powell et al. 2024, Table 2: not at all)?
+
+Command:
+    python -m experiments.taxi_finetuning [--minutes 9]
+
+The paper's fine-tuning is at chance; on small models it is not. One generated taxonomy is varied in one
+respect at a time: how often facts are stated, members of a category, layers of the model. On each, all, the
+first and the last third of the layers are tuned to the same edits; on the first, with other learning rates,
+too. No setting is chosen: the figure shows what decides.
+
+Resumes when killed; with --minutes it leaves after the stage in which they are over. The record of the last
+run is in experiments/records.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpus.config import TaxonomyWorld
+from corpus.files import staged_file
+from experiments.record import write_record
+from lm.editors.full import FullConfig
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.taxi.metrics import CONSISTENCY, KEPT, SUCCESS
+from testbed.launch import launch
+from testbed.pages.charts import fill, finish, panels
+from testbed.pages.style import save, styled
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.settings import CorpusSettings, TrainSettings
+from testbed.scores.comparison import score
+from testbed.scores.gather import gather
+from testbed.scores.readers import CHANCE
+from testbed.scores.statistics import Estimate
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings
+from testbed.train import train
+
+NAME, EVALUATION = "taxi-finetuning", "taxi"
+EDITORS = {"full": "all layers", "full-early": "first third", "full-late": "last third"}
+RATE = FullConfig(learning_rate=1e-2).learning_rate
+RATES = (1e-3, 3e-3, RATE, 3e-2, 1e-1)
+MEMBERS = (2, 4, 8, 16, 32, 64)
+NEVER = (0.0, 0.25, 0.5, 0.9)
+LAYERS = (2, 4, 8)
+BASE = (4, 0.25, 2)
+"""Members, share of properties never stated, and layers of the world that the others vary."""
+WORLD = TaxonomyWorld(superordinates=2, categories=6)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    edits: int = 120
+    """Edits by each editor."""
+    seed: int = 0
+    """Of world, corpus, model and edits."""
+    minutes: float | None = None
+    """Begin nothing new after about this long; the same command goes on."""
+
+    def __post_init__(self) -> None:
+        if self.edits < 1:
+            raise ValueError("edits must be positive")
+
+
+class Setting(NamedTuple):
+    """One trained model: how large categories are, how much is said, how deep it is."""
+
+    members: int
+    never: float
+    layers: int
+
+    @property
+    def name(self) -> str:
+        """Of its run."""
+        return f"{NAME}-{self.members}-{self.never:g}-{self.layers}"
+
+
+class Point(NamedTuple):
+    """What one editor did at one place of a panel; what chance does there."""
+
+    panel: str
+    at: float
+    editor: str
+    found: dict[str, Estimate]
+    chance: Estimate
+
+
+def settings() -> list[Setting]:
+    """All models, the one that the others vary first."""
+    members, never, layers = BASE
+    varied = [Setting(m, never, layers) for m in MEMBERS] + [Setting(members, n, layers) for n in NEVER]
+    return list(dict.fromkeys([Setting(*BASE), *varied, *(Setting(members, never, d) for d in LAYERS)]))
+
+
+def made(options: Settings, setting: Setting) -> tuple[CorpusSettings, TrainSettings]:
+    """Settings of one world and its model; training is longer where there is more to read."""
+    corpus, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
+    where: dict[str, Any] = {"run": setting.name, "runs": options.runs, "seed": options.seed}
+    rest = 1 - setting.never
+    exact = replace(corpus.exact, strata=(setting.never, rest / 3, rest - rest / 3))
+    world = replace(corpus.world, taxonomy=replace(WORLD, members=setting.members))
+    steps = round(600 * max(1.0, (setting.members / 16) ** 0.5))
+    return (
+        replace(corpus, world=world, exact=exact, **where),
+        replace(
+            training,
+            model=replace(training.model, layers=setting.layers, unroll=setting.layers),
+            train=replace(training.train, steps=steps),
+            **where,
+        ),
+    )
+
+
+def experiment(options: Settings) -> None:
+    """Worlds, models, edits, figure, record."""
+    prepare_jax()
+    began = time.perf_counter()
+    for setting in settings():
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say("there is more to do; the same command goes on")
+            return
+        corpus, training = made(options, setting)
+        say(setting.name)
+        build_corpus(corpus)
+        train(training)
+        for rate in RATES if setting == Setting(*BASE) else (RATE,):
+            edit(edits(options, setting, rate))
+    points = [point for setting in settings() for point in _points(options, setting)]
+    first = Run(options.runs, Setting(*BASE).name)
+    folder = first.report / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(points, folder / "finetuning.png")
+    told = markdown_section(table(points))
+    say(told)
+    with staged_file(folder / "finetuning.md") as aside:
+        aside.write_text(told, encoding="utf-8")
+    accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in settings()}
+    kept = write_record(
+        first, NAME, "python -m experiments.taxi_finetuning", read_metrics(first), (".png", ".md"),
+        points=[_plain(p) for p in points],
+        models=accuracy, edits=options.edits,
+    )  # fmt: skip
+    say(f"record: {kept}")
+
+
+def edits(options: Settings, setting: Setting, rate: float) -> EditSettings:
+    """The same edits by all three editors, with one learning rate."""
+    base = EDIT[EVALUATION]
+    tuned = {name: replace(base.configs[name], learning_rate=rate) for name in EDITORS}
+    return replace(
+        base,
+        run=setting.name,
+        runs=options.runs,
+        seed=options.seed,
+        editors=tuple(EDITORS),
+        cases=CaseConfig(count=options.edits),
+        configs=base.configs | tuned,
+    )
+
+
+def _points(options: Settings, setting: Setting) -> Iterator[Point]:
+    base = Setting(*BASE)
+    for editor in score(gather([Run(options.runs, setting.name)], examination_named(EVALUATION))):
+        name, rate = editor.edited.editor, editor.edited.settings["method"]["config"]["learning_rate"]
+        found, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
+        shown = {metric: found[metric] for metric in (SUCCESS, CONSISTENCY, KEPT)}
+        places = {
+            "learning rate": (rate, setting == base),
+            "members of a category": (setting.members, rate == RATE and setting[1:] == base[1:]),
+            "share of properties never stated": (
+                setting.never, rate == RATE and setting._replace(never=base.never) == base,
+            ),
+            "layers": (setting.layers, rate == RATE and setting[:2] == base[:2]),
+        }  # fmt: skip
+        for panel, (at, here) in places.items():
+            if here:
+                yield Point(panel, at, EDITORS[name], shown, chance[CONSISTENCY])
+
+
+def table(points: Sequence[Point]) -> Table:
+    """A row an editor at a place."""
+    rows: list[list[Cell]] = [
+        [p.panel, f"{p.at:g}", p.editor, *p.found.values(), p.chance]
+        for p in sorted(points, key=lambda p: (p.panel, p.at, p.editor))
+    ]
+    header = ["varied", "at", "tuned", SUCCESS, CONSISTENCY, KEPT, "consistency by chance"]
+    note = "± is half of a 95% interval. One world, one model and the same edits at each place."
+    return Table(NAME, "What decides whether properties follow", header, rows, note, words=3)
+
+
+def draw(points: Sequence[Point], path: Path) -> None:
+    """A panel for what is varied, in it a line for the layers that are tuned, and one for chance."""
+    names = list(dict.fromkeys(p.panel for p in points))
+    with styled():
+        figure, axes = panels(len(names), across=False)
+        for axis, panel in zip(axes, names, strict=True):
+            mine = sorted((p for p in points if p.panel == panel), key=lambda p: p.at)
+            places = sorted({p.at for p in mine})
+            lines = {who: [p.found[CONSISTENCY] for p in mine if p.editor == who] for who in EDITORS.values()}
+            lines["chance"] = [next(p.chance for p in mine if p.at == at) for at in places]
+            fill(axis, panel, lines, [f"{at:g}" for at in places])
+        finish(figure, axes, "", CONSISTENCY)
+        save(figure, path)
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    found = {name: estimate._asdict() for name, estimate in point.found.items()}
+    return point._asdict() | {"found": found, "chance": point.chance._asdict()}
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.taxi_finetuning", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
