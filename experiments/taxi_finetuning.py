@@ -171,7 +171,10 @@ def edits(options: Settings, setting: Setting, rate: float) -> EditSettings:
 def _points(options: Settings, setting: Setting) -> Iterator[Point]:
     base = Setting(*BASE)
     for editor in score(gather([Run(options.runs, setting.name)], examination_named(EVALUATION))):
-        name, rate = editor.edited.editor, editor.edited.settings["method"]["config"]["learning_rate"]
+        name, rate = (
+            editor.edited.editor,
+            editor.edited.settings["method"]["settings"]["config"]["learning_rate"],
+        )
         found, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
         shown = {metric: found[metric] for metric in (SUCCESS, CONSISTENCY, KEPT)}
         places = {
