@@ -117,7 +117,7 @@ TRAIN = {
         run="taxi",
         model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
         train=TrainConfig(
-            steps=1200, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+            steps=700, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=350
         ),
     ),
 }

@@ -13,6 +13,7 @@ from testbed.console import table
 from testbed.run.runs import Run
 from testbed.run.strata import STRATA, SUPPORT_BINS, Stated, support_bin
 from testbed.run.world import World
+from testbed.taxonomy_tables import show_taxonomy
 
 
 class KindCount(NamedTuple):
@@ -98,6 +99,8 @@ def judged_share(world: World) -> float:
 
 def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
+    if world.graph.properties:
+        show_taxonomy(world.graph)
     table(
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),
