@@ -1,0 +1,25 @@
+"""Tables of figures in the README and docs/: each section names a command that is there."""
+
+from experiments import sources
+
+
+def test_every_table_of_figures_names_a_command(capsys):
+    assert sources.main([]) == 0
+    out = capsys.readouterr().out
+    assert "docs/findings.md: Every editor on the demo's model" in out
+    assert "experiments/records/" in out
+
+
+def test_figures_without_a_command_are_named(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A\n| x |\n|---:|\n| 1 |\n"
+        "## B\n`python -m experiments.nobody`\n| x |\n|---:|\n| 1 |\n"
+        "## C\nno table\n"
+    )
+    monkeypatch.setattr(sources, "HOME", tmp_path)
+    monkeypatch.setattr(sources, "pages", lambda: [page])
+    assert sources.main([]) == 2
+    said = capsys.readouterr()
+    assert "page.md, 'A'; page.md, 'B'" in " ".join(said.err.split())
+    assert "'C'" not in said.out
