@@ -3,10 +3,10 @@
 Command:
     python -m experiments.taxi [--path ../shared/data/taxi] [--minutes 9]
 
-Generated taxonomies of three seeds, and TAXI's own tables, with all of their edits, where their folder is
-given. Editors are tuned on a taxonomy of another seed, which is never reported. A further world has imagine
-documents that never say their premise again and speak of nobody else: contexts that say nothing of the
-request are told there, too, to see what such documents teach.
+Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given. Editors are tuned on
+a taxonomy of another seed, which is never reported. A further world has imagine documents that never say
+their premise again and speak of nobody else: contexts that say nothing of the request are told there, too,
+to see what such documents teach.
 
 Every stage is kept when it is done, so a killed command goes on from there; with --minutes it leaves by
 itself after the stage in which they are over, or, while a model is trained, at once. The record of the last
@@ -45,8 +45,6 @@ TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "embeddings
 EDITORS = ("none", *TUNED, "grace")
 SLOW = ("self-bayes", "self-bayes-told")
 REAL, PLAIN = f"{NAME}-real", f"{NAME}-plain"
-WHOLE = 976
-"""Edits of TAXI's tables."""
 OTHER_SEED = 1000
 """Of the taxonomy on which hyper-parameters are chosen."""
 
@@ -65,7 +63,9 @@ class Settings:
     seeds: int = 3
     """Generated taxonomies, each with its own corpus, model and edits."""
     edits: int = 400
-    """Most edits by each editor in each generated world; of TAXI's tables, all are made."""
+    """Most edits by each editor in each generated world."""
+    real_edits: int = 976
+    """Most edits by each editor of TAXI's tables, which have so many."""
     slow_edits: int = 80
     """Edits by self-bayes, with and without the true dependences, which takes seconds for each."""
     held_out: int = 40
@@ -73,9 +73,16 @@ class Settings:
     minutes: float | None = None
     """Leave after about this long; the same command goes on from there."""
 
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        given = {"path": self.path, "seeds": self.seeds, "edits": self.edits, "real-edits": self.real_edits}
+        given |= {"slow-edits": self.slow_edits, "held-out": self.held_out}
+        return " ".join(["python -m experiments.taxi", *(f"--{k} {v}" for k, v in given.items() if v)])
+
     def __post_init__(self) -> None:
-        if min(self.seeds, self.edits, self.slow_edits, self.held_out) < 1:
-            raise ValueError("seeds, edits, slow_edits and held_out must be positive")
+        if min(self.seeds, self.edits, self.real_edits, self.slow_edits, self.held_out) < 1:
+            raise ValueError("seeds, edits, real_edits, slow_edits and held_out must be positive")
 
 
 def experiment(options: Settings) -> None:
@@ -145,7 +152,7 @@ def _model(
 
 def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
-    count = WHOLE if run.name == REAL else options.edits
+    count = options.real_edits if run.name == REAL else options.edits
     base = replace(EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=count))
     for editor in EDITORS:
         yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
@@ -182,7 +189,7 @@ def record(options: Settings) -> Path:
     return write_record(
         first,
         NAME,
-        "python -m experiments.taxi",
+        options.command,
         read_metrics(first),
         found=found,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
