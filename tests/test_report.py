@@ -117,6 +117,7 @@ def test_edits_made_again_count_once(runs, tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("blank_pictures")
 @pytest.mark.parametrize(
     ("part", "what"),
     [
@@ -304,6 +305,7 @@ def test_a_reference_row_can_be_the_reference(editors, floor):
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_different_worlds_are_said_to_be_pooled(built, tmp_path):
     copied(built, tmp_path)
     assert corpus.main([*at(tmp_path, "y"), *WORLD, "--seed", "1", "--world.subjects", "40"]) == 0
@@ -540,6 +542,7 @@ def test_subsets_have_what_tables_show(editors):
     assert repr(again["all"]["lora-down"]) == repr(summary["all"]["lora-down"])
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
     folder = copied(runs, tmp_path)
     for other in [*edits_of(folder / "x", "rome*"), *edits_of(folder / "x", "my_module*")]:

@@ -123,7 +123,23 @@ def answers_of(folder, stem, number):
     return [[row for rows in found.values() for row in rows if row["case"] == k] for k in number]
 
 
+@pytest.fixture
+def compiled_once(monkeypatch):
+    """Workers of one editor and equal shapes share programs, as processes do by the cache on disk."""
+    compiled, programs = Worker._program, {}
+
+    def shared(worker, name, function, *arguments):
+        shapes = [(x.shape, x.dtype) for x in jax.tree.leaves(arguments)]
+        key = (name, worker.editor, jax.tree.structure(arguments), str(shapes))
+        if key not in programs:
+            programs[key] = compiled(worker, name, function, *arguments)
+        return programs[key]
+
+    monkeypatch.setattr(Worker, "_program", shared)
+
+
 @each_mode
+@pytest.mark.usefixtures("compiled_once")
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
     other = tables(whole[mode])

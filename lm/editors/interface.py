@@ -148,6 +148,14 @@ def together(batch: Request, size: int) -> Request:
 
 
 @partial(jax.jit, static_argnames="editor")
+def edit_once(
+    editor: Editor, model: LanguageModel, state: State, request: Request, key: jax.Array
+) -> tuple[Delta, Info]:
+    """One edit; whoever asks again what it returns, or what it takes, does not trace it again."""
+    return editor.edit(model, state, request, key)
+
+
+@partial(jax.jit, static_argnames="editor")
 def edit_batch(
     editor: Editor, model: LanguageModel, state: State, batch: Request, keys: jax.Array
 ) -> tuple[Delta, Info]:

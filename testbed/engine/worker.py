@@ -8,7 +8,7 @@ import numpy as np
 
 from corpus.seeds import integer
 from lm.delta import Delta, room, settle
-from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
+from lm.editors.interface import Editor, Info, Request, State, edit_batch, edit_once, requests, together
 from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
@@ -87,12 +87,12 @@ class Worker:
             InputError: it is of a wrong form, or the editor of a user raises something.
         """
         with blamed(self.editor, "edit"):
-            told = jax.eval_shape(self.editor.edit, *self._asked_once(which))
+            told = edit_once.eval_shape(self.editor, *self._asked_once(which))
         check_edit(self.editor, self.model, told)
 
     def delta_shapes(self, which: np.ndarray) -> Delta:
         """Shapes and types of the delta of one edit."""
-        return jax.eval_shape(self._one, *self._asked_once(which))
+        return edit_once.eval_shape(self.editor, *self._asked_once(which))[0]
 
     def carried_shapes(self, which: np.ndarray, rounds: int) -> Delta:
         """Shapes and types of what a sequence of `rounds` edits carries."""
@@ -110,7 +110,7 @@ class Worker:
         return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
 
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
-        return self.editor.edit(model, state, request, key)[0]
+        return edit_once(self.editor, model, state, request, key)[0]
 
     def facts_told(self, size: int) -> int:
         """How many facts an edit of so many cases is told."""
