@@ -180,6 +180,27 @@ def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, 
     assert verify.main(at(runs)) == 0
 
 
+def test_results_from_before_there_were_checksums_say_what_makes_them_good(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    [folder] = (runs / "x" / "edits" / "hase").iterdir()
+    (folder / CHECKSUMS).unlink()
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    assert report.main(at(runs)) == 2
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert f"python -m testbed.verify --run x --runs {runs} prints the command" in said
+    assert verify.main(at(runs)) == 2
+    assert f"mv {folder} " in capsys.readouterr().out.replace("\n", " ")
+    assert kept == {path: path.read_bytes() for path in folder.iterdir()}
+    path = runs / "x" / "lm" / "finished.json"
+    told = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({key: told[key] for key in ("step", "accuracy")}), encoding="utf-8")
+    assert edit.main([*at(runs), *EDITS, "--seed", "1"]) == 2
+    assert "finished.json has no checksum; run python -m testbed.train --run x" in complaint(capsys)
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert json.loads(path.read_text("utf-8")) == told
+
+
 def test_nobody_is_advised_to_destroy_anything():
     for package in ("corpus", "bayes", "lm", "testbed"):
         for path in sorted((ROOT / package).rglob("*.py")):
