@@ -330,13 +330,6 @@ def test_a_run_is_not_overwritten_by_other_settings(finished, capsys):
     assert (finished / "x" / "config.json").read_bytes() == before
 
 
-def test_settings_bind_only_once_there_are_results(built, tmp_path):
-    runs = copied(built, tmp_path)
-    assert train.main([*at(runs), *RECIPE, "--train.row-length", "20"]) == 2
-    assert train.main([*at(runs), *RECIPE, "--train.learning-rate", "1e30"]) == 2
-    assert train.main([*at(runs), *RECIPE]) == 0
-
-
 def test_a_loss_that_is_no_number_stops_the_training(built, tmp_path, capsys):
     runs = copied(built, tmp_path)
     assert train.main([*at(runs), *RECIPE, "--train.learning-rate", "1e30"]) == 2
@@ -345,6 +338,9 @@ def test_a_loss_that_is_no_number_stops_the_training(built, tmp_path, capsys):
     assert "checkpoint is None. Choose a lower --train.learning-rate" in said
     assert list((runs / "x" / "lm").glob("failed-batch-*.npy"))
     assert not (runs / "x" / "lm" / "checkpoints").exists()
+    # Settings bind only once there are results.
+    assert train.main([*at(runs), *RECIPE, "--train.row-length", "20"]) == 2
+    assert train.main([*at(runs), *RECIPE]) == 0
 
 
 def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
