@@ -34,7 +34,7 @@ class Request(NamedTuple):
         prompt: int32[M, P], "<s> subject relation", padded on the left.
         answer: int32[M, A], "object .", padded on the right: what is to be learned.
         subject_end: int32[M], position of the subject's last token in `prompt`.
-        weight: float32[M], evidence weight the rational agent gives the request.
+        weight: float32[M], evidence that the agent takes the request for, which is told to controls; else 0.
         credence: float32[M], how sure whoever edits is of the request; a model that is surer is to stay so.
     """
 

@@ -110,8 +110,8 @@ class Witness:
     def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
         told = method.told(case)
-        weights, credences = [case.request.weight] * len(told), [belief.credence for belief in told]
-        batch = requests(self.world.tokenizer, [belief.fact for belief in told], weights, credences)
+        facts, credences, weights = zip(*told, strict=True)
+        batch = requests(self.world.tokenizer, facts, weights, credences)
         state = prepare(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
         arguments = (self.trained, state, together(batch, len(told)), keys)

@@ -131,7 +131,7 @@ class Worker:
         batch = requests(
             self.questions.tokenizer,
             [belief.fact for belief in beliefs],
-            np.repeat([c.request.weight for c in picked], each),
+            [belief.weight for belief in beliefs],
             [belief.credence for belief in beliefs],
             self._prompt,
             self.questions.names.longest + 1,
@@ -140,8 +140,10 @@ class Worker:
 
     def _told(self, case: Case, told: str) -> list[Belief]:
         """As many facts for every case; where there are fewer, the first again, not to be believed."""
-        instead = [Belief(c.fact, case.credence) for c in case.controls if told and c.name == told]
-        beliefs = instead or self.method.told(case)
+        beliefs = self.method.told(case)
+        instead = [c.fact for c in case.controls if told and c.name == told]
+        if instead:
+            beliefs = [Belief(instead[0], case.credence, beliefs[0].weight)]
         return [*beliefs, *[Belief(beliefs[0].fact, 0.0)] * (self._facts - len(beliefs))]
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
