@@ -39,12 +39,20 @@ def log_scores(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> np.n
             above = graph.find(graph.subject[mine], np.full(len(mine), parent))
             both = above >= 0
             if parent != child and both.any():
-                objects, rows = graph.object[mine[both]], graph.object[above[both]]
-                alone = np.zeros(both.sum(), int)
-                scores[parent, child] = log_dirichlet_multinomial(
-                    rows, objects, row_mass, size
-                ) - log_dirichlet_multinomial(alone, objects, root_mass, size)
+                rows, objects = graph.object[above[both]], graph.object[mine[both]]
+                scores[parent, child] = log_gain(rows, objects, root_mass, row_mass, size)
     return scores
+
+
+def log_gain(rows: np.ndarray, objects: np.ndarray, root_mass: float, row_mass: float, size: int) -> float:
+    """Log of how much likelier rows of their own make draws than one table for all does.
+
+    Args:
+        rows, objects, size: as in `log_dirichlet_multinomial`.
+        root_mass, row_mass: total masses of the Dirichlet priors of the table, and of each row.
+    """
+    alone = log_dirichlet_multinomial(np.zeros_like(rows), objects, root_mass, size)
+    return log_dirichlet_multinomial(rows, objects, row_mass, size) - alone
 
 
 def log_dirichlet_multinomial(rows: np.ndarray, objects: np.ndarray, mass: float, size: int) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.structure import log_dirichlet_multinomial, log_scores
+from bayes.structure import log_gain, log_scores
 from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
 from corpus.forests import likeliest_forest
@@ -50,9 +50,7 @@ def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
         followed, gain = float("nan"), float("nan")
         if len(facts):
             size = len(graph.candidates_of(down))
-            apart = log_dirichlet_multinomial(rows, objects, prior.row_mass, size)
-            alike = log_dirichlet_multinomial(np.zeros_like(rows), objects, prior.root_mass, size)
-            gain = (apart - alike) / len(facts)
+            gain = log_gain(rows, objects, prior.root_mass, prior.row_mass, size) / len(facts)
             followed = float((most_frequent(rows, objects, len(graph.entities))[rows] == objects).mean())
         found.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
     return sorted(found, key=lambda one: -one.gain * one.subjects)

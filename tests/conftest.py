@@ -57,6 +57,14 @@ def forgotten_programs():
     gc.collect()
 
 
+@pytest.fixture
+def blank_pictures(monkeypatch):
+    """Pictures are made but not rendered, which is half of a report: for tests that look at none of them."""
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(Figure, "savefig", lambda _, path, **__: path.write_bytes(b"blank"))
+
+
 @pytest.fixture(scope="session")
 def world():
     """A small built-in world with its sentences."""

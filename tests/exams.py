@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
+from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.roles import LOGIC, ROLES
+from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ABSENT
 
 HASE = Hase()

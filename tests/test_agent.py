@@ -37,17 +37,16 @@ def agent_of(rows, mass=1.0, copies=1.0, upstream=UPSTREAM):
 
 
 def beliefs(agent):
-    return np.array(
-        [[agent.probability(s, r, objects, b) for s, r in everything] for b in ("best", "direct")]
-    )
+    s, r = np.array(everything).T[:, :, None]
+    return np.array([agent.probability(s, r, objects, b) for b in ("best", "direct")])
 
 
 def assert_equals_twin(agent, twin):
-    for s, r in everything:
-        np.testing.assert_allclose(
-            agent.probability(s, r, objects, "direct"), twin.direct(s, r), atol=TOLERANCE
-        )
-        np.testing.assert_allclose(agent.probability(s, r, objects), twin.best(s, r), atol=TOLERANCE)
+    got = [
+        [agent.probability(s, r, objects, "direct"), agent.probability(s, r, objects)] for s, r in everything
+    ]
+    expected = [[twin.direct(s, r), twin.best(s, r)] for s, r in everything]
+    np.testing.assert_allclose(got, expected, atol=TOLERANCE)
 
 
 @given(items, settings)

@@ -10,7 +10,8 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
 from corpus.tokenizer import entity_tokenizer
-from testbed.evaluations.hase.roles import LOGIC, ROLES
+from testbed.evaluations.dutch_book import LOGIC
+from testbed.evaluations.hase.roles import ROLES
 from testbed.run.agents import paper_agent
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World

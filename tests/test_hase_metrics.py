@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
-from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.dutch_book import sure_loss
 from testbed.evaluations.hase.layout import by_claim, rows_of
 from testbed.evaluations.hase.roles import OTHERS, ROLES
 from testbed.evaluations.hase.subsets import subsets

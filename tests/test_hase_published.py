@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase.published import COLUMNS, groups, published
-from testbed.evaluations.hase.roles import LOGIC, ROLES
+from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ABSENT
 from tests.exams import CASES, REQUEST, exam_with, flat
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import linprog
 
+from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase.meanings import DAMAGE, METRICS, SKILL, SPILL
-from testbed.evaluations.hase.roles import LOGIC
 from testbed.run.agents import paper_agent
 from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise

@@ -1,6 +1,7 @@
 """The house rules of DESIGN 1, read from the source."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,6 +24,11 @@ UNSAFE_CALLS = {"eval", "exec"}
 FILES = [p for package in ALLOWED for p in sorted((ROOT / package).rglob("*.py"))]
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -35,7 +41,7 @@ def imported(tree):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_point_one_way(path):
     package = path.relative_to(ROOT).parts[0]
-    found = set(imported(ast.parse(path.read_text(encoding="utf-8"))))
+    found = set(imported(parsed(path)))
     assert found & ALLOWED.keys() <= ALLOWED[package]
     if package in WITHOUT_JAX:
         assert not found & JAX
@@ -60,7 +66,7 @@ def modules_imported(tree):
 def test_rooms_use_only_rooms_before_them(path):
     room = path.relative_to(ROOT / "testbed").parts[0]
     allowed = {f"testbed.{name}" for name in ROOMS[: ROOMS.index(room) + 1]} | OPEN_TO_ALL
-    for module in modules_imported(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in modules_imported(parsed(path)):
         if module.startswith("testbed."):
             assert any(module.startswith(f"{name}.") for name in allowed), module
 
@@ -74,7 +80,7 @@ def test_no_modules_import_each_other():
     """Nor for the sake of their types alone; what a function imports when it is called is not looked at."""
     imports = {}
     for path in FILES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         top = ast.Module([n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom | ast.If)], [])
         name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
         imports[name] = set()
@@ -87,7 +93,7 @@ def test_no_modules_import_each_other():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_from_data_can_run(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     assert not {"pickle", "dill", "marshal", "shelve"} & set(imported(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

@@ -218,21 +218,23 @@ def test_when_one_process_is_killed_the_other_ends(victim, blow, built, tmp_path
         )
 
 
-def test_processes_that_meet_nobody(built):
+@pytest.mark.parametrize(
+    "why",
+    [
+        "Connection refused",
+        *(pytest.param(why, marks=pytest.mark.slow) for why in ("timed out", "Address already in use")),
+    ],
+)
+def test_processes_that_meet_nobody(why, built):
     with socket.create_server(("", 0), family=socket.AF_INET) as taken:
-        port = taken.getsockname()[1]
-        lonely = {
-            "Connection refused": in_cluster(built, 1, free_port(), patience=1),
-            "timed out": in_cluster(built, 0, free_port(), patience=1),
-            "Address already in use": in_cluster(built, 0, port, patience=1),
-        }
-        for why, process in lonely.items():
-            said = process.communicate(timeout=60)[1]
-            assert process.returncode == 2
-            assert said.startswith("error: process ")
-            assert "(--cluster.patience) and did not meet the others at localhost:" in said
-            assert why in said
-            assert said.count("\n") == 1
+        port = taken.getsockname()[1] if why.startswith("Address") else free_port()
+        lonely = in_cluster(built, int("refused" in why), port, patience=1)
+        said = lonely.communicate(timeout=60)[1]
+    assert lonely.returncode == 2
+    assert said.startswith("error: process ")
+    assert "(--cluster.patience) and did not meet the others at localhost:" in said
+    assert why in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", ":80"])

@@ -2,6 +2,8 @@
 
 import csv
 
+import pytest
+
 from corpus.files import read_json
 from experiments.my_evaluation import MyEvaluation
 from testbed import edit, report
@@ -15,10 +17,10 @@ FEW = ["lora-down", "--lora-down.steps", "2", "--cases.count", "8"]
 CONTROL = "the same of somebody else"
 
 
-def test_edits_resumes_and_reports_beside_hases(trained, tmp_path, capsys):
-    runs = copied(trained, tmp_path)
+@pytest.mark.usefixtures("blank_pictures")
+def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
     own = [*at(runs), *FEW, "--evaluation", MINE, "--my-evaluation.neighbours", "1"]
-    assert edit.main([*at(runs), *FEW]) == 0
     assert edit.main(own) == 0
     (folder,) = (runs / "x" / "edits" / MINE.replace(":", ".")).iterdir()
     config = read_json(folder / "config.json")

@@ -24,7 +24,7 @@ from testbed.engine import sweep
 from testbed.engine.bench import Bench, Grouping
 from testbed.engine.catalogue import entries, method_named
 from testbed.engine.identity import identity
-from testbed.engine.methods import Method, the_request
+from testbed.engine.methods import Belief, Method, the_request
 from testbed.engine.probes import read, truth_words
 from testbed.engine.records import TABLES, done
 from testbed.engine.results import read_results
@@ -124,7 +124,23 @@ def answers_of(folder, stem, number):
     return [[row for rows in found.values() for row in rows if row["case"] == k] for k in number]
 
 
+@pytest.fixture
+def compiled_once(monkeypatch):
+    """Workers of one editor and equal shapes share programs, as processes do by the cache on disk."""
+    compiled, programs = Worker._program, {}
+
+    def shared(worker, name, function, *arguments):
+        shapes = [(x.shape, x.dtype) for x in jax.tree.leaves(arguments)]
+        key = (name, worker.editor, jax.tree.structure(arguments), str(shapes))
+        if key not in programs:
+            programs[key] = compiled(worker, name, function, *arguments)
+        return programs[key]
+
+    monkeypatch.setattr(Worker, "_program", shared)
+
+
 @each_mode
+@pytest.mark.usefixtures("compiled_once")
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
     other = tables(whole[mode])
@@ -263,8 +279,9 @@ def test_random_targets_are_nobodys_request(ready):
     other = method_named("random-target", EditSettings(seed=1), world)
     told = [method.told(case) for case in cases]
     assert all(len(beliefs) == 1 for beliefs in told)
-    for case, [((s, r, o), credence)] in zip(cases, told, strict=True):
-        assert credence == case.credence
+    for case, [belief] in zip(cases, told, strict=True):
+        s, r, o = belief.fact
+        assert belief.credence == case.credence
         assert (s, r) == case.fact[:2]
         assert o in world.graph.objects
         assert o not in (case.request.object, case.truth)
@@ -308,7 +325,18 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
     most = max(len(method.told(case)) for case in cases)
     for case in cases:
         told = method.told(case)
-        assert worker._told(case, "") == told + [(told[0].fact, 0.0)] * (most - len(told))
+        assert worker._told(case, "") == told + [Belief(told[0].fact, 0.0)] * (most - len(told))
+
+
+def test_only_retraining_is_told_how_much_evidence_it_is(ready):
+    run, world, _, cases = ready
+    settings = EditSettings(run=run.name, runs=run.folder.parent)
+    for name in ("lora-down", "oracle", "random-target", "retrain"):
+        method = method_named(name, settings, world)
+        _, _, request, _ = Worker(bench_of(ready).questions, method, {}, 0)._asked_once(np.array([[0]]))
+        weight = cases[0].request.weight if name == "retrain" else 0.0
+        assert np.asarray(request.weight) == pytest.approx(np.full(request.weight.shape, weight))
+        assert cases[0].request.weight > 0
 
 
 def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
@@ -423,7 +451,8 @@ def retrained(ready):
 
     def train_again(copies):
         editor = replace(for_all.editor, config=replace(for_all.editor.config, copies=copies))
-        worker = Worker(bench.questions, Method(editor, the_request), editor.prepare(model, bench.sample), 0)
+        told_it = for_all._replace(editor=editor)
+        worker = Worker(bench.questions, told_it, editor.prepare(model, bench.sample), 0)
         _, state, requests, keys = worker._asked(np.array([[0], [1]]))
         return edit_batch(editor, model, state, requests, keys)
 

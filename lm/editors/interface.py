@@ -34,7 +34,7 @@ class Request(NamedTuple):
         prompt: int32[M, P], "<s> subject relation", padded on the left.
         answer: int32[M, A], "object .", padded on the right: what is to be learned.
         subject_end: int32[M], position of the subject's last token in `prompt`.
-        weight: float32[M], evidence weight the rational agent gives the request.
+        weight: float32[M], evidence that the agent takes the request for, which is told to controls; else 0.
         credence: float32[M], how sure whoever edits is of the request; a model that is surer is to stay so.
     """
 
@@ -145,6 +145,14 @@ def requests(
 def together(batch: Request, size: int) -> Request:
     """Requests of one fact each as requests of `size` facts each, in their order."""
     return Request(*(x.reshape(-1, size, *x.shape[2:]) for x in batch))
+
+
+@partial(jax.jit, static_argnames="editor")
+def edit_once(
+    editor: Editor, model: LanguageModel, state: State, request: Request, key: jax.Array
+) -> tuple[Delta, Info]:
+    """One edit; whoever asks again what it returns, or what it takes, does not trace it again."""
+    return editor.edit(model, state, request, key)
 
 
 @partial(jax.jit, static_argnames="editor")

@@ -48,10 +48,16 @@ class SweepSettings(Protocol):
 
 
 class Belief(NamedTuple):
-    """A fact that an editor is told, and how far it is to be believed."""
+    """A fact that an editor is told.
+
+    Attributes:
+        credence: how far it is to be believed.
+        weight: evidence that the agent takes it for, which is told to controls only.
+    """
 
     fact: Fact
     credence: float
+    weight: float = 0.0
 
 
 class Method(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
 from testbed.engine.identity import code_of, code_of_method
-from testbed.engine.records import sealed
+from testbed.engine.records import done, sealed
 from testbed.own import plain_name
 from testbed.run.runs import Run
 
@@ -43,6 +43,16 @@ def unfinished(run: Run, evaluation: str) -> list[Path]:
         for path in (run.edits / plain_name(evaluation)).glob(f"*/{CONFIG}")
         if not sealed(path.parent)
     )
+
+
+def why_unsealed(run: Run, folder: Path) -> str:
+    """What is to be said of edits without checksums: begun, or of a time or a disk that lost them."""
+    if done(folder) and not (folder / "parts").exists():
+        return (
+            "has no checksums, so that nothing says whether it is whole, and is left out; "
+            f"python -m testbed.verify {run.options} prints the command that makes it again beside it"
+        )
+    return "is unfinished and left out; the command that began it goes on"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
-from lm.editors.interface import edit_batch, requests, together
+from lm.editors.interface import edit_batch, edit_once, requests, together
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
@@ -110,14 +110,14 @@ class Witness:
     def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
         told = method.told(case)
-        weights, credences = [case.request.weight] * len(told), [belief.credence for belief in told]
-        batch = requests(self.world.tokenizer, [belief.fact for belief in told], weights, credences)
+        facts, credences, weights = zip(*told, strict=True)
+        batch = requests(self.world.tokenizer, facts, weights, credences)
         state = prepare(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
         arguments = (self.trained, state, together(batch, len(told)), keys)
         with blamed(method.editor, "edit"):
             once = jax.tree.map(lambda x: x[0], arguments[2:])
-            made = jax.eval_shape(method.editor.edit, *arguments[:2], *once)
+            made = edit_once.eval_shape(method.editor, *arguments[:2], *once)
         check_edit(method.editor, self.trained, made)
         deltas, _ = edit_batch(method.editor, *arguments)
         return jax.tree.map(lambda x: x[0], deltas)

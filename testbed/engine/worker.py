@@ -8,7 +8,7 @@ import numpy as np
 
 from corpus.seeds import integer
 from lm.delta import Delta, room, settle
-from lm.editors.interface import Editor, Info, Request, State, edit_batch, requests, together
+from lm.editors.interface import Editor, Info, Request, State, edit_batch, edit_once, requests, together
 from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
@@ -87,12 +87,12 @@ class Worker:
             InputError: it is of a wrong form, or the editor of a user raises something.
         """
         with blamed(self.editor, "edit"):
-            told = jax.eval_shape(self.editor.edit, *self._asked_once(which))
+            told = edit_once.eval_shape(self.editor, *self._asked_once(which))
         check_edit(self.editor, self.model, told)
 
     def delta_shapes(self, which: np.ndarray) -> Delta:
         """Shapes and types of the delta of one edit."""
-        return jax.eval_shape(self._one, *self._asked_once(which))
+        return edit_once.eval_shape(self.editor, *self._asked_once(which))[0]
 
     def carried_shapes(self, which: np.ndarray, rounds: int) -> Delta:
         """Shapes and types of what a sequence of `rounds` edits carries."""
@@ -110,7 +110,7 @@ class Worker:
         return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
 
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
-        return self.editor.edit(model, state, request, key)[0]
+        return edit_once(self.editor, model, state, request, key)[0]
 
     def facts_told(self, size: int) -> int:
         """How many facts an edit of so many cases is told."""
@@ -131,7 +131,7 @@ class Worker:
         batch = requests(
             self.questions.tokenizer,
             [belief.fact for belief in beliefs],
-            np.repeat([c.request.weight for c in picked], each),
+            [belief.weight for belief in beliefs],
             [belief.credence for belief in beliefs],
             self._prompt,
             self.questions.names.longest + 1,
@@ -140,8 +140,10 @@ class Worker:
 
     def _told(self, case: Case, told: str) -> list[Belief]:
         """As many facts for every case; where there are fewer, the first again, not to be believed."""
-        instead = [Belief(c.fact, case.credence) for c in case.controls if told and c.name == told]
-        beliefs = instead or self.method.told(case)
+        beliefs = self.method.told(case)
+        instead = [c.fact for c in case.controls if told and c.name == told]
+        if instead:
+            beliefs = [Belief(instead[0], case.credence, beliefs[0].weight)]
         return [*beliefs, *[Belief(beliefs[0].fact, 0.0)] * (self._facts - len(beliefs))]
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:

@@ -210,12 +210,15 @@ def finished_training(run: Run) -> dict[str, Any]:
     """What finished.json says: step, accuracy, best step, and checksums of metrics and checkpoints.
 
     Raises:
-        NotMadeError: no training was finished.
-        InputError: the file is damaged.
+        NotMadeError: no training was finished, or the file is damaged.
     """
     if not run.finished.exists():
         raise NotMadeError(f"{run.folder} has no finished training", "train", run)
-    return read_record(run.finished)
+    try:
+        return read_record(run.finished)
+    except InputError as error:
+        # Training again writes it again, from the checkpoints that are there.
+        raise NotMadeError(str(error).partition("; ")[0], "train", run) from None
 
 
 def read_metrics(run: Run) -> list[dict]:

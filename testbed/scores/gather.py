@@ -14,7 +14,7 @@ from corpus.errors import InputError
 from corpus.files import digest_of, read_json, verify_folder
 from testbed.engine.results import NoNumbersError, Results, read_results
 from testbed.engine.sweep import control_stem
-from testbed.engine.trace import CONFIG, finished, read_config, stale, unfinished
+from testbed.engine.trace import CONFIG, finished, read_config, stale, unfinished, why_unsealed
 from testbed.engine.tuned import check_apart
 from testbed.run.agents import standard
 from testbed.run.runs import NotMadeError, Run
@@ -123,7 +123,7 @@ def gather(
     for number, run in enumerate(runs):
         folders = finished(run, examination.name)
         for folder in unfinished(run, examination.name):
-            left_out(f"{folder} is unfinished and left out; the command that began it goes on")
+            left_out(f"{folder} {why_unsealed(run, folder)}")
         fresh = 0
         for folder in folders:
             verify_folder(folder, CONFIG)

@@ -127,6 +127,7 @@ SOME = """bad = jnp.where(jax.random.bernoulli(key, 0.4), jnp.nan, 0.1)
 ALL = 'return {"down": noise(model, key, jnp.nan)}, DONE'
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_edits_without_numbers_are_counted_and_left_out(trained, here, capsys):
     """The oracle: the same edits by an editor that is right where the other one is."""
     runs = copied(trained, here)
@@ -165,6 +166,7 @@ def test_an_editor_that_never_gives_numbers_alone(trained, here, capsys):
     assert "gave numbers" in complaint(capsys)
 
 
+@pytest.mark.usefixtures("blank_pictures")
 @pytest.mark.slow
 def test_sequences_that_lose_their_numbers(trained, here, capsys):
     runs = copied(trained, here)

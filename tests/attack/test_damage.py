@@ -26,8 +26,8 @@ def files_of(run):
 
 
 def damaged(runs):
-    """The parts that testbed.verify calls damaged."""
-    return [part.path for part in verify.parts_of(Run(runs, "x")) if verify.wrong_with(part)]
+    """The parts that testbed.verify calls damaged, found one after the other."""
+    return (part.path for part in verify.parts_of(Run(runs, "x")) if verify.wrong_with(part))
 
 
 def flipped(content, rng):
@@ -45,7 +45,7 @@ def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
         path = rng.choice(paths)
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, rng))
-        assert damaged(runs), path
+        assert any(damaged(runs)), path
         path.write_bytes(whole)
     assert verify.main(at(runs)) == 0
 
@@ -67,7 +67,7 @@ def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
             path.unlink()
         else:
             path.write_bytes({"cut": whole[:-1], "emptied": b"", "no checksums": b"{}"}[what])
-        assert damaged(runs), path
+        assert any(damaged(runs)), path
         path.write_bytes(whole)
 
 
@@ -163,6 +163,7 @@ def test_metrics_cut_short_are_refused(finished, tmp_path, capsys):
     )
 
 
+@pytest.mark.usefixtures("blank_pictures")
 @pytest.mark.parametrize("damage", ["{", *slow("", "{}", None)])
 def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
@@ -177,6 +178,27 @@ def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, 
     again = json.loads(path.read_text("utf-8"))
     assert settings == {k: v["settings"] for k, v in again.items() if k != "sha256"}
     assert verify.main(at(runs)) == 0
+
+
+def test_results_from_before_there_were_checksums_say_what_makes_them_good(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    [folder] = (runs / "x" / "edits" / "hase").iterdir()
+    (folder / CHECKSUMS).unlink()
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    assert report.main(at(runs)) == 2
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert f"python -m testbed.verify --run x --runs {runs} prints the command" in said
+    assert verify.main(at(runs)) == 2
+    assert f"mv {folder} " in capsys.readouterr().out.replace("\n", " ")
+    assert kept == {path: path.read_bytes() for path in folder.iterdir()}
+    path = runs / "x" / "lm" / "finished.json"
+    told = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({key: told[key] for key in ("step", "accuracy")}), encoding="utf-8")
+    assert edit.main([*at(runs), *EDITS, "--seed", "1"]) == 2
+    assert "finished.json has no checksum; run python -m testbed.train --run x" in complaint(capsys)
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert json.loads(path.read_text("utf-8")) == told
 
 
 def test_nobody_is_advised_to_destroy_anything():

@@ -132,9 +132,6 @@ def test_on_a_terminal_numbers_survive_and_nothing_is_stretched(width, monkeypat
     assert all(len(line) <= 140 for line in out.replace("\r", "\n").split("\n"))
 
 
-LATER = (0.3, 2, 4, 8, 12)
-
-
 def interrupted(after, *args):
     process = python(*args, start_new_session=True)
     time.sleep(after)

@@ -1,9 +1,8 @@
 """context-distillation: the model learns to say unasked what it says when told to imagine the request."""
 
-import math
 from dataclasses import dataclass, field
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, not_negative, positive
 from lm.editors.self_bayes import FitConfig
 
 
@@ -19,8 +18,7 @@ class DistillationConfig:
 
     def __post_init__(self) -> None:
         positive({}, {"at_once": self.at_once})
-        if not 0 <= self.anchor < math.inf:
-            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+        not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

@@ -1,9 +1,8 @@
 """count-based: peers who have the new object are counted in the model's beliefs; the rival of self-bayes."""
 
-import math
 from dataclasses import dataclass, field
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, not_negative, positive
 from lm.editors.self_bayes import BeliefConfig, FitConfig
 
 
@@ -30,8 +29,7 @@ class CountConfig:
         positive({}, {"fewest": self.fewest, "others": self.others, "at_once": self.at_once})
         if not 0 <= self.majority < 1:
             raise ValueError(f"majority is a share in [0, 1); it is {self.majority}")
-        if not 0 <= self.anchor < math.inf:
-            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+        not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

@@ -7,6 +7,7 @@ their number; all else stays. No direction, no prior, no doubt: what goes with o
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -18,15 +19,13 @@ from lm.delta import Delta
 from lm.editors.asking import widened
 from lm.editors.count_based import CountConfig
 from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import prompts_of, sample
 from lm.editors.self_bayes.reasoning import FEW, Asked, Mind, about, mind_of
-from lm.editors.self_bayes.revision import Cells, anchors, goal, held, revise, tokens_of
+from lm.editors.self_bayes.revision import Cells, anchors, held, revise_facts, tokens_of
 from lm.language_model import LanguageModel
-
-SELDOM = 0.03
-"""As `lm.editors.self_bayes.DependenceConfig` has it: how readily a fact is said that was hardly read."""
 
 
 class Counted(NamedTuple):
@@ -57,18 +56,14 @@ class CountBased:
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes; of the sample only the vocabulary is read."""
         beliefs = read_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
-        return mind_of(beliefs, _nothing_depends(len(beliefs.p)), corpus_sample.vocabulary, SELDOM)
+        nothing_depends, seldom = _nothing_depends(len(beliefs.p)), DependenceConfig().seldom
+        return mind_of(beliefs, nothing_depends, corpus_sample.vocabulary, seldom)
 
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the subject has what its new peers have."""
-        start, *keys = jax.random.split(key, 1 + len(request.prompt))
-        facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-        told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
-        cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
-        drawn = (0, self.config.at_once)
-        goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
-        read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
-        return revise(model, goals, self.config.fit, start, read)
+        read = len(state.relations) * tokens_of(request.prompt)
+        config, cells_of = self.config, partial(self._cells, model, state)
+        return revise_facts(model, request, cells_of, config.at_once, config.fit, key, read)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, and what is to stay."""

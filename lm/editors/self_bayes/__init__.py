@@ -1,10 +1,9 @@
 """self-bayes: Bayes' rule on the model's own beliefs, and an adapter fitted to what it says."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, not_negative, positive
 
 MatrixName = Literal["query", "key", "value", "out", "gate", "up", "down"]
 
@@ -104,8 +103,7 @@ class SelfBayesConfig:
             {"joined": self.joined},
             {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
         )
-        if not 0 <= self.anchor < math.inf:
-            raise ValueError(f"anchor must be a number that is not negative; it is {self.anchor}")
+        not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

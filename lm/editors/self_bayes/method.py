@@ -10,6 +10,7 @@ Dependences are looked for among the beliefs about one subject, so that an edit 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.self_bayes.revision import Cells, Held, anchors, goal, held, revise, tokens_of
+from lm.editors.self_bayes.revision import Cells, Held, anchors, held, revise_facts, tokens_of
 from lm.language_model import LanguageModel
 from lm.scoring import next_token_probabilities
 
@@ -42,16 +43,10 @@ class SelfBayes:
 
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the model holds what follows from the request."""
-        start, *keys = jax.random.split(key, 1 + len(request.prompt))
-        facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-        told = [self._cells(model, state, fact, own) for fact, own in zip(facts, keys, strict=True)]
-        cells = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
-        drawn = (0, self.config.at_once, 0, self.config.at_once)
-        goals = [(goal(model, each), few) for each, few in zip(cells, drawn, strict=False)]
-        # Each goal was read once, and before that the subject with every relation, and the request.
-        read = tokens_of(*(each.prompts for each in cells)) + len(state.relations) * tokens_of(request.prompt)
-        read += tokens_of(request.prompt, request.answer)
-        return revise(model, goals, self.config.fit, start, read)
+        # Before the cells the subject was read with every relation, and the request.
+        read = len(state.relations) * tokens_of(request.prompt) + tokens_of(request.prompt, request.answer)
+        config, cells_of = self.config, partial(self._cells, model, state)
+        return revise_facts(model, request, cells_of, config.at_once, config.fit, key, read)
 
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, in groups of one shape."""

@@ -4,6 +4,8 @@ A *cell* is a prompt and a target for what follows: with probability `share` one
 distributed as `target`; else whatever the model would have said. A share of 0 is an anchor, of 1 an order.
 """
 
+from collections.abc import Callable
+from itertools import cycle
 from typing import NamedTuple
 
 import jax
@@ -99,6 +101,30 @@ def held(model: LanguageModel, request: Request) -> Held:
 def goal(model: LanguageModel, cells: Cells) -> Goal:
     """Cells whose rest is what the model says now."""
     return Goal(cells, next_log_probabilities(model, cells.prompts), cells.share * cells.weight > 0)
+
+
+def revise_facts(
+    model: LanguageModel,
+    request: Request,
+    cells_of: Callable[[Request, jax.Array], list[Cells]],
+    at_once: int,
+    config: FitConfig,
+    key: jax.Array,
+    read: jax.Array,
+) -> tuple[Delta, Info]:
+    """`revise` for a request of one or several facts.
+
+    Args:
+        cells_of: what the model should say after one fact, given a key, in groups of one shape.
+        at_once: of every second group so many cells are drawn for every step; of the others all are taken.
+        read: tokens that were read before those of the cells.
+    """
+    start, *keys = jax.random.split(key, 1 + len(request.prompt))
+    facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
+    told = [cells_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
+    groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
+    goals = [(goal(model, cells), few) for cells, few in zip(groups, cycle((0, at_once)), strict=False)]
+    return revise(model, goals, config, start, read + tokens_of(*(cells.prompts for cells in groups)))
 
 
 def revise(

@@ -27,10 +27,11 @@ from lm.loss import next_token_loss
 from lm.model import init
 from lm.training import optimizer
 from testbed.engine.controls import RetrainConfig
-from testbed.engine.methods import Method, SweepSettings, the_request
+from testbed.engine.methods import Belief, Method, SweepSettings
 from testbed.run.runs import Run, finished_training, recorded
 
 if TYPE_CHECKING:
+    from testbed.protocol import Case
     from testbed.run.world import World
 
 HEAVIEST = 1000.0
@@ -105,4 +106,9 @@ def retrain(config: RetrainConfig, settings: SweepSettings, world: "World") -> M
     per_weight = reshuffles / (
         settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
     )
-    return Method(Retrain(config, run, per_weight), the_request, most=4)
+    return Method(Retrain(config, run, per_weight), the_evidence, most=4)
+
+
+def the_evidence(case: "Case") -> list[Belief]:
+    """The request, and how much evidence the agent takes it for."""
+    return [Belief(case.fact, case.credence, case.request.weight)]

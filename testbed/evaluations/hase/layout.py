@@ -3,7 +3,7 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase.roles import LOGIC
+from testbed.evaluations.dutch_book import LOGIC
 from testbed.protocol import ABSENT
 
 

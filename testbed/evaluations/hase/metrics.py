@@ -3,7 +3,7 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase.dutch_book import sure_loss
+from testbed.evaluations.dutch_book import sure_loss
 from testbed.evaluations.hase.layout import by_claim, rows_of
 from testbed.evaluations.hase.meanings import (
     CHANGING,

@@ -3,8 +3,8 @@
 A request (s1, r1, o*) is asked about as s1r1; s1r2 is what depends on it (or else another relation of s1),
 s1r0 what it depends on, s1rx an independent relation. Of s1 are asked, too, whatever else depends on the
 request, however far below it, and whatever depends on the same fact as the request does. r1 and r2 are asked
-of three other subjects, who share s1's old object, the new one, or are drawn at random. LOGIC are the claims:
-A is the request, B a statement about somebody else.
+of three other subjects, who share s1's old object, the new one, or are drawn at random. Of the claims
+(`testbed.evaluations.dutch_book`) A is the request, B a statement about somebody else.
 """
 
 from testbed.evaluations.held_out import SEEN
@@ -16,7 +16,6 @@ KIN = (CHILD, OTHER_CHILD, GRANDCHILD, PARENT, SIBLING)
 """What the agent may move besides the request, of the same subject. A grandchild depends on the request
 through another fact or several; a case may have many of one role, but for s1r2 and s1r0."""
 ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING)
-LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B", "not B", "B or A")
 FACETS = {
     "reinforces": bool,
     "child": bool,

@@ -7,14 +7,14 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
+from corpus.language import Atom
 from corpus.seeds import generator
+from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import Asked, Gold
 from testbed.evaluations.hase.roles import (
     CHILD,
     GRANDCHILD,
     INDEPENDENT,
-    LOGIC,
     OTHER_CHILD,
     OTHERS,
     PARENT,
@@ -23,7 +23,7 @@ from testbed.evaluations.hase.roles import (
 )
 from testbed.evaluations.hase.settings import HaseConfig
 from testbed.evaluations.held_out import seen_facets
-from testbed.protocol import ABSENT, Case, Claim, answer_changes, credence_told, equally_good
+from testbed.protocol import ABSENT, Case, answer_changes, credence_told, equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -225,18 +225,3 @@ class Sampler:
         if rng.random() < 0.5:
             obj = self._pick(self.graph.objects[self.graph.objects != obj], "other")
         return Atom(int(self.graph.subject[fact]), int(self.graph.relation[fact]), obj)
-
-
-def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Claim, ...]:
-    """The claims of LOGIC about two statements, believed with p and q, float64[T], independently."""
-    said = (
-        (Sentence(Kind.TRUTH, True, a), p),
-        (Sentence(Kind.NOT, True, a), 1 - p),
-        (Sentence(Kind.AND, True, a, b), p * q),
-        (Sentence(Kind.AND, True, b, a), p * q),
-        (Sentence(Kind.OR, True, a, b), p + q - p * q),
-        (Sentence(Kind.TRUTH, True, b), q),
-        (Sentence(Kind.NOT, True, b), 1 - q),
-        (Sentence(Kind.OR, True, b, a), p + q - p * q),
-    )
-    return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))

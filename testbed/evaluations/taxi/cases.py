@@ -8,7 +8,7 @@ from bayes.interface import Agent
 from corpus.errors import InputError
 from corpus.language import Atom
 from corpus.seeds import generator
-from testbed.evaluations.hase.sampling import logical_claims
+from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.held_out import seen_facets
 from testbed.evaluations.taxi.edits import Edit, edits_of, stratified
 from testbed.evaluations.taxi.gold import Asker, Gold, Pair

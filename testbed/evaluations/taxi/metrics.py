@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase.dutch_book import sure_loss
-from testbed.evaluations.hase.roles import LOGIC
+from testbed.evaluations.dutch_book import LOGIC, sure_loss
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.protocol import ABSENT, equally_good
 from testbed.run.strata import STRATA

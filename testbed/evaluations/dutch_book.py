@@ -1,10 +1,32 @@
-"""The sure loss of somebody who bets at a model's truth values (DESIGN 6; de Finetti 1937).
+"""Claims that bind each other, and the sure loss of who bets at a model's truth values (DESIGN 6).
 
 A model that gives probabilities to related sentences offers prices for tickets that pay 1 if a sentence
-is so. Where no joint distribution of A and B has those prices, stakes exist that win whatever is true.
+is so. Where no joint distribution of A and B has those prices, stakes exist that win whatever is true
+(de Finetti 1937).
 """
 
 import numpy as np
+
+from corpus.language import Atom, Kind, Sentence
+from testbed.protocol import Claim
+
+LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B", "not B", "B or A")
+"""Roles of the claims about two statements A and B."""
+
+
+def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Claim, ...]:
+    """The claims of LOGIC about two statements, believed with p and q, float64[T], independently."""
+    said = (
+        (Sentence(Kind.TRUTH, True, a), p),
+        (Sentence(Kind.NOT, True, a), 1 - p),
+        (Sentence(Kind.AND, True, a, b), p * q),
+        (Sentence(Kind.AND, True, b, a), p * q),
+        (Sentence(Kind.OR, True, a, b), p + q - p * q),
+        (Sentence(Kind.TRUTH, True, b), q),
+        (Sentence(Kind.NOT, True, b), 1 - q),
+        (Sentence(Kind.OR, True, b, a), p + q - p * q),
+    )
+    return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))
 
 
 def sure_loss(prices: np.ndarray) -> np.ndarray:
@@ -20,8 +42,7 @@ def sure_loss(prices: np.ndarray) -> np.ndarray:
     bounds on t below; those that hold for any prices within [0, 1] are left out.
 
     Args:
-        prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement of LOGIC
-            (`testbed.evaluations.hase.roles`).
+        prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement of LOGIC.
 
     Returns:
         float64[...], 0 where the prices are coherent, at most 1/2.

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import linprog
 
-from testbed.evaluations.hase.dutch_book import sure_loss
-from testbed.evaluations.hase.roles import LOGIC
+from testbed.evaluations.dutch_book import LOGIC, sure_loss
 
 TRUTH = {
     "A": lambda a, _: a, "not A": lambda a, _: not a, "B": lambda _, b: b,

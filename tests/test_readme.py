@@ -1,0 +1,175 @@
+"""The README's own commands, word for word: all are understood, and those that are quick are run here."""
+
+import importlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from testbed import console
+from tests.runs import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SCRIPTS = [block for block in BLOCKS if block.startswith(("make ", "python ", "source "))]
+INLINE = [" ".join(code.split()) for code in re.findall(r"`(python -m\s[^`]+)`", README)]
+
+
+def calls(script):
+    """Module and arguments of every command of this project in a script."""
+    for line in script.splitlines():
+        words = shlex.split(line, comments=True)
+        while words:
+            end = words.index("&&") if "&&" in words else len(words)
+            if words[:2] == ["python", "-m"]:
+                yield words[2], words[3:end]
+            words = words[end + 1 :]
+
+
+COMMANDS = [call for script in (*SCRIPTS, *INLINE) for call in calls(script)]
+
+
+def ask_block():
+    [at] = [i for i, block in enumerate(BLOCKS) if "testbed.ask" in block]
+    return BLOCKS[at], BLOCKS[at + 1]
+
+
+def main_of(module):
+    return importlib.import_module("testbed.__main__" if module == "testbed" else module)
+
+
+def test_they_are_found():
+    modules = {module for module, _ in COMMANDS}
+    assert {f"testbed.{name}" for name in ("corpus", "train", "edit", "report", "ask")} < modules
+    assert {"testbed", "experiments.pretrain"} <= modules
+    assert [line for script in SCRIPTS for line in script.splitlines() if line.startswith("make ")]
+
+
+@pytest.mark.parametrize(
+    ("module", "args"), [pytest.param(*call, id=shlex.join([call[0], *call[1]])) for call in COMMANDS]
+)
+def test_every_command_is_understood(module, args, monkeypatch):
+    """Its options are read as they are typed, and nothing is done."""
+    asked, there = [], main_of(module)
+
+    def understood(name, about, options, body, args):
+        return console.command(name, about, options, asked.append, args)
+
+    monkeypatch.setattr(there, "command", understood)
+    monkeypatch.setattr(sys, "argv", [module, *args])
+    assert there.main() == 0
+    assert len(asked) == 1
+
+
+def test_what_make_is_asked_for_is_there():
+    for line in (line for script in SCRIPTS for line in script.splitlines() if line.startswith("make ")):
+        words = shlex.split(line, comments=True)
+        done = subprocess.run([*words, "-n"], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "python -m " in done.stdout
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_asking_and_reporting(finished, tmp_path, monkeypatch, capsys):
+    """On a world that is smaller than the demo's and begins with the same people."""
+    shutil.copytree(finished / "x", tmp_path / "runs" / "demo")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    quick = [
+        ("testbed", []),
+        *calls(ask_block()[0]),
+        *(call for call in COMMANDS if call == ("testbed.report", [])),
+    ]
+    assert len(quick) == 3
+    for module, args in quick:
+        assert main_of(module).main(args) == 0, (module, args)
+    out = capsys.readouterr().out
+    assert "Ada Marlow educated at" in out
+    assert "edited agent" in out
+    assert str(Path("runs") / "demo" / "report" / "index.html") in out
+
+
+# Minutes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A folder with all of the project but its runs, and its environment, as after a first `make`."""
+    if not (Path(sys.prefix) / "pyvenv.cfg").exists():
+        pytest.skip("needs a virtual environment")
+    folder = tmp_path_factory.mktemp("checkout")
+    for path in ROOT.iterdir():
+        if path.name not in (".git", ".venv", "runs"):
+            (folder / path.name).symlink_to(path)
+    (folder / ".venv").mkdir()
+    for path in Path(sys.prefix).iterdir():
+        if path.name != ".ready":
+            (folder / ".venv" / path.name).symlink_to(path)
+    (folder / ".venv" / ".ready").touch()
+    return folder
+
+
+def typed(script, folder):
+    """Run a script as it stands."""
+    environment = os.environ | {"COLUMNS": "200", "PATH": f"{folder / '.venv' / 'bin'}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shown(checkout):
+    """What `make demo` says."""
+    [line] = [line for script in SCRIPTS for line in script.splitlines() if line.startswith("make demo")]
+    return typed(line, checkout)
+
+
+@pytest.mark.slow
+def test_the_demo_says_what_the_readme_shows(shown, checkout):
+    script, output = ask_block()
+    for said in (shown, typed(script, checkout)):
+        # What the world and the agent say is the same everywhere; a model's numbers depend on the machine.
+        for line in (line for line in output.splitlines() if line.startswith(("edit:", "Ada"))):
+            assert line in said
+        assert "0.95 Quintal College" in said
+
+
+@pytest.mark.slow
+def test_five_minutes(shown, checkout):
+    [script] = [script for script in SCRIPTS if "testbed.corpus tiny" in script]
+    typed(script, checkout)
+    edits = {path.name.rpartition("-")[0] for path in (checkout / "runs/demo/edits/hase").iterdir()}
+    assert {"lora-down", "rome", "embeddings", "oracle"} <= edits
+    assert (checkout / "runs/demo/report/index.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MyEditor", "MyEvaluation"])
+def test_ones_own_editor_and_evaluation(name, shown, checkout):
+    for script in (script for script in SCRIPTS if name in script):
+        typed(script, checkout)
+    folder = checkout / "runs/demo/edits"
+    assert [path for path in (*folder.iterdir(), *(folder / "hase").iterdir()) if name in path.name]
+
+
+@pytest.mark.slow
+def test_ones_own_facts(checkout):
+    """A table of 300 people, of whom most speak the language of where they were born."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for i in range(300):
+        town = rng.integers(12)
+        speaks = town if rng.random() < 0.8 else rng.integers(12)
+        lines += [f"Person {i}\tborn in\tTown {town}", f"Person {i}\tspeaks\tTongue {speaks}"]
+    (checkout / "facts.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    [script] = [script for script in SCRIPTS if "facts.tsv" in script]
+    typed(script, checkout)
+    assert (checkout / "runs/mine/report/index.html").exists()
