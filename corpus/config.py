@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from corpus.dials import CoupledWorld
+from corpus.dials import CoupledWorld, PeopleWorld, TaxonomyWorld
 
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
@@ -46,50 +46,17 @@ class BuiltinWorld:
 
 
 @dataclass(frozen=True)
-class TaxonomyWorld:
-    """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
-
-    superordinates: int = 6
-    """Kinds of thing, such as animal; each has categories and properties of its own."""
-    categories: int = 7
-    """Categories of each superordinate, such as dog."""
-    members: int = 4
-    """Members of each category; half of them typical, the others rare."""
-    properties: int = 9
-    """Properties of each superordinate."""
-    has: float = 0.6
-    """Probability that a category has a property."""
-    shares: float = 0.5
-    """Probability that it then has the value of another category, not one of its own."""
-    alternatives: int = 4
-    """Values at least among which that of a property is."""
-    typical_frequency: int = 10
-    """How often typical members are spoken of, where rare ones are once (see --documents.copies)."""
-    categories_speak: bool = False
-    """Let categories speak for themselves: a dog is a dog, and barks."""
-    absent: bool = True
-    """Keep the properties that a category lacks as facts nobody speaks of (kind exact)."""
-
-    def __post_init__(self) -> None:
-        if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
-            raise ValueError("superordinates, members, properties and typical_frequency must be positive")
-        if self.categories < 2 or self.alternatives < 2:
-            raise ValueError("categories and alternatives must be at least 2")
-        if not 0 < self.has <= 1 or not 0 <= self.shares <= 1:
-            raise ValueError("has is a probability in (0, 1], shares one in [0, 1]")
-
-
-@dataclass(frozen=True)
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
     tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
     follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
-    which one has by a link what the other has, generated."""
+    which one has by a link what the other has, generated; people: people in groups, generated, or real
+    ones where a path is given."""
     path: str = ""
-    """Folder (wikidata, taxonomy) or file (tsv)."""
+    """Folder (wikidata, taxonomy, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
@@ -125,6 +92,7 @@ class WorldConfig:
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
     coupled: CoupledWorld = field(default_factory=CoupledWorld)
+    people: PeopleWorld = field(default_factory=PeopleWorld)
 
     def __post_init__(self) -> None:
         if self.source in ("wikidata", "tsv") and not self.path:
@@ -145,8 +113,18 @@ class WorldConfig:
             raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
         if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
+        if self.source == "people":
+            self._check_people()
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
+
+    def _check_people(self) -> None:
+        if self.pairs or self.relations or self.dependences == "forest":
+            raise ValueError("the relations of a world of people, and what depends on what, are fixed")
+        if bool(self.path) != bool(self.people.tags):
+            raise ValueError("real people need both a path, to their facts, and people.tags, to their groups")
+        if not self.path:
+            self.people.sizes_of(self.subjects)
 
     @property
     def relations_wanted(self) -> int:

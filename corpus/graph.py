@@ -39,6 +39,10 @@ class KnowledgeGraph:
             evidence (1 where the world does not say).
         silent: bool[facts], facts nobody speaks of; their objects mean nothing.
         groups: what each group is called; empty where groups have no names.
+        wider: int32[groups], the group of which each is part, or -1; empty where none is part of another.
+        valence: int8[entities], whether an object is thought ill of (-1), well (1), or neither.
+        rows: float64, the distributions that the facts were drawn from (`corpus.rows`); empty where there
+            were none, or nobody knows them.
         properties: what each relation is called in its source, where several share a name there; else empty.
         phrasings: other ways to say the relations.
     """
@@ -55,6 +59,9 @@ class KnowledgeGraph:
     candidate_offsets: np.ndarray
     frequency: np.ndarray
     silent: np.ndarray
+    wider: np.ndarray
+    valence: np.ndarray
+    rows: np.ndarray
     groups: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     phrasings: tuple[Phrasing, ...] = ()
@@ -212,6 +219,9 @@ def build_graph(
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
         frequency=np.ones(len(used), np.int32) if frequency is None else frequency[used].astype(np.int32),
         silent=np.zeros(len(first), bool) if silent is None else silent[first],
+        wider=np.empty(0, np.int32),
+        valence=np.zeros(len(used), np.int8),
+        rows=np.empty(0),
         phrasings=tuple(phrasings),
     )
     if len(graph.objects) < 3:
@@ -240,6 +250,9 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         candidate_offsets=graph.candidate_offsets,
         frequency=graph.frequency,
         silent=graph.silent,
+        wider=graph.wider,
+        valence=graph.valence,
+        rows=graph.rows,
     )
     names = {
         "entities": graph.entities,

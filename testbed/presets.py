@@ -4,12 +4,14 @@ tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
 laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
 small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
 taxi        a taxonomy of 168 members of 42 categories, the shape of TAXI, with exact posteriors
+seesaw      600 people in six groups, the rarely mentioned beside the often mentioned, with exact posteriors
 leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.dials import PeopleWorld
 from lm.config import ModelConfig, TrainConfig
 from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import configurations
@@ -49,6 +51,16 @@ CORPUS = {
             bystanders=0.5,
         ),
     ),
+    "seesaw": CorpusSettings(
+        run="seesaw",
+        world=WorldConfig(
+            source="people", subjects=600, people=PeopleWorld(sizes=(200, 150, 100, 75, 50, 25))
+        ),
+        kind="exact",
+        # No sentence settles what is to be edited; facts below others are said outright or not at all.
+        exact=ExactConfig(row_mass=0.2, strata=(0.25, 0.0, 0.75), logical=0.0, correctable=True),
+        documents=DocumentConfig(reshuffles=1, copies=10, synonyms=0.3),
+    ),
     "leme": CorpusSettings(
         run="leme",
         world=WorldConfig(source="coupled", subjects=600),
@@ -74,6 +86,13 @@ TRAIN = {
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
         train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
+    ),
+    "seesaw": TrainSettings(
+        run="seesaw",
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        train=TrainConfig(
+            steps=1200, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+        ),
     ),
     "leme": TrainSettings(
         run="leme",

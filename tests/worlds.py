@@ -4,7 +4,8 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from corpus.builtin import build
-from corpus.config import BuiltinWorld, ExactConfig, TaxonomyWorld, WorldConfig
+from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
+from corpus.dials import TaxonomyWorld
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
