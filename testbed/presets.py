@@ -158,6 +158,14 @@ EDIT = {
         # Properties are read off the subject, whichever question is asked about it.
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
+    "seesaw": EditSettings(
+        run="seesaw",
+        evaluation="seesaw",
+        agent="exact",
+        cases=CaseConfig(count=400),
+        # What is asked of a person is read off the person.
+        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+    ),
 }
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}
