@@ -227,6 +227,9 @@ class ExactConfig:
     """Total mass of the Dirichlet prior of a root relation; less means fewer popular objects."""
     row_mass: float = 2.0
     """Total mass of the Dirichlet prior of what follows from one upstream object; less is more reliable."""
+    rows: Literal["learned", "given"] = "learned"
+    """given: the agent is told the rows and the root's shares, so that nobody's facts tell of anybody else's
+    and each is exact, whoever's are hidden; learned: it infers them from what was said."""
     noise: float = 0.05
     """Probability that a statement names another object than the fact's."""
     label_noise: float = 0.1
@@ -254,6 +257,8 @@ class ExactConfig:
     def __post_init__(self) -> None:
         if not (1e-4 <= self.root_mass < math.inf and 1e-4 <= self.row_mass < math.inf):
             raise ValueError("root_mass and row_mass must be numbers of at least 0.0001")
+        if self.rows == "given" and self.persistence == "sentence":
+            raise ValueError("rows can be given where facts are drawn once (persistence fact)")
         if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:

@@ -19,8 +19,11 @@ Region, citizenship, language and work depend on race, birthplace on citizenship
 With `by_gender` work depends on gender instead: no fact depends on two others.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from corpus.dials import PeopleWorld
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 
@@ -76,3 +79,32 @@ def continent_of(graph: KnowledgeGraph) -> np.ndarray:
     country = graph.group[places]
     found[places] = np.where(country < 0, NONE, graph.wider[country])
     return found
+
+
+def upstream_of(dials: PeopleWorld) -> Mapping[str, str]:
+    """The relation on which each relation depends that depends on any."""
+    return UPSTREAM | ({WORK: GENDER} if dials.by_gender else {})
+
+
+def frequency_of(group: np.ndarray, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
+    """int[people]: how often each is spoken of, given which group each is in."""
+    lot = rng.random(len(group))
+    if dials.spoken == "alike":
+        return np.ones(len(group), int)
+    groups, sizes = np.unique(group, return_counts=True)
+    if dials.spoken == "confounded":
+        # The largest groups, as many as have half of all people together.
+        order = np.argsort(-sizes, kind="stable")
+        largest = order[: 1 + np.searchsorted(sizes[order].cumsum(), len(group) / 2)]
+        often = np.isin(group, groups[largest])
+    else:
+        often = np.zeros(len(group), bool)
+        for one in groups:
+            mine = np.flatnonzero(group == one)
+            often[mine[np.argsort(lot[mine])[: (len(mine) + 1) // 2]]] = True
+    return np.where(often, dials.often, 1)
+
+
+def hidden_of(people: int, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
+    """bool[people]: whose race and region nobody says."""
+    return rng.permutation(people) >= round(dials.said * people)

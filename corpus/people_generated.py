@@ -24,6 +24,9 @@ from corpus.people import (
     SYNONYMS,
     UPSTREAM,
     WORK,
+    frequency_of,
+    hidden_of,
+    upstream_of,
 )
 from corpus.rows import Rows, packed
 
@@ -47,7 +50,7 @@ def build(people: int, dials: PeopleWorld, rng: np.random.Generator) -> Knowledg
     pools = _pools(dials, len(sizes), fresh)
     continents = fresh.take(dials.continents, lambda: fresh.word(2))
     valence = {r: _valence(len(pools[r]), dials.valenced, rng) for r in (CITIZENSHIP, LANGUAGE, WORK, BORN)}
-    upstream = UPSTREAM | ({WORK: GENDER} if dials.by_gender else {})
+    upstream = upstream_of(dials)
     rows = _rows({r: len(pool) for r, pool in pools.items()}, upstream, sizes / people, dials, rng)
 
     drawn = {RACE: rng.permutation(np.repeat(np.arange(len(sizes)), sizes))}
@@ -55,8 +58,8 @@ def build(people: int, dials: PeopleWorld, rng: np.random.Generator) -> Knowledg
         table = rows[r].table
         share = rows[r].shares[None] if table is None else table[drawn[upstream[r]]]
         drawn[r] = (rng.random((people, 1)) > share.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    frequency = _frequency(drawn[RACE], sizes, dials, rng)
-    hidden = rng.permutation(people) >= round(dials.said * people)
+    frequency = frequency_of(drawn[RACE], dials, rng)
+    hidden = hidden_of(people, dials, rng)
 
     counts = [len(pools[r]) for r in RELATIONS]
     first = people + np.cumsum([0, *counts])
@@ -150,23 +153,3 @@ def _rows(
         if r in upstream:
             shares[r] = shares[upstream[r]] @ tables[r]
     return {r: Rows(shares[r], tables.get(r)) for r in RELATIONS}
-
-
-def _frequency(
-    race: np.ndarray, sizes: np.ndarray, dials: PeopleWorld, rng: np.random.Generator
-) -> np.ndarray:
-    """int[people]: how often each is spoken of."""
-    lot = rng.random(len(race))
-    if dials.spoken == "alike":
-        return np.ones(len(race), int)
-    if dials.spoken == "confounded":
-        # The largest groups, as many as have half of all people together.
-        order = np.argsort(-sizes, kind="stable")
-        groups = order[: 1 + np.searchsorted(sizes[order].cumsum(), len(race) / 2)]
-        often = np.isin(race, groups)
-    else:
-        often = np.zeros(len(race), bool)
-        for group in range(len(sizes)):
-            mine = np.flatnonzero(race == group)
-            often[mine[np.argsort(lot[mine])[: (len(mine) + 1) // 2]]] = True
-    return np.where(often, dials.often, 1)

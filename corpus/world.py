@@ -7,6 +7,7 @@ from corpus import (
     builtin,
     coupled,
     people_generated,
+    people_real,
     tables,
     taxonomy_files,
     taxonomy_generated,
@@ -56,6 +57,8 @@ def build_world(
         case "coupled":
             return coupled.build(config.subjects, config.coupled, rng)
         case "people":
+            if config.path:
+                return people_real.read(config, rng, cache, watch, note, account)
             return people_generated.build(config.subjects, config.people, rng)
         case "wikidata":
             facts = wikidata.read(config, cache, watch, note, account)

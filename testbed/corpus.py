@@ -1,4 +1,4 @@
-"""python -m testbed.corpus [tiny|laptop|small|taxi|paper]: build a world and write its corpus."""
+"""python -m testbed.corpus [tiny|laptop|small|taxi|seesaw|leme|paper]: build a world and write its corpus."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from corpus.exact import ExactModel
     from corpus.generative import GenerativeModel
     from corpus.graph import KnowledgeGraph
+
+NAMED = 10
+"""So many names of what was left out are printed."""
 
 
 def build_corpus(options: CorpusSettings) -> None:
@@ -185,6 +188,9 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
     if account.left_out:
         rows = [(what, f"{count:,}") for what, count in account.left_out.items()]
         table(f"left out of {options.world.path}", ("", "count"), rows)
+    for what, names in account.named.items():
+        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
+        say(f"{what}: {', '.join(names[:NAMED])}{more}")
     if account.renamed:
         shown = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
         say(f"{len(account.renamed):,} names were changed, such as {shown}; all: {run.world / RENAMED}")

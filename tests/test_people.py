@@ -1,6 +1,7 @@
 """People in groups as a world: what it holds, what dials do, what an agent told the rows believes."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from corpus.account import Account
 from corpus.config import ExactConfig, WorldConfig
 from corpus.dials import PeopleWorld
+from corpus.errors import InputError
 from corpus.graph import load_graph, save_graph
 from corpus.people import (
     BORN,
@@ -18,6 +21,7 @@ from corpus.people import (
     FIELDS,
     GENDER,
     GROUPINGS,
+    LANGUAGE,
     NONE,
     RACE,
     REGION,
@@ -121,3 +125,269 @@ def test_people_are_drawn_from_the_rows_that_the_world_keeps():
 def test_impossible_dials_are_refused(dials, message):
     with pytest.raises(ValueError, match=message):
         people(**dials)
+
+
+# Dials.
+
+
+def placed(graph, name):
+    """Of each person the place of the object among the candidates of a relation."""
+    return np.searchsorted(graph.candidates_of(relation_named(graph, name)), objects(graph, name))
+
+
+@given(seeds)
+@hypothesis_settings(max_examples=10, derandomize=True)
+def test_frequency_and_what_is_said_change_nothing_else(seed):
+    graph = people(seed)
+    for dials in ({"spoken": "alike"}, {"spoken": "confounded", "often": 3}, {"said": 0.3}):
+        other = people(seed, **dials)
+        for name in ("object", "rows", "group", "valence"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(graph, name))
+        assert (other.entities, other.groups) == (graph.entities, graph.groups)
+
+
+def test_other_sizes_leave_the_rows_of_the_groups():
+    graph, other = people(sizes=(12, 8, 4)), people(sizes=(4, 12, 8))
+    for one, same in zip(rows_of(graph, CONFIG), rows_of(other, CONFIG), strict=True):
+        if one.table is not None:
+            np.testing.assert_array_equal(one.table, same.table)
+
+
+@pytest.mark.parametrize("count", [24, 25])
+def test_frequency_is_crossed_with_the_group_or_confounded_with_it(count):
+    sizes = (12, 8, count - 20)
+    crossed = people(count=count, sizes=sizes)
+    often = crossed.frequency[:count] > 1
+    for group in range(3):
+        mine = often[placed(crossed, RACE) == group]
+        assert abs(mine.sum() - len(mine) / 2) <= 0.5
+    confounded = people(count=count, sizes=sizes, spoken="confounded")
+    often = confounded.frequency[:count] > 1
+    for group in range(3):
+        mine = often[placed(confounded, RACE) == group]
+        assert mine.all() if group == 0 or (group == 1 and count == 25) else not mine.any()
+    assert (people(count=count, spoken="alike").frequency == 1).all()
+
+
+def test_shift_is_how_far_groups_differ():
+    for shift in (0.0, 0.4, 1.0):
+        graph = people(shift=shift)
+        for name in (REGION, CITIZENSHIP, LANGUAGE, WORK):
+            table = rows_of(graph, CONFIG)[relation_named(graph, name)].table
+            apart = np.abs(table[0] - table[1]).sum() / 2
+            assert apart == 0 if shift == 0 else apart > 0.1 * shift
+
+
+def test_work_depends_on_gender_by_a_dial():
+    graph = people(by_gender=0.8)
+    work, gender, race = (relation_named(graph, r) for r in (WORK, GENDER, RACE))
+    assert graph.upstream[work] == gender
+    assert people().upstream[work] == race
+    assert graph.upstream[gender] == -1
+    women, men = rows_of(graph, CONFIG)[work].table
+    assert np.abs(women - men).sum() / 2 > 0.3
+
+
+def test_work_is_said_in_ten_ways_and_language_in_two():
+    graph = people()
+    ways = {name: 1 + sum(way.relation == r for way in graph.phrasings) for r, name in enumerate(RELATIONS)}
+    assert ways == dict.fromkeys(RELATIONS, 1) | {WORK: 10, LANGUAGE: 2}
+    assert not any(way.inverse for way in graph.phrasings)
+
+
+# Real people.
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+SLICE, TAGS = SHARED / "wikidata_slice", SHARED / "seesaw_cf"
+real = pytest.mark.skipif(not (SLICE.exists() and TAGS.exists()), reason="real people are not here")
+
+TRIPLES = """
+Q1 P27 Q145
+Q1 P106 Q33999
+Q1 P106 Q901
+Q1 P172 Q81
+Q2 P27 Q30
+Q2 P19 Q60
+Q2 P21 Q6581072
+Q2 P1412 Q1860
+Q3 P27 Q30
+Q3 P106 Q901
+Q3 P172 Q82
+Q3 P172 Q83
+Q3 P19 Q61
+Q4 P27 Q145
+Q4 P106 Q901
+Q4 P172 Q84
+Q4 P21 Q6581097
+Q5 P27 Q30
+Q6 P27 Q999
+Q6 P19 Q30
+Q6 P21 Q6581097
+Q6 P106 Q77
+Q6 P172 Q82
+Q61 P17 Q30
+"""
+NAMES = """
+Q1 Ann
+Q2 Bea
+Q3 Cid
+Q4 Dan
+Q5 Eve
+Q6 Fay
+Q145 United Kingdom
+Q30 United States
+Q999 Nowhere
+Q33999 actor
+Q901 scientist
+Q77 prophet
+Q60 New York
+Q61 Boston
+Q81 Celts
+Q82 Kelts
+Q83 Selts
+Q84 Unheard
+Q6581072 female
+Q6581097 male
+Q1860 English
+"""
+HEADER = "Code,Frequency,Name,Geo Group,Racial Group\n"
+TABLES = {
+    "P101_ethnic_groups.csv": f"{HEADER}Q81,3,Celts,West,white\nQ82,1,Kelts,West,Black\n",
+    "P103_ethnic_groups.csv": f"{HEADER}Q83,3,Selts,West,white\nQ81,1,Celts,East,black\n",
+    "fow.csv": "Code,String,Category\nQ901,scientist,science\n",
+    "P27_cats.csv": "Q145,United Kingdom,Europe\nQ30,United States,North America\n",
+    "country_codes.csv": "United States,Q30,North America\n",
+    "city_to_country.csv": "Q60,United States,Q60,New York\n",
+}
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """A small folder in Wikidata5m's layout, and one of tables like the authors'."""
+    facts, tags = tmp_path / "facts", tmp_path / "tags"
+    facts.mkdir()
+    tags.mkdir()
+    (facts / "x_all_triplet.txt").write_text(TRIPLES.strip().replace(" ", "\t") + "\n")
+    named = [line.replace(" ", "\t", 1) for line in NAMES.strip().splitlines()]
+    (facts / "x_entity.txt").write_text("\n".join(named) + "\n")
+    relations = {r for line in TRIPLES.split("\n") if line for r in [line.split()[1]]}
+    (facts / "x_relation.txt").write_text("".join(f"{r}\tr{r}\n" for r in sorted(relations)))
+    for name, text in TABLES.items():
+        (tags / name).write_text(text)
+    return facts, tags
+
+
+def real_people(sources, account=None, **settings):
+    facts, tags = sources
+    config = WorldConfig(source="people", path=str(facts), people=PeopleWorld(tags=str(tags)), **settings)
+    return build_world(config, 0, True, account=account)
+
+
+def facts_of(graph):
+    triples = zip(graph.subject, graph.relation, graph.object, strict=True)
+    return {(graph.entities[s], graph.relations[r], graph.entities[o]) for s, r, o in triples}
+
+
+def test_real_people_have_the_tags_of_their_groups(sources):
+    account = Account()
+    graph = real_people(sources, account)
+    assert facts_of(graph) == {
+        ("Ann", CITIZENSHIP, "United Kingdom"),
+        ("Ann", WORK, "actor"),
+        ("Ann", RACE, "white"),
+        ("Ann", REGION, "West"),
+        ("Bea", CITIZENSHIP, "United States"),
+        ("Bea", BORN, "New York"),
+        ("Bea", GENDER, "female"),
+        ("Bea", LANGUAGE, "English"),
+        # Two races, one region.
+        ("Cid", REGION, "West"),
+        ("Cid", CITIZENSHIP, "United States"),
+        ("Cid", WORK, "scientist"),
+        ("Cid", BORN, "Boston"),
+        ("Dan", CITIZENSHIP, "United Kingdom"),
+        ("Dan", WORK, "scientist"),
+        ("Dan", GENDER, "male"),
+        ("Fay", CITIZENSHIP, "Nowhere"),
+        ("Fay", WORK, "prophet"),
+        ("Fay", GENDER, "male"),
+        ("Fay", RACE, "Black"),
+        ("Fay", REGION, "West"),
+    }
+    assert account.left_out == {
+        "citizens of whom too little is known": 1,
+        "further objects, of people with several": 1,
+        "races and regions of people whose ethnic groups differ in them": 1,
+        "birthplaces that are countries of citizenship": 1,
+        "ethnic groups of people that the tags do not know": 1,
+        "countries without a continent": 1,
+        "occupations without a field": 1,
+    }
+    assert account.named["ethnic groups of people that the tags do not know"] == ["Unheard (1)"]
+    category, continent = category_of(graph), continent_of(graph)
+    called = {graph.entities[i]: graph.groups[g] for i, g in enumerate(category) if g != NONE}
+    assert called == {
+        "United Kingdom": "Europe",
+        "United States": "North America",
+        # The first is not in the authors' table.
+        "actor": "arts",
+        "scientist": "science",
+        "New York": "United States",
+        "Boston": "United States",
+    }
+    boston = graph.entities.index("Boston")
+    assert graph.groups[continent[boston]] == "North America"
+    assert not graph.valence.any()
+    with pytest.raises(InputError, match="Nowhere"):
+        real_people(sources, strict=True)
+
+
+def test_those_come_first_of_whom_most_is_known(sources):
+    account = Account()
+    graph = real_people(sources, account, subjects=2)
+    assert {graph.entities[s] for s in graph.subjects} <= {"Ann", "Bea", "Cid", "Fay"}
+    assert account.left_out["people beyond --world.subjects"] == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new", "message"),
+    [
+        ("fow.csv", "Code,", "Id,", "fow.csv, line 1: the header should be"),
+        ("P27_cats.csv", ",Europe", ",", "P27_cats.csv, line 1: no continent"),
+        ("P27_cats.csv", ",Europe", "", "P27_cats.csv, line 1: 2 cells are too few"),
+        ("city_to_country.csv", "Q60,", "New York,", "city_to_country.csv, line 1: expected an id"),
+        ("country_codes.csv", "United States,Q30", ",Q30", "country_codes.csv, line 1: no country"),
+        ("P103_ethnic_groups.csv", "Q83", "83", "P103_ethnic_groups.csv, line 2: expected an id"),
+    ],
+)
+def test_broken_tables_are_refused_by_file_and_line(sources, table, old, new, message):
+    path = sources[1] / table
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        real_people(sources)
+
+
+def test_missing_tables_and_people_are_refused(sources, tmp_path):
+    (sources[1] / "fow.csv").rename(tmp_path / "away")
+    with pytest.raises(InputError, match=r"fow.csv: no such file; --world.people.tags"):
+        real_people(sources)
+    (tmp_path / "away").rename(sources[1] / "fow.csv")
+    (sources[1] / "fow.csv").write_bytes(b"Code,String,Category\nQ1,\xff,science\n")
+    with pytest.raises(InputError, match=r"fow.csv, line 2: not UTF-8"):
+        real_people(sources)
+    with pytest.raises(ValueError, match="both a path"):
+        WorldConfig(source="people", path="x")
+    with pytest.raises(ValueError, match="are fixed"):
+        WorldConfig(source="people", pairs=("a:b",))
+
+
+@real
+def test_the_slice_has_the_people_of_the_authors_tags():
+    graph = real_people((SLICE, TAGS), subjects=100_000)
+    held = {
+        graph.entities[o]: n
+        for o, n in zip(*np.unique(objects(graph, RACE), return_counts=True), strict=True)
+    }
+    assert (held["Black"], held["white"], held["Jewish"], held["East Asian"]) == (423, 410, 175, 27)
+    assert len(graph.subjects) == 2054
+    assert (category_of(graph)[objects(graph, CITIZENSHIP)] != NONE).mean() > 0.99
