@@ -9,8 +9,8 @@ from testbed.evaluations.seesaw.cases import CONTROL
 from tests.runs import MODEL, at, complaint
 
 PEOPLE = (
-    "--world.subjects 60 --world.people.sizes 30 20 10 --world.people.continents 2 --world.people.countries 2 "
-    "--world.people.places 2 --world.people.languages 4 --world.people.works 2 --world.people.regions 3"
+    "--world.subjects 60 --world.people.sizes 30 20 10 --world.people.continents 2 --world.people.countries "
+    "2 --world.people.places 2 --world.people.languages 4 --world.people.works 2 --world.people.regions 3"
 ).split()
 BRIEFLY = "--train.steps 30 --train.rows 8 --train.row-length 100 --train.evaluate-every 15".split()
 SOME = ["--cases.count", "10", "--seesaw.others", "4", "--batch-edits", "5"]

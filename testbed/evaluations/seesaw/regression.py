@@ -104,7 +104,7 @@ def _design(
 ) -> tuple[list[str], np.ndarray]:
     """Names and columns of the design: a constant, what varies, and groups and worlds but the first ones."""
     size = len(next(iter(columns.values())))
-    names, parts = ["constant"], [np.ones(size)]
+    names, parts = [""], [np.ones(size)]
     for of, kind in ((groups, "group"), (worlds, "world")):
         if of is not None:
             values, often = np.unique(of, return_counts=True)
