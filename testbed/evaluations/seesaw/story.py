@@ -7,6 +7,7 @@ import numpy as np
 from corpus.people import GENDER, RACE, REGION
 from testbed.engine.results import clusters
 from testbed.evaluations.seesaw import crossing, groups, paper, texts
+from testbed.evaluations.seesaw.counts import counts
 from testbed.evaluations.seesaw.frequency import regressions
 from testbed.evaluations.seesaw.groups import Moved, moves
 from testbed.evaluations.seesaw.metrics import (
@@ -64,7 +65,7 @@ def story(material: Material) -> Chapter:
         _texts(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
                 tables=[paper.accuracies(editors), paper.genders(editors)],
-                folded=[paper.races(), paper.counts(), paper.flaws()]),
+                folded=[paper.races(), paper.counts(), paper.flaws(), *counts(editors[0].edited.results)]),
         cost_section(editors, ACCURACY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
     ]  # fmt: skip
