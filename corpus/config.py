@@ -26,21 +26,15 @@ class BuiltinWorld:
     """Probability that a downstream fact follows from its upstream object."""
     both: float = 0.9
     """Probability that a subject has both members of a pair, not only one."""
-    groups: int = 2
-    """Latent groups of subjects."""
-    group_strength: float = 0.0
-    """Probability that an upstream object is drawn by the group's own popularity ranking."""
 
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
             raise ValueError("upstream_objects and downstream_objects must be at least 2")
         if max(self.upstream_objects, self.downstream_objects) > MOST_OBJECTS:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
-        if self.groups < 1:
-            raise ValueError("groups must be at least 1")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        for name in ("dependence", "both", "group_strength"):
+        for name in ("dependence", "both"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability; {getattr(self, name)} is not in [0, 1]")
 
@@ -120,9 +114,11 @@ class WorldConfig:
 
     def _check_people(self) -> None:
         if self.pairs or self.relations or self.dependences == "forest":
-            raise ValueError("the relations of a world of people, and what depends on what, are fixed")
+            raise ValueError(
+                "what is said of persons, and what depends on what, is fixed: leave out pairs and the like"
+            )
         if bool(self.path) != bool(self.people.tags):
-            raise ValueError("real people need both a path, to their facts, and people.tags, to their groups")
+            raise ValueError("path, to facts of real persons, and people.tags, to their groups, go together")
         if not self.path:
             self.people.sizes_of(self.subjects)
 

@@ -122,7 +122,7 @@ class PeopleWorld:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be positive; it is {getattr(self, name)}")
         if self.continents * self.countries < 2:
-            raise ValueError("continents and countries must make at least two countries")
+            raise ValueError("continents times countries must be at least 2")
         if self.native == 1:
             raise ValueError("native must be below 1: whoever is born elsewhere would be impossible")
         if self.sizes and min(self.sizes) < 1:
@@ -136,10 +136,10 @@ class PeopleWorld:
         """
         if self.sizes:
             if sum(self.sizes) != people:
-                raise ValueError(f"sizes sum to {sum(self.sizes):,}, but there are {people:,} subjects")
+                raise ValueError(f"people.sizes add up to {sum(self.sizes):,}, where subjects is {people:,}")
             return self.sizes
         if people < self.groups:
-            raise ValueError(f"{people:,} people cannot be in {self.groups:,} groups; lower groups")
+            raise ValueError(f"people.groups is {self.groups:,}, and subjects only {people:,}")
         share = [(i + 1) ** -self.prevalence for i in range(self.groups)]
         # One each, then in proportion; what rounding leaves goes to the first.
         found = [1 + int((people - self.groups) * one / sum(share)) for one in share]

@@ -32,7 +32,8 @@ class KnowledgeGraph:
         upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
         via: int32[relations], the link by which a relation depends on another subject's: the subject's object
             under this relation is whose fact it depends on. NO_LINK where it depends on the subject's own.
-        group: int32[entities], a latent group of each subject (0 where the world has none).
+        group: int32[entities], the kind or category of an entity, an index into `groups` or -1 (0 where the
+            world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
         frequency: int32[entities], how often each subject is spoken of beside the others, which is no

@@ -11,7 +11,6 @@ paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.trai
 """
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
-from corpus.dials import PeopleWorld
 from lm.config import ModelConfig, TrainConfig
 from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import configurations
@@ -53,9 +52,7 @@ CORPUS = {
     ),
     "seesaw": CorpusSettings(
         run="seesaw",
-        world=WorldConfig(
-            source="people", subjects=600, people=PeopleWorld(sizes=(200, 150, 100, 75, 50, 25))
-        ),
+        world=WorldConfig(source="people", subjects=600),
         kind="exact",
         # No sentence settles what is to be edited; facts below others are said outright or not at all.
         exact=ExactConfig(row_mass=0.2, strata=(0.25, 0.0, 0.75), logical=0.0, correctable=True),

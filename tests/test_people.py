@@ -33,6 +33,10 @@ from corpus.people import (
 )
 from corpus.rows import rows_of
 from corpus.world import build_world
+from testbed import corpus
+from testbed.run.agents import agent_named, standard
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 
 SMALL = PeopleWorld(groups=3, continents=2, countries=2, places=2, languages=4, works=2, regions=3)
 CONFIG = ExactConfig(row_mass=0.2, noise=0.1)
@@ -113,9 +117,9 @@ def test_people_are_drawn_from_the_rows_that_the_world_keeps():
 @pytest.mark.parametrize(
     ("dials", "message"),
     [
-        ({"sizes": (3, 3)}, "sizes sum to 6, but there are 24 subjects"),
+        ({"sizes": (3, 3)}, "sizes add up to 6, where subjects is 24"),
         ({"sizes": (24, 0)}, "a group without people is none"),
-        ({"groups": 25}, "24 people cannot be in 25 groups"),
+        ({"groups": 25}, "groups is 25, and subjects only 24"),
         ({"said": 1.5}, "said is a share"),
         ({"shift": -0.1}, "shift is a share"),
         ({"native": 1.0}, "native must be below 1"),
@@ -193,6 +197,54 @@ def test_work_is_said_in_ten_ways_and_language_in_two():
     ways = {name: 1 + sum(way.relation == r for way in graph.phrasings) for r, name in enumerate(RELATIONS)}
     assert ways == dict.fromkeys(RELATIONS, 1) | {WORK: 10, LANGUAGE: 2}
     assert not any(way.inverse for way in graph.phrasings)
+
+
+# The commands.
+
+SIXTY = ["--world.subjects", "60", "--threads", "1"]
+
+
+def corpus_of(tmp_path, *settings):
+    return corpus.main(["seesaw", "--runs", str(tmp_path), "--run", "x", *settings])
+
+
+def test_the_preset_hides_groups_from_an_agent_that_is_told_the_rows(tmp_path, capsys):
+    assert corpus_of(tmp_path, *SIXTY, "--world.people.said", "0", "--exact.rows", "given") == 0
+    assert "truth sentences" in capsys.readouterr().out
+    world = load_world(Run(tmp_path, "x"))
+    said = world.graph.relation[world.stated_facts]
+    assert {world.graph.relations[r] for r in said} == {*RELATIONS} - {RACE, REGION}
+    exactness = agent_named("exact", world).exactness
+    assert exactness.kind == "exact, rows given"
+    assert "the exact agent (exact, rows given up to" in standard("exact", exactness._asdict())
+    # In other words, too, but for relations that are said in one way.
+    spoken = {world.graph.phrasings[i - 1].relation for i in np.unique(world.sentences.phrasing) if i}
+    assert spoken == {relation_named(world.graph, name) for name in (WORK, LANGUAGE)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--world.people.said", "0.5"], "--world.people.said below 1 needs --exact.rows given"),
+        (
+            ["--world.people.sizes", "30", "20"],
+            "--world.people.sizes add up to 50, where --world.subjects is 60",
+        ),
+        (["--world.people.sizes", "60", "0"], "a group without people is none"),
+        (["--world.people.shift", "2"], "shift is a share"),
+        (["--world.path", "x"], "go together"),
+        (["--world.path", "/nowhere", "--world.people.tags", "/nowhere"], "no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(settings, message, tmp_path, capsys):
+    try:
+        code = corpus_of(tmp_path, *SIXTY, *settings)
+    except SystemExit as refused:
+        code = refused.code
+    assert code == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
 
 
 # Real people.
@@ -375,9 +427,9 @@ def test_missing_tables_and_people_are_refused(sources, tmp_path):
     (sources[1] / "fow.csv").write_bytes(b"Code,String,Category\nQ1,\xff,science\n")
     with pytest.raises(InputError, match=r"fow.csv, line 2: not UTF-8"):
         real_people(sources)
-    with pytest.raises(ValueError, match="both a path"):
+    with pytest.raises(ValueError, match="go together"):
         WorldConfig(source="people", path="x")
-    with pytest.raises(ValueError, match="are fixed"):
+    with pytest.raises(ValueError, match="is fixed"):
         WorldConfig(source="people", pairs=("a:b",))
 
 

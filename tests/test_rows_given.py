@@ -15,7 +15,7 @@ from corpus.dials import PeopleWorld
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
-from corpus.people import CITIZENSHIP, RACE, relation_named
+from corpus.people import CITIZENSHIP, EDITED, RACE, relation_named
 from corpus.rows import Rows, packed, rows_of
 from corpus.world import build_world
 from tests.enumeration import Enumeration
@@ -163,6 +163,33 @@ def test_a_citizenship_edit_moves_the_hidden_group_where_groups_differ_and_no_ot
             np.testing.assert_array_equal(after[~own], before[~own])
             moved = max(moved, np.abs(after[own] - before[own]).max())
     assert moved < 1e-12 if shift == 0 else moved > 0.05
+
+
+@holds_for(seeds, few=4, many=25)
+def test_where_rows_are_learned_others_move_by_one_in_n_at_most(seed):
+    """n: draws of the row by others than the one edited and the one asked about."""
+    agent, model, _ = people(seed, replace(PEOPLE, rows="learned", certify=True, strata=(0.5, 0.0, 0.5)), 40)
+    graph, rng = agent.graph, np.random.default_rng(seed)
+    known, s = model.statements > 0, int(rng.choice(graph.subjects))
+    # What is stated does not move; of the rest, some.
+    others = rng.permutation(np.flatnonzero(~known & (graph.subject != s)))[:12]
+    before = agent.distributions(graph.subject[others], graph.relation[others])
+    for name in EDITED:
+        r = relation_named(graph, name)
+        held = int(graph.object[graph.find(s, r)])
+        target = int(rng.choice([o for o in graph.candidates_of(r).tolist() if o != held]))
+        for kind in ("correction", "do"):
+            if not agent.accepts(s, r, kind):
+                continue
+            edited = agent.with_edit(EditRequest(s, r, target, kind=kind))
+            after = edited.distributions(graph.subject[others], graph.relation[others])
+            for fact, p, q in zip(others.tolist(), before, after, strict=True):
+                row, same = graph.upstream_fact[fact], graph.relation == graph.relation[fact]
+                if row >= 0:
+                    same &= model.truth[graph.upstream_fact] == model.truth[row]
+                n = int((same & known & ~np.isin(graph.subject, (s, graph.subject[fact]))).sum())
+                moved = np.abs(p - q).sum() / 2
+                assert moved < 1e-5 or (kind == "correction" and moved <= 1 / max(n, 1))
 
 
 def test_the_hidden_group_is_recovered_from_the_other_facts():

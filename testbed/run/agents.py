@@ -59,7 +59,8 @@ def exact_agent(world: World) -> ExactAgent:
     config, resolution, drawn = world.exact
     open_facts = int(model.open.sum())
     if config.rows == "given":
-        why = "the agent is told what facts are drawn from, so that it infers nobody's from anybody else's"
+        known = "what facts are drawn from" if len(world.graph.rows) else "what all facts tell of their rows"
+        why = f"the agent is told {known}, and infers nobody's from anybody else's"
         exactness = Exactness("exact, rows given", 0.0, why)
     elif open_facts:
         why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
