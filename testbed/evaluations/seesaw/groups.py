@@ -44,14 +44,17 @@ def group_names(results: Results, grouping: str) -> np.ndarray:
 
 def largest_first(results: Results, grouping: str) -> list[str]:
     """The names of all groups, by falling size."""
-    names = group_names(results, grouping)
-    sizes = results.choices.facets[f"{grouping}_size"]
-    found = {str(name): int(sizes[names == name].max()) for name in np.unique(names) if name}
-    return sorted(found, key=lambda name: (-found[name], name))
+    names = [str(name) for name in np.unique(group_names(results, grouping)) if name]
+    return sorted(names, key=lambda name: (-size_of(results, grouping, name), name))
+
+
+def size_of(results: Results, grouping: str, name: str) -> int:
+    """How many people a group has."""
+    return int(results.choices.facets[f"{grouping}_size"][group_names(results, grouping) == name].max())
 
 
 def by_group(editors: Sequence[Moved], grouping: str, kind: str) -> Table:
-    """D_d of each cell and, below it, its excess (Tables 10, 12, 14 and Figure 2)."""
+    """D_d of each cell and, below it, its excess where it differs (Tables 10, 12, 14 and Figure 2)."""
     groups = largest_first(editors[0].results, grouping)
     rows: list[list[Shown]] = []
     for editor in editors:
@@ -60,13 +63,15 @@ def by_group(editors: Sequence[Moved], grouping: str, kind: str) -> Table:
         found = cells(results, d.moved, among, names)
         over = cells(results, d.excess, among, names)
         for name in EDITED:
-            if any(key[0] == name for key in found):
-                for called, part in (("D_d", found), ("X_d", over)):
-                    rows.append([editor.name, name, called, *(_text(part, (name, g)) for g in groups)])
+            lines = [[_text(part, (name, g)) for g in groups] for part in (found, over)]
+            if any(lines[0]):
+                rows.append([editor.name, name, "D_d", *lines[0]])
+            if lines[0] != lines[1]:
+                rows.append([editor.name, name, "X_d", *lines[1]])
     note = (
         f"Others are {kind}. * below 0 with p < .05 by a one-sample t-test of all answers, as in the paper; "
         "** also after Holm's correction over the table's cells of one editor. Cells of fewer than 20 "
-        "answers show how many there are."
+        "answers show how many there are. X_d has a row of its own where gold moves, too; else it is D_d."
     )
     title = f"By {grouping}, {kind}"
     key = f"seesaw-{grouping}-{kind}".replace(" ", "-")

@@ -176,10 +176,12 @@ def _groups(material: Material, every: Sequence[Moved]) -> Section:
     pictures = []
     for grouping in (RACE, REGION):
         ticks = groups.largest_first(every[0].results, grouping)
+        sizes = [str(groups.size_of(every[0].results, grouping, name)) for name in ticks]
         for kind in (NEW_HOLDERS, OLD_HOLDERS):
             lines = {e.name: groups.over_properties(e, grouping, kind, ticks) for e in every}
             name = f"{grouping}-{kind.partition(' ')[0]}.png"
-            draw_lines(lines, _short(ticks), f"{grouping}, largest first", "D_d", material.folder / name)
+            across = f"people of the same {grouping}"
+            draw_lines(lines, sizes, across, "change of D", material.folder / name)
             pictures.append(Picture(name, f"D_d and X_d of {kind} by {grouping} (Figure 2)"))
     tables = [groups.lowered(every), groups.by_group(every, RACE, NEW_HOLDERS)]
     folded = [
@@ -216,7 +218,3 @@ def _panel(editor: Moved, material: Material) -> Picture:
     name, results = f"edit-{slug}.png", editor.results
     draw_edit(results, material.world, shown_case(results, editor.d.moved), material.folder / name)
     return Picture(name, "Ten other people's confidence before and after one edit")
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    return [name if len(name) <= 6 else f"{name[:5]}\u2026" for name in names]
