@@ -123,7 +123,11 @@ def test_people_are_drawn_from_the_rows_that_the_world_keeps():
         ({"said": 1.5}, "said is a share"),
         ({"shift": -0.1}, "shift is a share"),
         ({"native": 1.0}, "native must be below 1"),
-        ({"groups": 1}, "groups must be at least 2"),
+        ({"groups": 1}, "groups must be from 2"),
+        ({"zipf": 21.0}, "zipf must be from 0 to 20"),
+        ({"places": 2000}, "places must be from 1 to 1000"),
+        ({"continents": 1, "countries": 1}, "continents times countries must be at least 2"),
+        ({"continents": 100, "countries": 100}, "at most 5,000"),
     ],
 )
 def test_impossible_dials_are_refused(dials, message):
