@@ -93,8 +93,8 @@ class WorldConfig:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
-        if self.source == "builtin" and self.subjects > MOST_SUBJECTS:
-            raise ValueError(f"subjects of the built-in world are at most {MOST_SUBJECTS:,}: {HOURS}")
+        if self.source in ("builtin", "people") and self.subjects > MOST_SUBJECTS:
+            raise ValueError(f"subjects of a generated world are at most {MOST_SUBJECTS:,}: {HOURS}")
         if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1:
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:

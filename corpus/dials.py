@@ -1,8 +1,9 @@
 """Dials of worlds that are generated. Plain dataclasses, as in `corpus.config`."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
+
+MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
 
 
 @dataclass(frozen=True)
@@ -113,16 +114,19 @@ class PeopleWorld:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share, in [0, 1]; it is {getattr(self, name)}")
         for name in ("prevalence", "zipf"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be a number that is not negative")
-        for name in ("groups", "regions", "languages"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2; it is {getattr(self, name)}")
-        for name in ("continents", "countries", "places", "works", "often"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive; it is {getattr(self, name)}")
-        if self.continents * self.countries < 2:
-            raise ValueError("continents times countries must be at least 2")
+            if not 0 <= getattr(self, name) <= MOST_ZIPF:
+                raise ValueError(f"{name} must be from 0 to {MOST_ZIPF}; it is {getattr(self, name)}")
+        two = ("groups", "regions", "languages")
+        for name in (*two, "continents", "countries", "places", "works", "often"):
+            if not 1 + (name in two) <= getattr(self, name) <= MOST_EACH:
+                least = 1 + (name in two)
+                raise ValueError(f"{name} must be from {least} to {MOST_EACH}; it is {getattr(self, name)}")
+        countries = self.continents * self.countries
+        if countries < 2 or countries * self.places > MOST_PLACES:
+            raise ValueError(
+                "continents times countries must be at least 2, and with places at most "
+                f"{MOST_PLACES:,}; they are {countries:,} and {countries * self.places:,}"
+            )
         if self.native == 1:
             raise ValueError("native must be below 1: whoever is born elsewhere would be impossible")
         if self.sizes and min(self.sizes) < 1:

@@ -174,6 +174,10 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     table(f"corpus {run.folder}", ("", "count"), rows)
     if options.world.source != "builtin":
         _show_source(run, options, graph)
+    if options.world.source == "people":
+        from testbed.groups import show_groups
+
+        show_groups(graph)
     if options.stats:
         from testbed.world_tables import show_stats
 

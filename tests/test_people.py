@@ -34,6 +34,7 @@ from corpus.people import (
 from corpus.rows import rows_of
 from corpus.world import build_world
 from testbed import corpus
+from testbed.groups import groups_of
 from testbed.run.agents import agent_named, standard
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -123,7 +124,11 @@ def test_people_are_drawn_from_the_rows_that_the_world_keeps():
         ({"said": 1.5}, "said is a share"),
         ({"shift": -0.1}, "shift is a share"),
         ({"native": 1.0}, "native must be below 1"),
-        ({"groups": 1}, "groups must be at least 2"),
+        ({"groups": 1}, "groups must be from 2"),
+        ({"zipf": 21.0}, "zipf must be from 0 to 20"),
+        ({"places": 2000}, "places must be from 1 to 1000"),
+        ({"continents": 1, "countries": 1}, "continents times countries must be at least 2"),
+        ({"continents": 100, "countries": 100}, "at most 5,000"),
     ],
 )
 def test_impossible_dials_are_refused(dials, message):
@@ -245,6 +250,17 @@ def test_what_cannot_be_is_refused_in_a_sentence(settings, message, tmp_path, ca
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+
+
+@given(seeds, st.sampled_from([0.0, 0.5, 1.0]))
+@hypothesis_settings(max_examples=10, derandomize=True)
+def test_everybody_is_in_one_group_of_each_grouping(seed, said):
+    graph = people(seed, said=said)
+    of = {name: np.array([row[2:] for row in groups_of(graph) if row[0] == name]) for name in GROUPINGS}
+    for name, counts in of.items():
+        assert counts.sum(axis=0).tolist() == [24, 12, 24 if name == GENDER else round(24 * said)]
+        assert counts[0, 0] == counts[:, 0].max()
+        assert len(counts) == len(graph.candidates_of(relation_named(graph, name)))
 
 
 # Real people.
@@ -399,6 +415,8 @@ def test_those_come_first_of_whom_most_is_known(sources):
     graph = real_people(sources, account, subjects=2)
     assert {graph.entities[s] for s in graph.subjects} <= {"Ann", "Bea", "Cid", "Fay"}
     assert account.left_out["people beyond --world.subjects"] == 3
+    known = {group: n for grouping, group, n, _, _ in groups_of(real_people(sources)) if grouping == RACE}
+    assert known == {"white": 1, "Black": 1, "not known": 3}
 
 
 @pytest.mark.parametrize(
