@@ -192,10 +192,16 @@ def record(options: Settings) -> Path:
     first = run_of(options, CELLS[0], 0)
     _draw({cell: [moves(e) for e in scored[cell]] for cell in CELLS if cell.said}, first.report)
     parts = [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
-    pooled = score(gather([run for cell in CELLS for run in runs_of(options, cell)], examination_named(NAME)))
-    parts.append(
-        "# All worlds\n\n" + "\n\n".join(map(markdown_section, regressions([moves(e) for e in pooled])))
-    )
+    over = {}
+    for said, called in ((True, "said"), (False, "hidden")):
+        runs = [run for cell in CELLS if cell.said == said for run in runs_of(options, cell)]
+        every = [moves(e) for e in score(gather(runs, examination_named(NAME)))] if runs else []
+        over[called] = {
+            e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every
+        }
+        parts.append(
+            f"# All worlds, groups {called}\n\n" + "\n\n".join(map(markdown_section, regressions(every)))
+        )
     (first.report / "factorial.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return write_record(
         first,
@@ -203,10 +209,7 @@ def record(options: Settings) -> Path:
         "python -m experiments.seesaw",
         read_metrics(first),
         found={str(cell): {e.name: _figures(e) for e in scored[cell]} for cell in CELLS},
-        over_worlds={
-            e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS}
-            for e in map(moves, pooled)
-        },
+        over_worlds=over,
     )
 
 

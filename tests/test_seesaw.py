@@ -7,13 +7,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, ttest_1samp
 
+from corpus.config import ExactConfig
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from corpus.reading import Line, Reader
 from corpus.seeds import generator
 from testbed.engine.results import Choices, Claims, Results
-from testbed.evaluations.seesaw import crossing
+from testbed.evaluations.seesaw import crossing, groups
 from testbed.evaluations.seesaw.cases import CONTROL, ways_of
 from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
+from testbed.evaluations.seesaw.counts import counts
 from testbed.evaluations.seesaw.differences import confidence, differences
 from testbed.evaluations.seesaw.edits import edits_of, in_turn, others_of
 from testbed.evaluations.seesaw.evaluation import Seesaw
@@ -29,7 +31,9 @@ from testbed.evaluations.seesaw.flaws import (
     coded,
     pair_code,
 )
+from testbed.evaluations.seesaw.frequency import regressions
 from testbed.evaluations.seesaw.gold import SURE
+from testbed.evaluations.seesaw.groups import Moved
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     RATIO,
@@ -113,6 +117,7 @@ def answered(cases, rng):
     facts = np.array([case.fact for case in cases])
     of_cases |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
     numbers, zero = np.arange(len(cases)), np.zeros(len(cases), int)
+    of_cases["truth"] = np.array([case.truth for case in cases])
     of_cases |= {"case": numbers, "cluster": facts[:, 0], "position": zero, "run": zero}
     return Results(of_cases, choices, claims, ("before", *READINGS))
 
@@ -288,6 +293,28 @@ def test_frequency_changes_no_gold(often):
         assert one.fact == two.fact
         for first, second in zip(one.choices, two.choices, strict=True):
             np.testing.assert_array_equal(first.agent, second.agent)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.9])
+def test_a_citizenship_moves_the_hidden_group_where_groups_differ_and_else_only_the_birthplace(shift):
+    given_rows = ExactConfig(
+        rows="given", row_mass=0.2, strata=(0.5, 0.0, 0.5), logical=0.0, correctable=True
+    )
+    world, agent = make_people(config=given_rows, said=0.0, shift=shift)
+    apart = {BORN, CITIZENSHIP} | ({GENDER} if shift else set())
+    moved = {}
+    for case in Seesaw(others=4).cases(world, agent, 40, 0.95, 0):
+        if case.facets["property"] == CITIZENSHIP:
+            for choice in case.choices:
+                by = np.abs(choice.agent[1] - choice.agent[0]).max()
+                if choice.role in OTHERS:
+                    assert by == 0
+                else:
+                    name = choice.facets["property"]
+                    moved[name] = max(moved.get(name, 0), by)
+    others = {name: by for name, by in moved.items() if name not in apart}
+    assert moved[GENDER] < 1e-12
+    assert (max(others.values()) < 1e-12) if not shift else (moved[RACE] > 0.1)
 
 
 # Groups and what is typical of them.
@@ -569,3 +596,52 @@ def test_what_was_cut_off_is_not_judged_and_nobody_asked_where_the_name_stood_al
 
 def test_pair_codes():
     assert [pair_code(*pair) for pair in ((0, 0), (0, 3), (2, 1), (2, 2))] == [0, 1, -1, 0]
+
+
+# Tables.
+
+
+@pytest.fixture(scope="module")
+def moved_results(results):
+    reader = Seesaw().readers(results, "x")["x"]
+    return Moved("x", results, differences(results.choices, reader))
+
+
+def test_tables_of_groups_count_every_answer(moved_results, population):
+    results = moved_results.results
+    table = groups.three_kinds([moved_results])
+    assert [row[2] for row in table.rows] == [int((results.choices.role == kind).sum()) for kind in OTHERS]
+    by_race = groups.by_group([moved_results], RACE, OLD_HOLDERS)
+    sizes = [groups.size_of(results, RACE, name) for name in by_race.header[3:]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == len(population.people)
+    assert {row[1] for row in by_race.rows} <= set(EDITED)
+    share = groups.lowered([moved_results])
+    assert all(0 <= cell <= 1 for row in share.rows for cell in row[4:])
+    stars = groups.lowered_by_property([moved_results])
+    assert all(sum(row[2:-1]) == row[-1] for row in stars.rows)
+
+
+def test_groups_of_several_worlds_are_called_by_their_size(results):
+    run = np.arange(len(results)) % 2
+    pooled = Results(results.cases | {"run": run}, results.choices, results.claims, results.times)
+    names = groups.group_names(pooled, RACE)
+    assert set(names) == {f"of {size}" for size in np.unique(results.choices.facets["race_size"])}
+    assert set(groups.group_names(pooled, GENDER)) == {"female", "male"}
+
+
+def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
+    nothing = moved_results._replace(d=type(moved_results.d)(*(0 * x for x in moved_results.d)))
+    (table,) = regressions([moved_results, nothing])
+    assert all(row[2] is not None and -1 < row[7 + 1] <= 1 for row in table.rows[:2])
+    assert all(cell is None for row in table.rows[3:] for cell in row[2:])
+
+
+def test_what_was_asked_is_counted(results):
+    asked, own = counts(results)
+    c = results.choices
+    numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
+    assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
+    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
+    assert sum(row[1] for row in own.rows) == ((c.role == OWN) & elsewhere).sum()
+    assert {row[0]: row[2] for row in own.rows}["citizenship / born in"] == 282
