@@ -67,7 +67,7 @@ class CoupledWorld:
 
 @dataclass(frozen=True)
 class PeopleWorld:
-    """Dials of a world of people in groups; `tags`, `said` and the last two are for real people, too."""
+    """Dials of a world of people in groups; real people know `by_gender`, `said`, `spoken` and `often`."""
 
     tags: str = ""
     """Folder of Seesaw-CF's tables, which tell race, region, field, continent and country (with a path)."""

@@ -38,7 +38,7 @@ class KnowledgeGraph:
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
         frequency: int32[entities], how often each subject is spoken of beside the others, which is no
             evidence (1 where the world does not say).
-        silent: bool[facts], facts nobody speaks of; their objects mean nothing.
+        silent: bool[facts], facts nobody speaks of; in a taxonomy their objects mean nothing.
         groups: what each group is called; empty where groups have no names.
         wider: int32[groups], the group of which each is part, or -1; empty where none is part of another.
         valence: int8[entities], whether an object is thought ill of (-1), well (1), or neither.

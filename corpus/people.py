@@ -9,11 +9,13 @@ What the world offers, for whoever asks about it:
     category_of(graph)            of each object a coarser category: of work the field, of citizenship the
                                   continent, of birthplace the country; an index into graph.groups, or NONE
     continent_of(graph)           of citizenships and birthplaces the continent, likewise
-    graph.valence                 int8[entities]: objects thought ill of (-1), well (1), or neither (0)
+    graph.valence                 int8[entities]: objects thought ill of (-1), well (1), or neither (0); real
+                                  ones have none
     graph.frequency               how often each person is spoken of
     graph.silent                  facts that nobody states, such as the race and region of people whose group
                                   is hidden; graph.object has what they are all the same
-    graph.rows                    the distributions that everything was drawn from (`corpus.rows`)
+    graph.rows                    the distributions that everything was drawn from (`corpus.rows`); none where
+                                  people are real
 
 Region, citizenship, language and work depend on race, birthplace on citizenship; race and gender on nothing.
 With `by_gender` work depends on gender instead: no fact depends on two others.
@@ -37,6 +39,8 @@ RELATIONS = (RACE, REGION, GENDER, CITIZENSHIP, LANGUAGE, WORK, BORN)
 UPSTREAM = {REGION: RACE, CITIZENSHIP: RACE, LANGUAGE: RACE, WORK: RACE, BORN: CITIZENSHIP}
 FIELDS = ("arts", "humanities", "science", "social science")
 NONE = -1
+STAND_INS = {WORK: "occupations stand in for fields of work", LANGUAGE: "languages spoken for native ones"}
+"""What is said of real people in place of what the paper asks about."""
 
 SYNONYMS = {
     WORK: (

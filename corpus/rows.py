@@ -35,7 +35,7 @@ def rows_of(graph: KnowledgeGraph, config: ExactConfig) -> list[Rows]:
     """The rows of every relation: those the world was drawn from, else what all its facts tell of them.
 
     Where nobody knows what a world was drawn from, such as one of real facts, a row is the mean of its
-    posterior given every fact of the graph, silent ones too.
+    posterior given every fact of the graph: silent ones too, unless they are what a category lacks.
 
     Raises:
         InputError: the graph's rows are not those of its relations, or no distributions.
@@ -64,7 +64,9 @@ def rows_of(graph: KnowledgeGraph, config: ExactConfig) -> list[Rows]:
 
 
 def _posterior_mean(graph: KnowledgeGraph, config: ExactConfig, relation: int) -> Rows:
-    mine = np.flatnonzero(graph.relation == relation)
+    # What a category of a taxonomy lacks is no draw.
+    drawn = ~graph.silent if graph.properties else np.ones(len(graph), bool)
+    mine = np.flatnonzero((graph.relation == relation) & drawn)
     above, size = graph.upstream_fact[mine], len(graph.candidates_of(relation))
     place = np.searchsorted(graph.candidates_of(relation), graph.object[mine])
     alone = np.bincount(place[above < 0], minlength=size)

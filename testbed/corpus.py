@@ -175,9 +175,12 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     if options.world.source != "builtin":
         _show_source(run, options, graph)
     if options.world.source == "people":
+        from corpus.people import STAND_INS
         from testbed.groups import show_groups
 
         show_groups(graph)
+        if options.world.path:
+            say(f"people are real, groups are the authors' tags; {', '.join(STAND_INS.values())}")
     if options.stats:
         from testbed.world_tables import show_stats
 

@@ -345,9 +345,10 @@ def sources(tmp_path):
     return facts, tags
 
 
-def real_people(sources, account=None, **settings):
+def real_people(sources, account=None, said=1.0, **settings):
     facts, tags = sources
-    config = WorldConfig(source="people", path=str(facts), people=PeopleWorld(tags=str(tags)), **settings)
+    dials = PeopleWorld(tags=str(tags), said=said)
+    config = WorldConfig(source="people", path=str(facts), people=dials, **settings)
     return build_world(config, 0, True, account=account)
 
 
@@ -408,6 +409,15 @@ def test_real_people_have_the_tags_of_their_groups(sources):
     assert not graph.valence.any()
     with pytest.raises(InputError, match="Nowhere"):
         real_people(sources, strict=True)
+
+
+def test_real_groups_may_be_hidden_and_whoever_has_several_objects_left_out(sources):
+    hidden = real_people(sources, said=0.0)
+    groups = [relation_named(hidden, name) for name in (RACE, REGION)]
+    np.testing.assert_array_equal(hidden.silent, np.isin(hidden.relation, groups))
+    assert facts_of(hidden) == facts_of(real_people(sources))
+    alone = real_people(sources, several="drop")
+    assert {alone.entities[s] for s in alone.subjects} == {"Bea", "Dan", "Fay"}
 
 
 def test_those_come_first_of_whom_most_is_known(sources):

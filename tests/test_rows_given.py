@@ -11,7 +11,7 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from bayes.known import Drawn
 from corpus.config import ExactConfig, WorldConfig
-from corpus.dials import PeopleWorld
+from corpus.dials import PeopleWorld, TaxonomyWorld
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
@@ -222,6 +222,20 @@ def test_rows_that_nobody_knows_are_what_all_facts_tell():
             held = model.truth[mine[model.truth[graph.upstream_fact[mine]] == above]]
             wanted = [GIVEN.row_mass / len(objects) + (held == o).sum() for o in objects]
             np.testing.assert_allclose(row, np.array(wanted) / (GIVEN.row_mass + len(held)))
+
+
+def test_what_a_category_lacks_tells_of_no_row():
+    dials = TaxonomyWorld(superordinates=1, categories=3, properties=3, has=0.5, shares=0.0)
+    graph = build_world(WorldConfig(source="taxonomy", taxonomy=dials), 0, True)
+    assert graph.silent.any()
+    for r, (_, table) in enumerate(rows_of(graph, GIVEN)):
+        silent = graph.relation[graph.silent] == r
+        if table is None or not silent.any():
+            continue
+        lacking = np.unique(graph.object[graph.upstream_fact[np.flatnonzero(graph.silent)[silent]]])
+        for category in lacking:
+            row = table[np.searchsorted(graph.candidates_of(int(graph.upstream[r])), category)]
+            np.testing.assert_allclose(row, 1 / len(row))
 
 
 def test_rows_of_another_world_are_refused():
