@@ -9,8 +9,8 @@
 
 What is said of the edited relation is none of these but an injection: whether the new object is said is the
 edit's success. They stand in for the seven that people and GPT-3.5 coded (Halevy et al. 2024, section 5 and
-Appendix F); words alone code none of them. Gold takes for false what has a belief below FALSE, before the edit
-in a text of the unedited model, after it in one of the edited model.
+Appendix F); words alone code none of them. Gold takes for false what has a belief below FALSE, before the
+edit in a text of the unedited model, after it in one of the edited model.
 """
 
 from collections.abc import Mapping, Sequence
