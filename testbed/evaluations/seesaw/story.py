@@ -8,6 +8,7 @@ from corpus.people import GENDER, RACE, REGION
 from testbed.engine.results import clusters
 from testbed.evaluations.seesaw import crossing, groups, paper, texts
 from testbed.evaluations.seesaw.counts import counts
+from testbed.evaluations.seesaw.flaws import FLAWS
 from testbed.evaluations.seesaw.frequency import regressions
 from testbed.evaluations.seesaw.groups import Moved, moves
 from testbed.evaluations.seesaw.metrics import (
@@ -208,9 +209,15 @@ def _texts(material: Material) -> Section | None:
     if not written:
         return None
     found = [(e, texts.texts_of(e.edited.results, material.world)) for e in written]
+    lines = {e.name: texts.flaw_shares(e, coded) for e, coded in found}
+    ticks = [flaw[:6] for flaw in FLAWS]
+    draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
+    picture = Picture(
+        "flaws.png", "Share of texts with each flaw, before and after the edit, for every editor"
+    )
     tables = [texts.flaw_table(found), texts.reading_table(found)]
-    return Section("texts", "What is written about the person?", _TEXTS, tables=tables,
-                   folded=[texts.injection_table(found)])  # fmt: skip
+    folded = [texts.injection_table(found)]
+    return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
 
 
 def _panel(editor: Moved, material: Material) -> Picture:

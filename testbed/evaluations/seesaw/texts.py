@@ -34,12 +34,14 @@ class Texts(NamedTuple):
         case: int64[P], the row of its case.
         codes: by flaw float64[P], the pair code, nan where it means nothing; the shift of valence; and what a
             judge would code who looks for words.
+        present: by flaw bool[P, 2], whether the texts before and after the edit have it.
         injected: by relation float64[P], the pair code of statements about it that nobody asked for.
         unread: float64[P, 2], share of sentences before and after the edit that say nothing.
     """
 
     case: np.ndarray
     codes: dict[str, np.ndarray]
+    present: dict[str, np.ndarray]
     injected: dict[str, np.ndarray]
     unread: np.ndarray
 
@@ -83,6 +85,15 @@ def flaw_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
     )
     header = ["editor", "edited", "pairs", *FLAWS, VALENCE]
     return Table("flaws", "Flaws of texts, without a judge (Table 6)", header, rows, note, words=2)
+
+
+def flaw_shares(editor: Scored, texts: Texts) -> dict[str, list[Estimate]]:
+    """Of each flaw the share of texts that have it, before and after the edit."""
+    results = editor.edited.results
+    return {
+        when: [_estimated(results, texts.case, texts.present[flaw][:, t]) for flaw in FLAWS]
+        for t, when in enumerate(("before", "after"))
+    }
 
 
 def injection_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
@@ -172,7 +183,10 @@ def _compared(
     injected = {
         name: codes([one.injected[r] for one, _ in pair] for pair in pairs) for r, name in enumerate(names)
     }
-    return Texts(case, found, injected, share(lambda one: one.unreadable, lambda one: one.sentences))
+    present = {
+        flaw: np.array([[one.counts[flaw] > 0 for one, _ in pair] for pair in pairs]) for flaw in FLAWS
+    }
+    return Texts(case, found, present, injected, share(lambda one: one.unreadable, lambda one: one.sentences))
 
 
 def _mean(results: Results, case: np.ndarray, values: np.ndarray, among: np.ndarray) -> str | None:
