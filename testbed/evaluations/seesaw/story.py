@@ -210,10 +210,10 @@ def _texts(material: Material) -> Section | None:
         return None
     found = [(e, texts.texts_of(e.edited.results, material.world)) for e in written]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in found}
-    ticks = [flaw[:6] for flaw in FLAWS]
+    ticks = [flaw[:3] for flaw in FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
     picture = Picture(
-        "flaws.png", "Share of texts with each flaw, before and after the edit, for every editor"
+        "flaws.png", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the edit"
     )
     tables = [texts.flaw_table(found), texts.reading_table(found)]
     folded = [texts.injection_table(found)]
