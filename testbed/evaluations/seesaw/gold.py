@@ -43,7 +43,8 @@ class Gold:
         s, r = edit.person, edit.relation
         requests = [EditRequest(s, r, edit.new, math.inf, kind) for kind in READINGS]
         mine, theirs = [(s, one) for one in own], [(other, r) for other in dict.fromkeys(others)]
-        known = [{pair: self.before([*mine, *theirs])[pair] for pair in (*mine, *theirs)}]
+        every = self.before([*mine, *theirs])
+        known = [{pair: every[pair] for pair in (*mine, *theirs)}]
         for request in requests:
             if not self.agent.accepts(s, r, request.kind):
                 named = " ".join((self.graph.entities[s], self.graph.relations[r]))
