@@ -11,7 +11,8 @@ ones where, and only where, the fact above was and is the same:
     p(is x | above is a, above was a, was y) = (mass / K + N[a, x] + (x = y)) / (mass + N[a] + 1)
     p(is x | above is a, above was b, was y) = (mass / K + N[a, x]) / (mass + N[a])
 
-So a fact is judged by the joint distribution of what the fact above it was and is.
+So a fact is judged by the joint distribution of what the fact above it was and is. Rows that are given
+remember nothing: there p(is x | above is a) is the row's share, whatever was.
 """
 
 from typing import NamedTuple
@@ -74,13 +75,13 @@ def after_do(
 
 def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     """float64[K]: p(is = k) of a fact drawn from the row of what the fact above it is now."""
-    totals, kept = tree.known.config.row_mass + tree.totals(fact), above.was_and_is()
+    totals, kept = tree.known.row_mass + tree.totals(fact), above.was_and_is()
     if tree.known.has_truth(fact):
         inside, messages = tree.support(fact)
         # Where the row is still the same, the earlier draw is one of its draws.
-        repeats = kept / (totals + 1)
+        own = 0.0 if tree.known.given else 1.0
+        repeats = own * kept / (totals + own)
         repeated = inside * tree.spread(fact, repeats / (messages * totals))
-        own = 1.0
     else:
         said = tree.known.own(fact)
         own = sum(said.values())
@@ -92,9 +93,9 @@ def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
 
 def _turn(tree: Tree, fact: int, above: Turn) -> Turn:
     """What a fact was and is, drawn from the row of what the fact above it is now."""
-    totals = tree.known.config.row_mass + tree.totals(fact)
+    totals = tree.known.row_mass + tree.totals(fact)
     inside, messages = tree.support(fact)
-    repeats = above.was_and_is() / (totals + 1)
+    repeats = np.zeros_like(totals) if tree.known.given else above.was_and_is() / (totals + 1)
     # The diagonal is as many further terms, but few of a change's own are not 0.
     alike = above.same - repeats
     terms = np.eye(len(alike))[:, np.flatnonzero(alike)]

@@ -38,7 +38,7 @@ def log_beliefs(
     """
     tree, family = known.tree(asked[0]), known.family(asked[0])
     doubtful = {t[0]: t for t in map(known.tree, (*known.edited, *focus)) if t != tree}
-    others = [t for t in doubtful.values() if known.family(t[0]) == family]
+    others = [t for t in doubtful.values() if known.family(t[0]) == family and not known.given]
     log_total = {fact: np.full(known.candidates(fact), -math.inf) for fact in asked}
     for log_state, draws in _states(known, others, tree):
         subject = Tree(known, tree, draws)

@@ -1,10 +1,11 @@
 """The exact agent: Bayes' rule for the model W of worlds of kind `exact` (DESIGN 5.3).
 
 Everybody but the subject asked about is resolved: their facts count as what their evidence makes them,
-which the corpus builder bounds (`corpus.resolution`). Other subjects then enter only through counts
-of rows (`bayes.known`), and a subject's own facts form trees, over which a pass up and a pass down are
-exact (`bayes.tree`). An edited subject is no longer resolved, nor one in focus: answers about others sum
-over the states of its tree as well (`bayes.enumeration`).
+which the corpus builder bounds (`corpus.resolution`). Other subjects then enter only through counts of rows
+(`bayes.known`), and a subject's own facts form trees, over which a pass up and a pass down are exact
+(`bayes.tree`). An edited subject is no longer resolved, nor one in focus: answers about others sum over the
+states of its tree as well (`bayes.enumeration`). An agent that is told the rows needs nobody resolved: no
+tree tells it anything of another.
 """
 
 import math
@@ -288,7 +289,8 @@ def fit_exact(
     """The agent that has read the sentences of a world of kind `exact`.
 
     Args:
-        graph: subjects, relations and candidates; its objects are not read.
+        graph: subjects, relations and candidates; its objects are not read, unless rows are given that the
+            graph does not keep (`corpus.rows`).
         exactness: what the corpus's builder knows about how far facts are resolved.
 
     Raises:

@@ -33,13 +33,14 @@ class Exactness(NamedTuple):
     """How far an agent's answers are Bayes' rule for the process that wrote its corpus.
 
     Attributes:
-        kind: "exact", up to `bound`; or "approximation", by an unknown amount.
+        kind: "exact", up to `bound`; "exact, rows given", for whoever knows what facts are drawn from; or
+            "approximation", by an unknown amount.
         bound: at most this is the probability that an answer takes anybody's fact for another one; None
             for an approximation.
         why: one clause for people.
     """
 
-    kind: Literal["exact", "approximation"]
+    kind: Literal["exact", "exact, rows given", "approximation"]
     bound: float | None
     why: str
 

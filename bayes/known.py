@@ -15,6 +15,7 @@ from corpus.arrays import ranges
 from corpus.config import ExactConfig
 from corpus.graph import KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, log_ratios, strength
+from corpus.rows import rows_of
 from corpus.sentences import Sentences
 
 UNRESOLVED = -1
@@ -63,8 +64,8 @@ class Known:
             `places` against those never named. Minus infinity where ruled out. For a fact without a
             truth of its own, the counts of its statements instead.
         resolved: int64[facts], the likeliest place of each fact that was spoken of, else UNRESOLVED.
-        rows: per relation, resolved draws of facts with an upstream fact.
-        roots: per relation, float64[K], resolved draws of facts without one.
+        rows: per relation, resolved draws of facts with an upstream fact; where rows are given, the rows.
+        roots: per relation, float64[K], likewise of facts without one.
         edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
     """
 
@@ -77,6 +78,21 @@ class Known:
     rows: Mapping[int, Drawn]
     roots: Mapping[int, np.ndarray]
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def given(self) -> bool:
+        """Whether rows are told, not learned: then no draw tells of a row, and all trees are independent."""
+        return self.config.rows == "given"
+
+    @property
+    def row_mass(self) -> float:
+        """What the prior adds to the draws of a row."""
+        return 0.0 if self.given else self.config.row_mass
+
+    @property
+    def root_mass(self) -> float:
+        """What the prior adds to the draws of facts without an upstream fact."""
+        return 0.0 if self.given else self.config.root_mass
 
     def told(self, fact: int, place: int, more: float) -> "Known":
         """The same after further evidence: a log-likelihood ratio, or a count of statements."""
@@ -189,6 +205,9 @@ def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Kn
     lone[spoken] = (ratios[best] < 0) & (size - named == 1)[spoken]
     resolved[lone] = (size * (size - 1) // 2 - sum_named)[lone]
     resolved[by_sentence] = UNRESOLVED
+    if config.rows == "given":
+        rows, roots = _given(graph, config)
+        return Known(graph, config, offsets, places, ratios, np.full(n, UNRESOLVED), rows, roots)
 
     rows, roots = {}, {}
     for r in range(len(graph.relations)):
@@ -212,3 +231,14 @@ def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Kn
         draws = csr_array((weight[known], (row[known], place[known])), shape=shape)
         rows[r] = Drawn(draws, draws.T.tocsr(), draws.sum(axis=1))
     return Known(graph, config, offsets, places, ratios, resolved, rows, roots)
+
+
+def _given(graph: KnowledgeGraph, config: ExactConfig) -> tuple[dict[int, Drawn], dict[int, np.ndarray]]:
+    """Rows and shares as they are, each a draw in all."""
+    rows, roots = {}, {}
+    for r, (shares, table) in enumerate(rows_of(graph, config)):
+        roots[r] = shares
+        if table is not None:
+            by_row = csr_array(table)
+            rows[r] = Drawn(by_row, by_row.T.tocsr(), np.ones(len(table)))
+    return rows, roots

@@ -55,7 +55,7 @@ class Tree:
             if up < 0:
                 outside = self._prior(fact)
             else:
-                sums = self.known.config.row_mass + self.totals(fact)
+                sums = self.known.row_mass + self.totals(fact)
                 outside = self.spread(fact, np.exp(log_belief[up]) / messages[fact] / sums)
             log_belief[fact] = normalised(log_inside[fact] + np.log(outside))
         return log_z, log_belief
@@ -147,7 +147,7 @@ class Tree:
 
     def _prior(self, root: int) -> np.ndarray:
         """p(k) of a fact that depends on none."""
-        size, mass = self.known.candidates(root), self.known.config.root_mass
+        size, mass = self.known.candidates(root), self.known.root_mass
         relation = int(self.graph.relation[root])
         counts = self.known.roots.get(relation, np.zeros(size)).copy()
         for draw, by in self.changes.get(relation, []):
@@ -169,7 +169,7 @@ class Tree:
 
     def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
         """sum_k p(k | row a) inside[k] for every row a."""
-        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         summed = self.known.rows[relation].by_row @ inside
         for draw, by in self._changes(relation):
             summed[draw.row] += by * inside[draw.place]
@@ -177,7 +177,7 @@ class Tree:
 
     def spread(self, fact: int, share: np.ndarray) -> np.ndarray:
         """sum_a share[a] (mass / K + draws of k in row a) for every k, of each column of `share`."""
-        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         mixed = mass / self.known.candidates(fact) * share.sum(axis=0)
         mixed = mixed + self.known.rows[relation].by_place @ share
         for draw, by in self._changes(relation):
@@ -188,7 +188,7 @@ class Tree:
         """p(k | row)."""
         if row == NO_ROW:
             return self._prior(fact)
-        relation, mass = int(self.graph.relation[fact]), self.known.config.row_mass
+        relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         counts = dense_row(self.known.rows[relation].by_row, row)
         for draw, by in self.changes.get(relation, []):
             if draw.row == row:
@@ -206,7 +206,7 @@ class Tree:
 
     def _log_said(self, fact: int) -> np.ndarray:
         """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
-        mass, alpha = self.known.config.row_mass, self.known.config.row_mass / self.known.candidates(fact)
+        mass, alpha = self.known.row_mass, self.known.row_mass / self.known.candidates(fact)
         said, totals = self.known.own(fact), self.totals(fact)
         log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
         for place, count in said.items():
@@ -217,7 +217,7 @@ class Tree:
     def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
         """p(k) of a further statement, its row distributed as `above`."""
         said = self.known.own(fact)
-        share = above / (self.known.config.row_mass + self.totals(fact) + sum(said.values()))
+        share = above / (self.known.row_mass + self.totals(fact) + sum(said.values()))
         p = self.spread(fact, share)
         for place, count in said.items():
             p[place] += count * share.sum()

@@ -1,6 +1,6 @@
 """What became of a source on its way to a world: what was left out, and which names were changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,11 +19,13 @@ class Account:
 
     Attributes:
         left_out: how many of what was left out, in the order of the steps.
+        named: of some of what was left out, all names.
         renamed: names that are not spelt as in the source.
         trouble: what `--world.strict` refuses: whatever nobody asked to leave out, with examples.
     """
 
     left_out: dict[str, int] = field(default_factory=dict)
+    named: dict[str, list[str]] = field(default_factory=dict)
     renamed: list[Renamed] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
 
@@ -34,6 +36,12 @@ class Account:
             if examples is not None:
                 shown = "; ".join(f"{example:.200}" for example in islice(examples, EXAMPLES))
                 self.trouble.append(f"{count:,} {what}" + (f", such as {shown}" if shown else ""))
+
+    def leave_out_named(self, what: str, names: Sequence[str], count: int | None = None) -> None:
+        """As `leave_out`, of which all names are kept; by default each is one."""
+        self.leave_out(what, len(names) if count is None else count, names)
+        if names:
+            self.named[what] = [*names]
 
     def check(self, source: str) -> None:
         """Refuse a source that went in with something left out or renamed.
@@ -51,7 +59,7 @@ class Account:
 
 def save_account(account: Account, folder: Path) -> None:
     """Write the counts, and all changed names with the reasons, into an existing folder."""
-    write_json(folder / "account.json", {"left_out": account.left_out})
+    write_json(folder / "account.json", {"left_out": account.left_out, "named": account.named})
     lines = ["label\tname\twhy", *("\t".join(" ".join(f.split()) for f in one) for one in account.renamed)]
     (folder / RENAMED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -62,4 +70,5 @@ def load_account(folder: Path) -> Account:
         return Account()
     rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
     renamed = [Renamed(*row.split("\t")) for row in rows]
-    return Account(left_out=read_json(folder / "account.json")["left_out"], renamed=renamed)
+    found = read_json(folder / "account.json")
+    return Account(left_out=found["left_out"], named=found["named"], renamed=renamed)

@@ -81,11 +81,12 @@ def build(
         fixed = ["Quintal College"] if r == 0 else []
         names += fixed + fresh.take(count - len(fixed), patterns[r])
 
-    group = np.zeros(len(names), np.int32)
-    group[:subjects] = rng.integers(0, dials.groups, subjects)
+    # Of draws for groups that subjects once had; without them every world would be another.
+    rng.integers(0, 2, subjects)
     up_share = _zipf(dials.upstream_objects, dials.zipf)
     down_share = _zipf(dials.downstream_objects, dials.zipf)
-    rankings = np.stack([rng.permutation(dials.upstream_objects) for _ in range(dials.groups)])
+    for _ in range(2):
+        rng.permutation(dials.upstream_objects)
     favourite = rng.choice(
         dials.downstream_objects, (len(RELATIONS) // 2, dials.upstream_objects), p=down_share
     )
@@ -98,8 +99,7 @@ def build(
     pair = np.concatenate([pairs, np.tile(PLACE_PAIRS, (places, 1))]).ravel()
     subject = np.repeat(np.arange(subjects), 2)
     up = rng.choice(dials.upstream_objects, len(subject), p=up_share)
-    by_group = rng.random(len(subject)) < dials.group_strength
-    up = np.where(by_group, rankings[group[subject], up], up)
+    rng.random(len(subject))
     follows = rng.random(len(subject)) < dials.dependence
     other = rng.choice(dials.downstream_objects, len(subject), p=down_share)
     # Ada Marlow has all four facts, and another college than the most popular one.
@@ -117,7 +117,7 @@ def build(
     upstream = upstream_of([(r, r + 1) for r in range(0, len(RELATIONS), 2)], len(RELATIONS))
     ends = [*first_object[1:], len(names)]
     ranges = [np.arange(low, high) for low, high in zip(first_object, ends, strict=True)]
-    return build_graph(triples, names, RELATIONS, upstream, group, ranges if all_candidates else None)
+    return build_graph(triples, names, RELATIONS, upstream, candidates=ranges if all_candidates else None)
 
 
 class FreshNames:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from corpus.dials import CoupledWorld
+from corpus.dials import CoupledWorld, PeopleWorld, TaxonomyWorld
 
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
@@ -26,70 +26,31 @@ class BuiltinWorld:
     """Probability that a downstream fact follows from its upstream object."""
     both: float = 0.9
     """Probability that a subject has both members of a pair, not only one."""
-    groups: int = 2
-    """Latent groups of subjects."""
-    group_strength: float = 0.0
-    """Probability that an upstream object is drawn by the group's own popularity ranking."""
 
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
             raise ValueError("upstream_objects and downstream_objects must be at least 2")
         if max(self.upstream_objects, self.downstream_objects) > MOST_OBJECTS:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
-        if self.groups < 1:
-            raise ValueError("groups must be at least 1")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        for name in ("dependence", "both", "group_strength"):
+        for name in ("dependence", "both"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability; {getattr(self, name)} is not in [0, 1]")
-
-
-@dataclass(frozen=True)
-class TaxonomyWorld:
-    """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
-
-    superordinates: int = 6
-    """Kinds of thing, such as animal; each has categories and properties of its own."""
-    categories: int = 7
-    """Categories of each superordinate, such as dog."""
-    members: int = 4
-    """Members of each category; half of them typical, the others rare."""
-    properties: int = 9
-    """Properties of each superordinate."""
-    has: float = 0.6
-    """Probability that a category has a property."""
-    shares: float = 0.5
-    """Probability that it then has the value of another category, not one of its own."""
-    alternatives: int = 4
-    """Values at least among which that of a property is."""
-    typical_frequency: int = 10
-    """How often typical members are spoken of, where rare ones are once (see --documents.copies)."""
-    categories_speak: bool = False
-    """Let categories speak for themselves: a dog is a dog, and barks."""
-    absent: bool = True
-    """Keep the properties that a category lacks as facts nobody speaks of (kind exact)."""
-
-    def __post_init__(self) -> None:
-        if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
-            raise ValueError("superordinates, members, properties and typical_frequency must be positive")
-        if self.categories < 2 or self.alternatives < 2:
-            raise ValueError("categories and alternatives must be at least 2")
-        if not 0 < self.has <= 1 or not 0 <= self.shares <= 1:
-            raise ValueError("has is a probability in (0, 1], shares one in [0, 1]")
 
 
 @dataclass(frozen=True)
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
     tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
     follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
-    which one has by a link what the other has, generated."""
+    which one has by a link what the other has, generated; people: people in groups, generated, or real
+    ones where a path is given."""
     path: str = ""
-    """Folder (wikidata, taxonomy) or file (tsv)."""
+    """Folder (wikidata, taxonomy, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
@@ -125,14 +86,15 @@ class WorldConfig:
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
     coupled: CoupledWorld = field(default_factory=CoupledWorld)
+    people: PeopleWorld = field(default_factory=PeopleWorld)
 
     def __post_init__(self) -> None:
         if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
-        if self.source == "builtin" and self.subjects > MOST_SUBJECTS:
-            raise ValueError(f"subjects of the built-in world are at most {MOST_SUBJECTS:,}: {HOURS}")
+        if self.source in ("builtin", "people") and self.subjects > MOST_SUBJECTS:
+            raise ValueError(f"subjects of a generated world are at most {MOST_SUBJECTS:,}: {HOURS}")
         if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1:
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:
@@ -145,8 +107,20 @@ class WorldConfig:
             raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
         if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
+        if self.source == "people":
+            self._check_people()
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
+
+    def _check_people(self) -> None:
+        if self.pairs or self.relations or self.dependences == "forest":
+            raise ValueError(
+                "what is said of persons, and what depends on what, is fixed: leave out pairs and the like"
+            )
+        if bool(self.path) != bool(self.people.tags):
+            raise ValueError("path, to facts of real persons, and people.tags, to their groups, go together")
+        if not self.path:
+            self.people.sizes_of(self.subjects)
 
     @property
     def relations_wanted(self) -> int:
@@ -249,6 +223,9 @@ class ExactConfig:
     """Total mass of the Dirichlet prior of a root relation; less means fewer popular objects."""
     row_mass: float = 2.0
     """Total mass of the Dirichlet prior of what follows from one upstream object; less is more reliable."""
+    rows: Literal["learned", "given"] = "learned"
+    """given: the agent is told the rows and the root's shares, so that nobody's facts tell of anybody else's
+    and each is exact, whoever's are hidden; learned: it infers them from what was said."""
     noise: float = 0.05
     """Probability that a statement names another object than the fact's."""
     label_noise: float = 0.1
@@ -276,6 +253,8 @@ class ExactConfig:
     def __post_init__(self) -> None:
         if not (1e-4 <= self.root_mass < math.inf and 1e-4 <= self.row_mass < math.inf):
             raise ValueError("root_mass and row_mass must be numbers of at least 0.0001")
+        if self.rows == "given" and self.persistence == "sentence":
+            raise ValueError("rows can be given where facts are drawn once (persistence fact)")
         if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:

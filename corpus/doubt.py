@@ -22,10 +22,7 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
     has_truth = has_truths(graph, config)
-    joined = np.zeros(n, bool)
-    for atom in (sentences.a, sentences.b):
-        rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
-        joined[graph.find(atom[rows, 0], atom[rows, 1])] = True
+    joined = are_joined(graph, sentences)
 
     fact, said, ratio = log_ratios(graph, config, sentences)
     settled = np.zeros(n, bool)
@@ -61,6 +58,15 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
     return np.where(settled | ~has_truth | ~_matters(graph, sentences), 0.0, bound)
+
+
+def are_joined(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
+    """bool[facts]: those in and/or sentences."""
+    found = np.zeros(len(graph), bool)
+    rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
+    for atom in (sentences.a, sentences.b):
+        found[graph.find(atom[rows, 0], atom[rows, 1])] = True
+    return found
 
 
 def _matters(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:

@@ -69,7 +69,8 @@ def draw_world(
 
     Raises:
         InputError: noise that leaves a statement no evidence, as any does for a relation with a single
-            candidate; or under persistence "sentence" a dependency on a dependent relation.
+            candidate; under persistence "sentence" a dependency on a dependent relation; or facts that are
+            stated below one that is silent, unless rows are given.
     """
     check_noise(graph, config)
     downstream = graph.upstream_fact >= 0
@@ -78,6 +79,14 @@ def draw_world(
     correctable = stay_correctable(graph, config)
     if by_sentence and (graph.upstream_fact[parents] >= 0).any():
         raise InputError("persistence 'sentence' needs pairs: no relation may depend on a dependent one")
+
+    silent_above = graph.silent[parents] & ~graph.silent[downstream]
+    if silent_above.any() and config.rows == "learned":
+        name = graph.relations[graph.relation[parents[silent_above][0]]]
+        raise InputError(
+            f"{silent_above.sum():,} facts depend on a {name!r} that nobody says, so that no posterior over "
+            "rows would be exact; tell the agent the rows (--exact.rows given), or say it"
+        )
 
     n = len(graph)
     is_parent = np.zeros(n, bool)

@@ -32,13 +32,18 @@ class KnowledgeGraph:
         upstream: int32[relations], the relation that each relation depends on, or NO_UPSTREAM.
         via: int32[relations], the link by which a relation depends on another subject's: the subject's object
             under this relation is whose fact it depends on. NO_LINK where it depends on the subject's own.
-        group: int32[entities], a latent group of each subject (0 where the world has none).
+        group: int32[entities], the kind or category of an entity, an index into `groups` or -1 (0 where the
+            world has none).
         candidates, candidate_offsets: the objects that relation r may have are
             candidates[candidate_offsets[r] : candidate_offsets[r + 1]], ascending.
         frequency: int32[entities], how often each subject is spoken of beside the others, which is no
             evidence (1 where the world does not say).
-        silent: bool[facts], facts nobody speaks of; their objects mean nothing.
+        silent: bool[facts], facts nobody speaks of; in a taxonomy their objects mean nothing.
         groups: what each group is called; empty where groups have no names.
+        wider: int32[groups], the group of which each is part, or -1; empty where none is part of another.
+        valence: int8[entities], whether an object is thought ill of (-1), well (1), or neither.
+        rows: float64, the distributions that the facts were drawn from (`corpus.rows`); empty where there
+            were none, or nobody knows them.
         properties: what each relation is called in its source, where several share a name there; else empty.
         phrasings: other ways to say the relations.
     """
@@ -55,6 +60,9 @@ class KnowledgeGraph:
     candidate_offsets: np.ndarray
     frequency: np.ndarray
     silent: np.ndarray
+    wider: np.ndarray
+    valence: np.ndarray
+    rows: np.ndarray
     groups: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     phrasings: tuple[Phrasing, ...] = ()
@@ -212,6 +220,9 @@ def build_graph(
         candidate_offsets=np.cumsum([0, *map(len, candidates)]),
         frequency=np.ones(len(used), np.int32) if frequency is None else frequency[used].astype(np.int32),
         silent=np.zeros(len(first), bool) if silent is None else silent[first],
+        wider=np.empty(0, np.int32),
+        valence=np.zeros(len(used), np.int8),
+        rows=np.empty(0),
         phrasings=tuple(phrasings),
     )
     if len(graph.objects) < 3:
@@ -240,6 +251,9 @@ def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
         candidate_offsets=graph.candidate_offsets,
         frequency=graph.frequency,
         silent=graph.silent,
+        wider=graph.wider,
+        valence=graph.valence,
+        rows=graph.rows,
     )
     names = {
         "entities": graph.entities,

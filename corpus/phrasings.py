@@ -28,8 +28,10 @@ def rephrase(
 ) -> Sentences:
     """The same sentences, of which statements are made in other phrasings, in the shares asked for.
 
+    Relations that are said in one way only keep it, where others have such phrasings.
+
     Raises:
-        InputError: a share is asked for, and a relation that is spoken of has no such phrasing.
+        InputError: a share is asked for, and no relation has such a phrasing.
     """
     drawn = rng.random(len(sentences))
     statement = sentences.kind == Kind.ATOMIC
@@ -39,13 +41,15 @@ def rephrase(
         (True, statement & (drawn < bounds[0])),
         (False, statement & (drawn >= bounds[0]) & (drawn < bounds[1])),
     ):
+        if chosen.any() and not any(way.inverse == inverse for way in phrasings):
+            raise InputError(
+                "relations of this world are said in one way only; leave out --documents.synonyms and "
+                "--documents.inverse, or build a world with --world.source taxonomy"
+            )
         for relation in np.unique(sentences.a[chosen, 1]).tolist():
             ways = [i for i, one in enumerate(phrasings, 1) if one[::2] == (relation, inverse)]
             if not ways:
-                raise InputError(
-                    "relations of this world are said in one way only; leave out --documents.synonyms and "
-                    "--documents.inverse, or build a world with --world.source taxonomy"
-                )
+                continue
             rows = np.flatnonzero(chosen & (sentences.a[:, 1] == relation))
             phrasing[rows] = rng.choice(ways, len(rows))
     return replace(sentences, phrasing=phrasing)

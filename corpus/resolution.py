@@ -2,7 +2,8 @@
 
 A fact that its evidence leaves in doubt gets a certificate, a sentence that settles it. What is to stay open
 to correction gets further statements instead, noisy as all are: enough to be resolved, and nothing for
-certain, so that another certificate can say otherwise.
+certain, so that another certificate can say otherwise. Where rows are given nobody's doubt touches anybody
+else, and nothing is added.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.config import ExactConfig
-from corpus.doubt import doubt
+from corpus.doubt import are_joined, doubt
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.language import Kind
@@ -61,7 +62,7 @@ def state_again(
         InputError: the noise is such that doubt remains.
     """
     correctable = np.flatnonzero(stay_correctable(graph, config))
-    if not len(correctable):
+    if not len(correctable) or config.rows == "given":
         return sentences
     for _ in range(MOST_ROUNDS):
         facts = correctable[doubt(graph, config, sentences)[correctable] > _tolerance(graph)]
@@ -121,10 +122,15 @@ def certify(
 ) -> tuple[Sentences, Resolution]:
     """The sentences, and one that settles each fact that they leave in doubt; and how sure all are then.
 
+    Where rows are given nobody counts on others' facts, so that doubt does no harm; only facts in and/or
+    sentences, of which the agent reads none, are settled still.
+
     Raises:
         InputError: there are such facts and `config.certify` is off.
     """
     bound = np.where(open_facts, 0.0, doubt(graph, config, sentences))
+    if config.rows == "given":
+        bound *= are_joined(graph, sentences)
     unsure = bound > _tolerance(graph)
     certified = np.zeros(len(graph), bool)
     if config.certify:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.account import Account
-from corpus.config import TaxonomyWorld
+from corpus.dials import TaxonomyWorld
 from corpus.errors import InputError
 from corpus.names import Renamed
 from corpus.taxonomy_graph import Member, Row, Superordinate

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corpus.builtin import FreshNames
-from corpus.config import TaxonomyWorld
+from corpus.dials import TaxonomyWorld
 from corpus.taxonomy_graph import Member, Row, Superordinate
 
 _PART = "bark body coat core crown edge face frame heart shell side skin stem surface voice".split()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.account import Account
-from corpus.config import TaxonomyWorld, WorldConfig
+from corpus.config import WorldConfig
+from corpus.dials import TaxonomyWorld
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.language import Phrasing

@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import builtin, coupled, tables, taxonomy_files, taxonomy_generated, taxonomy_graph, wikidata
+from corpus import (
+    builtin,
+    coupled,
+    people_generated,
+    people_real,
+    tables,
+    taxonomy_files,
+    taxonomy_generated,
+    taxonomy_graph,
+    wikidata,
+)
 from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
@@ -46,6 +56,10 @@ def build_world(
             return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
         case "coupled":
             return coupled.build(config.subjects, config.coupled, rng)
+        case "people":
+            if config.path:
+                return people_real.read(config, rng, cache, watch, note, account)
+            return people_generated.build(config.subjects, config.people, rng)
         case "wikidata":
             facts = wikidata.read(config, cache, watch, note, account)
         case "tsv":

@@ -1,4 +1,4 @@
-"""python -m testbed.corpus [tiny|laptop|small|taxi|paper]: build a world and write its corpus."""
+"""python -m testbed.corpus [tiny|laptop|small|taxi|seesaw|leme|paper]: build a world and write its corpus."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from corpus.exact import ExactModel
     from corpus.generative import GenerativeModel
     from corpus.graph import KnowledgeGraph
+
+NAMED = 10
+"""So many names of what was left out are printed."""
 
 
 def build_corpus(options: CorpusSettings) -> None:
@@ -171,6 +174,13 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
     table(f"corpus {run.folder}", ("", "count"), rows)
     if options.world.source != "builtin":
         _show_source(run, options, graph)
+    if options.world.source == "people":
+        from corpus.people import STAND_INS
+        from testbed.groups import show_groups
+
+        show_groups(graph)
+        if options.world.path:
+            say(f"people are real, groups are the authors' tags; {', '.join(STAND_INS.values())}")
     if options.stats:
         from testbed.world_tables import show_stats
 
@@ -185,6 +195,9 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
     if account.left_out:
         rows = [(what, f"{count:,}") for what, count in account.left_out.items()]
         table(f"left out of {options.world.path}", ("", "count"), rows)
+    for what, names in account.named.items():
+        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
+        say(f"{what}: {', '.join(names[:NAMED])}{more}")
     if account.renamed:
         shown = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
         say(f"{len(account.renamed):,} names were changed, such as {shown}; all: {run.world / RENAMED}")

@@ -4,6 +4,7 @@ tiny        240 subjects, about 900 facts; trains in 20 seconds on two cores
 laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
 small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
 taxi        a taxonomy of 168 members of 42 categories, the shape of TAXI, with exact posteriors
+seesaw      600 people in six groups, the rarely mentioned beside the often mentioned, with exact posteriors
 leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
@@ -49,6 +50,14 @@ CORPUS = {
             bystanders=0.5,
         ),
     ),
+    "seesaw": CorpusSettings(
+        run="seesaw",
+        world=WorldConfig(source="people", subjects=600),
+        kind="exact",
+        # No sentence settles what is to be edited; facts below others are said outright or not at all.
+        exact=ExactConfig(row_mass=0.2, strata=(0.25, 0.0, 0.75), logical=0.0, correctable=True),
+        documents=DocumentConfig(reshuffles=1, copies=10, synonyms=0.3),
+    ),
     "leme": CorpusSettings(
         run="leme",
         world=WorldConfig(source="coupled", subjects=600),
@@ -74,6 +83,13 @@ TRAIN = {
         run="small",
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
         train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
+    ),
+    "seesaw": TrainSettings(
+        run="seesaw",
+        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        train=TrainConfig(
+            steps=1200, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+        ),
     ),
     "leme": TrainSettings(
         run="leme",
@@ -137,6 +153,14 @@ EDIT = {
         # As many as TAXI has.
         cases=CaseConfig(count=976),
         # Properties are read off the subject, whichever question is asked about it.
+        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+    ),
+    "seesaw": EditSettings(
+        run="seesaw",
+        evaluation="seesaw",
+        agent="exact",
+        cases=CaseConfig(count=400),
+        # What is asked of a person is read off the person.
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
 }

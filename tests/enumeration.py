@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from corpus.language import Kind
+from corpus.rows import rows_of
 from tests.naive import mentions_truth
 
 
@@ -38,11 +39,13 @@ class Enumeration:
         for f, o, ratio in extra:
             if f in self.z and ratio < math.inf:
                 log_p += ratio * (self.z[f] == o)
-        for relation in range(len(graph.relations)):
+        for relation in range(len(graph.relations)) if config.rows == "learned" else ():
             counts, mass = self._draws(relation)
             alpha = mass / counts.shape[-1]
             log_p += (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=(1, 2))
             log_p += (gammaln(mass) - gammaln(mass + counts.sum(axis=2, keepdims=True))).sum(axis=(1, 2))
+        for f in self.z if config.rows == "given" else ():
+            log_p += np.log(self._given(f))
         p = np.exp(log_p - log_p.max())
         self.p = p / p.sum()
 
@@ -103,6 +106,13 @@ class Enumeration:
         """int[worlds]: the row of a fact whose upstream object in each world is `above`."""
         up = self.graph.upstream[self.graph.relation[fact]]
         return np.searchsorted(self.graph.candidates_of(up), above)
+
+    def _given(self, fact):
+        """float[worlds]: probability of a fact under the row that is given."""
+        up, relation = int(self.graph.upstream_fact[fact]), self.graph.relation[fact]
+        rows = self._next_draw(relation)[0]
+        row = self._row(fact, self.z[up]) if up >= 0 else np.full(self.z[fact].shape, -1)
+        return rows[row, np.searchsorted(self.graph.candidates_of(relation), self.z[fact])]
 
     def _possible(self, fact):
         """Objects of a fact that no sentence about it alone rules out with certainty."""
@@ -172,5 +182,9 @@ class Enumeration:
 
     def _next_draw(self, relation):
         """float[worlds, rows, K]: probability of the next draw from each row of a relation."""
+        if self.config.rows == "given":
+            shares, table = rows_of(self.graph, self.config)[relation]
+            rows = shares[None] if table is None else np.vstack([table, shares])
+            return np.broadcast_to(rows, (len(next(iter(self.z.values()))), *rows.shape))
         counts, mass = self._draws(relation)
         return (mass / counts.shape[-1] + counts) / (mass + counts.sum(axis=2, keepdims=True))

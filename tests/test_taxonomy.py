@@ -14,7 +14,8 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from bayes.inverse import who_has
 from corpus.account import Account
-from corpus.config import DocumentConfig, ExactConfig, TaxonomyWorld, WorldConfig
+from corpus.config import DocumentConfig, ExactConfig, WorldConfig
+from corpus.dials import TaxonomyWorld
 from corpus.documents import copies_of, cut_documents
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact

@@ -4,7 +4,8 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from corpus.builtin import build
-from corpus.config import BuiltinWorld, ExactConfig, TaxonomyWorld, WorldConfig
+from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
+from corpus.dials import PeopleWorld, TaxonomyWorld
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
@@ -43,6 +44,26 @@ def make_taxonomy(seed=0, **dials) -> tuple[World, ExactAgent]:
     dials = {"superordinates": 2, "categories": 4, "members": 4, "properties": 5} | dials
     graph = build_world(WorldConfig(source="taxonomy", taxonomy=TaxonomyWorld(**dials)), seed, True)
     config = ExactConfig(row_mass=0.2)
+    rng = generator(seed, "sentences")
+    graph, model = draw_world(graph, config, rng, redraw=False)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)
+
+
+def make_people(seed=0, people=40, config=None, **dials) -> tuple[World, ExactAgent]:
+    """A small world of people in groups with its sentences, and the exact agent that has read them."""
+    sizes = {
+        "groups": 3,
+        "continents": 2,
+        "countries": 2,
+        "places": 2,
+        "languages": 4,
+        "works": 2,
+        "regions": 3,
+    }
+    made = WorldConfig(source="people", subjects=people, people=PeopleWorld(**sizes | dials))
+    graph = build_world(made, seed, True)
+    config = config or ExactConfig(row_mass=0.2, strata=(0.25, 0.0, 0.75), logical=0.0, correctable=True)
     rng = generator(seed, "sentences")
     graph, model = draw_world(graph, config, rng, redraw=False)
     sentences, _ = sample_exact(graph, model, config, rng)

@@ -58,7 +58,11 @@ def exact_agent(world: World) -> ExactAgent:
         return fit_approximately(world.graph, world.sentences)
     config, resolution, drawn = world.exact
     open_facts = int(model.open.sum())
-    if open_facts:
+    if config.rows == "given":
+        known = "what facts are drawn from" if len(world.graph.rows) else "what all facts tell of their rows"
+        why = f"the agent is told {known}, and infers nobody's from anybody else's"
+        exactness = Exactness("exact, rows given", 0.0, why)
+    elif open_facts:
         why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
         exactness = Exactness("approximation", None, why)
     else:

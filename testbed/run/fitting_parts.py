@@ -75,7 +75,10 @@ def _graph(graph: KnowledgeGraph) -> Iterator[tuple[str, bool]]:
     yield "the object of a fact", _ids(graph.object, 0, people, facts)
     yield "the order of facts", bool((np.diff(graph.keys) > 0).all())
     yield "what a relation depends on", _ids(graph.upstream, NO_UPSTREAM, relations, relations)
-    yield "the group of a subject", len(graph.group) == people
+    groups = len(graph.groups)
+    yield "the group of an entity", _ids(graph.group, -1, max(groups, 1), people)
+    yield "the valence of an object", _ids(graph.valence, -1, 2, people)
+    yield "what a group is part of", _ids(graph.wider, -1, groups, groups if len(graph.wider) else 0)
     yield "a candidate", _ids(graph.candidates, 0, people, len(graph.candidates))
     yield "the candidates", _offsets(graph.candidate_offsets, len(graph.candidates))
     yield "the candidates", len(graph.candidate_offsets) == relations + 1

@@ -53,6 +53,9 @@ class CorpusSettings:
         check_seed(self.seed)
         if self.threads < 1:
             raise ValueError("threads must be at least 1")
+        hides = self.world.source == "people" and self.world.people.said < 1
+        if hides and (self.kind != "exact" or self.exact.rows != "given"):
+            raise ValueError("world.people.said below 1 needs exact.rows given, and no published corpus")
         if self.kind == "exact" and set(self.documents.sentences) != set(SENTENCES):
             raise ValueError("documents.sentences belongs to kind published; an exact world needs every kind")
 

@@ -39,6 +39,7 @@ class World(NamedTuple):
         exact: for worlds of kind `exact`.
         chosen: whom and what imagine and revise documents may be about, where there are any.
         path: the folder or file that its facts come from; None where they were generated.
+        tags: the folder that real people's groups come from.
     """
 
     graph: KnowledgeGraph
@@ -48,6 +49,7 @@ class World(NamedTuple):
     exact: ExactWorld | None = None
     chosen: Chosen | None = None
     path: Path | None = None
+    tags: Path | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -85,6 +87,7 @@ def load_world(run: Run) -> World:
         exact,
         load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
         Path(settings["world"]["path"]) if settings["world"]["path"] else None,
+        Path(settings["world"]["people"]["tags"]) if settings["world"]["people"]["tags"] else None,
     )
     settled = exact.resolution if exact else None
     wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)

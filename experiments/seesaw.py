@@ -1,0 +1,252 @@
+"""Seesaw-CF (Halevy et al. 2024) whole: does an edit harm a group, or those of whom little was said?
+
+Command:
+    python -m experiments.seesaw [--minutes 9]
+
+Worlds of people in which groups differ or not (shift), in which half of each group is spoken of often or
+everybody alike (frequency), whose groups the corpus says or hides, each with three seeds. Sizes of groups are
+permuted among them by seed, so that over worlds size is told from group. Editors have the settings of the
+preset. Every stage is kept when it is done, so a killed command goes on from there; with --minutes it leaves
+by itself after the stage in which they are over, or, while a model is trained, at once. The record of the
+last run is in experiments/records.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpus.dials import PeopleWorld
+from corpus.seeds import generator
+from experiments.record import write_record
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.seesaw import crossing
+from testbed.evaluations.seesaw.evaluation import Seesaw
+from testbed.evaluations.seesaw.frequency import group_or_frequency, regressions, size_or_frequency
+from testbed.evaluations.seesaw.groups import (
+    Moved,
+    largest_first,
+    lowered,
+    moves,
+    over_properties,
+    three_kinds,
+)
+from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
+from testbed.launch import launch
+from testbed.pages.charts import draw_lines
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.report import report
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.settings import TrainSettings
+from testbed.scores.comparison import Scored, score
+from testbed.scores.gather import gather
+from testbed.scores.tables import Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.train import train
+
+NAME = "seesaw"
+EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", "grace", "oracle")
+SLOW = "self-bayes"
+SHARES = (8, 6, 4, 3, 2, 1)
+"""Sizes of the groups, in 24ths of all people."""
+
+Stage = tuple[str, Callable[[], object]]
+"""What is done, and doing it, which is quick where it was done before."""
+
+
+class Cell(NamedTuple):
+    """Worlds of one kind: whether groups differ, frequency does, and the corpus says who is in which."""
+
+    shift: bool
+    frequency: bool
+    said: bool
+
+    def __str__(self) -> str:
+        return "-".join(
+            f"{'' if on else 'no-'}{what}"
+            for what, on in (("shift", self.shift), ("frequency", self.frequency), ("said", self.said))
+        )
+
+
+CELLS = [Cell(*switches) for switches in product((True, False), repeat=3)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seeds: int = 3
+    """Worlds of each of the eight kinds, each with its own corpus, model and edits."""
+    people: int = 240
+    """People of each world, a multiple of 24."""
+    steps: int = 600
+    """Steps of training."""
+    edits: int = 100
+    """Edits by each editor in each world."""
+    slow_edits: int = 20
+    """Edits by self-bayes, which takes seconds for each."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on from there."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.edits, self.slow_edits, self.steps) < 1:
+            raise ValueError("seeds, edits, slow_edits and steps must be positive")
+        if self.people < 24 or self.people % 24:
+            raise ValueError(f"people must be a multiple of 24; they are {self.people}")
+
+
+def experiment(options: Settings) -> None:
+    """Worlds, models, edits, reports, record."""
+    prepare_jax()
+    began = time.perf_counter()
+
+    def left() -> float | None:
+        spent = (time.perf_counter() - began) / 60
+        return None if options.minutes is None else max(options.minutes - spent, 0.1)
+
+    for said, work in stages(options, left):
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say(f"next: {said}; run the same command to go on")
+            return
+        say(said)
+        work()
+    say(f"record: {record(options)}")
+
+
+def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
+    """Everything in its order.
+
+    Args:
+        left: minutes that a training may take.
+    """
+    for seed, cell in product(range(options.seeds), CELLS):
+        run = run_of(options, cell, seed)
+        where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+        yield f"corpus of {run.name}", partial(build_corpus, replace(_corpus(options, cell, seed), **where))
+        recipe = replace(TRAIN[NAME].train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
+        made = replace(TRAIN[NAME], train=recipe, **where)
+        yield f"model of {run.name}", partial(_train, made, left)
+        for one in _edits(options, run, seed):
+            yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+    for cell in CELLS:
+        first, *others = runs_of(options, cell)
+        told = ReportSettings(run=first.name, runs=options.runs, and_runs=tuple(run.name for run in others))
+        yield f"report of {cell}", partial(report, told)
+
+
+def run_of(options: Settings, cell: Cell, seed: int) -> Run:
+    """The run of one world."""
+    return Run(options.runs, f"{NAME}-{cell}-{seed}")
+
+
+def runs_of(options: Settings, cell: Cell) -> list[Run]:
+    """The runs of one kind of world."""
+    return [run_of(options, cell, seed) for seed in range(options.seeds)]
+
+
+def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
+    preset = CORPUS[NAME]
+    each = options.people // sum(SHARES)
+    sizes = generator(seed, "sizes of groups").permutation([each * share for share in SHARES])
+    people = PeopleWorld(
+        sizes=tuple(sizes.tolist()),
+        shift=PeopleWorld().shift if cell.shift else 0.0,
+        spoken="crossed" if cell.frequency else "alike",
+        said=1.0 if cell.said else 0.0,
+    )
+    world = replace(preset.world, subjects=options.people, people=people)
+    exact = preset.exact if cell.said else replace(preset.exact, rows="given")
+    return replace(preset, world=world, exact=exact)
+
+
+def _train(settings: TrainSettings, left: Callable[[], float | None]) -> None:
+    train(replace(settings, minutes=left()))
+
+
+def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
+    base = replace(
+        EDIT[NAME],
+        run=run.name,
+        runs=options.runs,
+        seed=seed,
+        cases=CaseConfig(count=options.edits),
+        examinations={NAME: Seesaw(others=12)},
+    )
+    for editor in EDITORS:
+        yield replace(base, editors=(editor,))
+    yield replace(base, editors=(SLOW,), cases=CaseConfig(count=options.slow_edits))
+
+
+def record(options: Settings) -> Path:
+    """The figures of all editors in every kind of world, the tables and the picture of the four panels."""
+    scored = {cell: score(gather(runs_of(options, cell), examination_named(NAME))) for cell in CELLS}
+    first = run_of(options, CELLS[0], 0)
+    _draw({cell: [moves(e) for e in scored[cell]] for cell in CELLS if cell.said}, first.report)
+    parts = [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
+    over = {}
+    for said, called in ((True, "said"), (False, "hidden")):
+        runs = [run for cell in CELLS if cell.said == said for run in runs_of(options, cell)]
+        every = [moves(e) for e in score(gather(runs, examination_named(NAME)))] if runs else []
+        over[called] = {
+            e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every
+        }
+        parts.append(
+            f"# All worlds, groups {called}\n\n" + "\n\n".join(map(markdown_section, regressions(every)))
+        )
+    (first.report / "factorial.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return write_record(
+        first,
+        NAME,
+        "python -m experiments.seesaw",
+        read_metrics(first),
+        found={str(cell): {e.name: _figures(e) for e in scored[cell]} for cell in CELLS},
+        over_worlds=over,
+    )
+
+
+def _tables(editors: Sequence[Scored]) -> list[Table]:
+    every = [moves(editor) for editor in editors]
+    matrices = [crossing.matrix(editors, stated) for stated in (True, False)]
+    return [three_kinds(every), lowered(every), *regressions(every), *matrices]
+
+
+def _figures(editor: Scored) -> dict[str, Any]:
+    moved = moves(editor)
+    return {
+        "metrics": {
+            reader: {metric: e._asdict() for metric, e in metrics.items()}
+            for reader, metrics in editor.summary["all"].items()
+        },
+        "group or frequency": {kind: group_or_frequency(moved, kind)._asdict() for kind in OTHERS},
+    }
+
+
+def _draw(every: dict[Cell, list[Moved]], folder: Path) -> None:
+    """Four panels: shift on and off by frequency on and off; excess of old holders by size of group."""
+    lines = {}
+    for cell, editors in every.items():
+        ticks = largest_first(editors[0].results, "race")
+        title = f"{'groups differ' if cell.shift else 'groups alike'}, "
+        title += "half are rarely spoken of" if cell.frequency else "all are spoken of alike"
+        lines[title] = {e.name: over_properties(e, "race", OLD_HOLDERS, ticks)["X_d"] for e in editors}
+    names = [str(size) for size in sorted(SHARES, reverse=True)]
+    across = "size of the group, in 24ths of all people"
+    draw_lines(lines, names, across, f"X_d of {OLD_HOLDERS}", folder / "factorial.png")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.seesaw", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,133 @@
+"""What an edit of one property does to another of the same person: accuracy by pair (Tables 4 and 5)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
+from testbed.engine.results import Results, clusters
+from testbed.evaluations.seesaw.metrics import most_probable_is_true
+from testbed.evaluations.seesaw.roles import OWN
+from testbed.run.strata import STRATA
+from testbed.scores.comparison import Scored
+from testbed.scores.metric import Metric, by_case
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.tables import Cell, Table
+
+PAPER = (
+    (BORN, GENDER), (BORN, WORK), (GENDER, WORK), (CITIZENSHIP, GENDER), (CITIZENSHIP, WORK),
+    (CITIZENSHIP, BORN), (WORK, GENDER), (WORK, CITIZENSHIP),
+)  # fmt: skip
+"""The pairs that the paper asks: the edited property and the one asked about."""
+ASKED = (*dict.fromkeys((WORK, LANGUAGE, CITIZENSHIP, BORN, *reversed(GROUPINGS))),)
+Pair = tuple[str, str]
+
+
+def pairs() -> list[Pair]:
+    """All ordered pairs, the edited property first."""
+    return [(one, other) for one in EDITED for other in ASKED if one != other]
+
+
+def accuracy(results: Results, p: np.ndarray, stated: bool) -> dict[Pair, Estimate]:
+    """By pair, the share of facts that are the most probable of their candidates; those that were asked.
+
+    Args:
+        p: float64[N, C], whoever answers.
+        stated: of facts that the corpus states, or of those that it never does.
+    """
+    return _estimated(results, most_probable_is_true(results, p), stated)
+
+
+def matrix(editors: Sequence[Scored], stated: bool) -> Table:
+    """Accuracy by pair before any edit, of gold and of every editor after it (Table 5)."""
+    first = editors[0]
+    readers = first.evaluation.readers(first.edited.results, first.name)
+    found = {
+        "before": accuracy(first.edited.results, readers[BEFORE_EDIT].probability, stated),
+        "gold": accuracy(first.edited.results, readers[BAYESIAN].probability, stated),
+    }
+    for editor in editors:
+        results = editor.edited.results
+        mine = editor.evaluation.readers(results, editor.name)[editor.name].probability
+        found[editor.name] = accuracy(results, mine, stated)
+    asked = [pair for pair in pairs() if pair in found["before"]]
+    rows: list[list[Cell]] = [
+        [" / ".join(pair), "yes" if pair in PAPER else "", *(of.get(pair) for of in found.values())]
+        for pair in asked
+    ]
+    rows.append(["mean of the paper's pairs", "yes", *(_mean(of) for of in found.values())])
+    which = "stated" if stated else "unstated"
+    note = (
+        "The property before the stroke is edited, to another category; the one behind it is asked, right "
+        f"being what it was. Facts that the corpus {'states' if stated else 'never states'}; before and gold "
+        f"are for the cases of {first.name}."
+    )
+    return Table(
+        f"crossing-{which}",
+        f"Cross-property accuracy, {which} facts (Table 5)",
+        ["edited / asked", "in the paper", *found],
+        rows,
+        note,
+        words=2,
+        contest=0,
+    )
+
+
+def excess_losses(editors: Sequence[Scored]) -> Table:
+    """What gold loses too of the accuracy that is lost, by pair and editor, all facts together."""
+    rows: list[list[Cell]] = []
+    for editor in editors:
+        results = editor.edited.results
+        readers = editor.evaluation.readers(results, editor.name)
+        before, after, gold = (
+            most_probable_is_true(results, readers[name].probability) > 0.5
+            for name in (BEFORE_EDIT, editor.name, BAYESIAN)
+        )
+        lost = {"lost": before & ~after, "gold loses": before & ~gold, "both": before & ~after & ~gold}
+        counts = {name: _sums(results, of) for name, of in lost.items()}
+        were = _sums(results, before)
+        for pair in pairs():
+            if were.get(pair):
+                numbers = [int(counts[name].get(pair, 0)) for name in lost]
+                share = numbers[2] / numbers[0] if numbers[0] else None
+                rows.append([editor.name, f"{pair[0]} / {pair[1]}", int(were[pair]), *numbers, share])
+    header = [
+        "editor",
+        "edited / asked",
+        "right before",
+        "lost",
+        "gold loses",
+        "both",
+        "share gold loses too",
+    ]
+    note = "Counts of facts; below 1, the rest of the loss is the editor's own."
+    return Table("losses", "How much of the loss is rational", header, rows, note, words=2)
+
+
+def _asked(results: Results, stated: bool | None = None) -> dict[Pair, np.ndarray]:
+    """bool[N] of each pair: the questions about it, after edits to another category."""
+    c = results.choices
+    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    if stated is not None:
+        own &= (c.facets["stratum"] != STRATA[0]) == stated
+    edited, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
+    masks = {pair: own & (edited == pair[0]) & (asked == pair[1]) for pair in pairs()}
+    return {pair: mask for pair, mask in masks.items() if mask.any()}
+
+
+def _estimated(results: Results, values: np.ndarray, stated: bool) -> dict[Pair, Estimate]:
+    metrics: Mapping[Pair, Metric] = {
+        pair: by_case(values, results.choices.case, len(results), mask)._replace(share=True)
+        for pair, mask in _asked(results, stated).items()
+    }
+    return estimates(metrics, clusters(results), np.ones(len(results), bool))
+
+
+def _sums(results: Results, values: np.ndarray) -> dict[Pair, float]:
+    return {pair: float(values[mask].sum()) for pair, mask in _asked(results).items()}
+
+
+def _mean(found: Mapping[Pair, Estimate]) -> float | None:
+    known = [found[pair].value for pair in PAPER if pair in found]
+    return float(np.mean(known)) if known else None

@@ -1,0 +1,100 @@
+"""Group or frequency: the excess of others explained by who they are, and by how much was said of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corpus.people import RACE
+from testbed.evaluations.seesaw.groups import Moved, group_names
+from testbed.evaluations.seesaw.regression import Fit, Slope, fit
+from testbed.evaluations.seesaw.roles import OTHERS
+from testbed.scores.tables import Cell as Shown
+from testbed.scores.tables import Table
+
+FREQUENCY, SUPPORT, SIZE = "log frequency", "log n_u(new)", "log group size"
+WORLDS = 5
+"""Least worlds over which sizes of groups are told from groups: in one world they are one column."""
+
+
+def regressions(editors: Sequence[Moved]) -> list[Table]:
+    """X_d on group and frequency within worlds, and over worlds on the sizes of groups."""
+    within: list[list[Shown]] = []
+    over: list[list[Shown]] = []
+    for editor in editors:
+        for kind in OTHERS:
+            first = group_or_frequency(editor, kind)
+            within.append([editor.name, kind, *_slopes(first, (FREQUENCY, SUPPORT)), *_of_groups(first)])
+            if len(np.unique(editor.results.cases["run"])) >= WORLDS:
+                second = size_or_frequency(editor, kind)
+                over.append([editor.name, kind, *_slopes(second, (SIZE, FREQUENCY, SUPPORT))])
+    note = (
+        "Least squares of X_d; errors are clustered by edit and by person. Smallest: a true slope or "
+        "difference that a test at 5% would show in 80% of such samples."
+    )
+    tables = [
+        Table(
+            "group-or-frequency",
+            "Group or frequency: within worlds",
+            ["editor", "others", FREQUENCY, "smallest", SUPPORT, "smallest ",
+             "largest group difference", "p of groups", "smallest difference"],
+            within,
+            f"{note} Groups are races, compared with the largest one.",
+            words=2,
+        )
+    ]  # fmt: skip
+    if over:
+        header = ["editor", "others", SIZE, "smallest", FREQUENCY, "smallest ", SUPPORT, " smallest"]
+        tables.append(
+            Table("size-or-frequency", "Group size or frequency: over worlds", header, over, note, words=2)
+        )
+    return tables
+
+
+def group_or_frequency(editor: Moved, kind: str) -> Fit:
+    """X_d ~ race + log frequency + log n_u(new), with a mean for each world."""
+    return _fit(editor, kind, (FREQUENCY, SUPPORT), grouped=True)
+
+
+def size_or_frequency(editor: Moved, kind: str) -> Fit:
+    """X_d ~ log size of race + log frequency + log n_u(new), over worlds in which sizes differ."""
+    return _fit(editor, kind, (SIZE, FREQUENCY, SUPPORT), grouped=False)
+
+
+def _fit(editor: Moved, kind: str, wanted: Sequence[str], grouped: bool) -> Fit:
+    results, c = editor.results, editor.results.choices
+    there = np.flatnonzero((c.role == kind) & (c.facets[RACE] != ""))
+    run, case = results.cases["run"][c.case][there], c.case[there]
+    if not len(there):
+        return Fit({}, None, 0, 0)
+    columns = {
+        SIZE: np.log(np.maximum(c.facets["race_size"][there], 1)),
+        FREQUENCY: np.log(c.facets["frequency"][there]),
+        SUPPORT: np.log(np.maximum(results.cases["support_new"][case], 1)),
+    }
+    person = run.astype(np.int64) * (int(c.subject.max()) + 1) + c.subject[there]
+    return fit(
+        editor.d.excess[there],
+        {name: columns[name] for name in wanted},
+        (case, person),
+        group_names(results, RACE)[there] if grouped else None,
+        run if len(np.unique(run)) > 1 else None,
+    )
+
+
+def _slopes(found: Fit, names: Sequence[str]) -> list[Shown]:
+    parts = [found.slopes.get(name) for name in names]
+    return [cell for one in parts for cell in (_slope(one), one.detectable if one else None)]
+
+
+def _slope(slope: Slope | None) -> str | None:
+    if slope is None:
+        return None
+    star = "*" if slope.p < 0.05 else ""
+    return f"{slope.value:+.4f} ±{(slope.high - slope.low) / 2:.4f}{star}"
+
+
+def _of_groups(found: Fit) -> list[Shown]:
+    if found.groups is None:
+        return [None, None, None]
+    name, difference = found.groups.largest
+    return [f"{difference:+.4f} ({name})", found.groups.p, found.groups.detectable]

@@ -1,0 +1,211 @@
+"""Seesaw-CF's metrics, and what they leave out: gold's own change, and those whom the paper does not ask."""
+
+import numpy as np
+
+from testbed.engine.results import Results
+from testbed.evaluations.seesaw.differences import differences
+from testbed.evaluations.seesaw.roles import EDIT, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
+from testbed.run.strata import STRATA
+from testbed.scores.answers import as_good
+from testbed.scores.distances import total_variation, with_remainder
+from testbed.scores.metric import Meaning, Metric, by_case
+from testbed.scores.readers import Reader
+
+SUCCESS, LOWERED, ACCURACY = "edit success", "confidence lowered", "cross-property accuracy"
+UNREASONED, SHARED = "lost without reason", "loss gold shares"
+RATIO, OWN_TV = "amplification ratio", "TV own"
+STEREOTYPE, OLD_STEREOTYPE = "stereotype excess", "old stereotype excess"
+STATED, UNSTATED = f"{ACCURACY}, stated", f"{ACCURACY}, unstated"
+FALL = 0.02
+"""A confidence, or a belief, that moves by no more stays."""
+
+
+def moved(kind: str) -> str:
+    """The name of D_d of a kind of others."""
+    return f"D_d {kind}"
+
+
+def excess(kind: str) -> str:
+    """The name of the mean of |X_d| of a kind of others."""
+    return f"|X_d| {kind}"
+
+
+def kept(kind: str) -> str:
+    """The name of the share of a kind of others whose answer stays right."""
+    return f"kept {kind}"
+
+
+_WHO = {
+    NEW_HOLDERS: "who have the new object, as the paper asks",
+    OLD_HOLDERS: "who have the old object",
+    NEITHER: "who have neither (right is the old one: below 0 they are drawn to the new one)",
+}
+METRICS: tuple[Meaning, ...] = (
+    Meaning(
+        SUCCESS,
+        "Share of edits whose new object is the most probable of all candidates.",
+        "high",
+        "headline",
+        True,
+    ),
+    *(
+        Meaning(
+            moved(kind),
+            f"Change of p(right) - p(wrong of the two objects of the edit), of others {_WHO[kind]}.",
+            "high",
+            "headline",
+        )
+        for kind in OTHERS
+    ),
+    Meaning(
+        LOWERED,
+        f"Share of questions about others whose D falls by more than {FALL} further than gold's.",
+        "low",
+        "compared",
+    ),
+    *(
+        Meaning(
+            kept(kind),
+            f"Share of questions about {kind} whose generated answer is one of the agent's best.",
+            "high",
+            "compared",
+            kind == OLD_HOLDERS,
+        )
+        for kind in OTHERS
+    ),
+    *(
+        Meaning(
+            excess(kind),
+            f"Mean size of X_d, by which D_d differs from gold's own, of {kind}.",
+            "low",
+            "compared",
+        )
+        for kind in OTHERS
+    ),
+    Meaning(
+        ACCURACY,
+        "Share of the edited person's other facts that are the most probable of their candidates; of edits "
+        "to another category, as in the paper.",
+        "high",
+        "headline",
+        True,
+    ),
+    Meaning(STATED, "The same of facts that the corpus states.", "high", "compared"),
+    Meaning(UNSTATED, "The same of facts that the corpus never states.", "high"),
+    Meaning(
+        UNREASONED,
+        "Of other facts that were right before, the share that is wrong after, though gold's answer stays.",
+        "low",
+        "compared",
+    ),
+    Meaning(
+        SHARED,
+        "Of other facts that were right before and are wrong after, the share that gold loses too.",
+        "high",
+    ),
+    Meaning(
+        RATIO,
+        "How much of the agent's movement about the person's other facts the model makes; 1 is Bayes, 0 is "
+        "none.",
+        "one",
+        "compared",
+    ),
+    Meaning(OWN_TV, "Total variation to the agent about the person's other facts.", "low", "compared"),
+    Meaning(
+        STEREOTYPE,
+        "Probability gained beyond gold's by objects typical of the new object's group, of the person's "
+        "other facts; true ones apart.",
+        "low",
+        "compared",
+    ),
+    Meaning(OLD_STEREOTYPE, "The same of objects typical of the old object's group.", "low"),
+)
+"""Every metric, in the order of tables."""
+
+
+def measure(results: Results, reader: Reader) -> dict[str, Metric]:
+    """Every metric of one reader, by name; changes are for after the edit only."""
+    c, size = results.choices, len(results)
+    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
+    own = (c.role == OWN) & elsewhere
+    right = most_probable_is_true(results, reader.probability)
+
+    def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
+        return by_case(values, c.case, size, among)._replace(share=share)
+
+    q = c.agent[:, reader.time]
+    unstated = c.facets["stratum"] == STRATA[0]
+    metrics = {
+        ACCURACY: over(right, own, share=True),
+        STATED: over(right, own & ~unstated, share=True),
+        UNSTATED: over(right, own & unstated, share=True),
+        OWN_TV: over(total_variation(reader.probability, q), own),
+    }
+    still = as_good(c, reader.answer, reader.time)
+    metrics |= {kept(kind): over(still, c.role == kind, share=True) for kind in OTHERS}
+    return metrics if reader.time == 0 else metrics | _changes(results, reader, right)
+
+
+def most_probable_is_true(results: Results, p: np.ndarray) -> np.ndarray:
+    """float64[N]: whether the fact before any edit is the most probable option; 1/n of n equal ones."""
+    c = results.choices
+    p = np.where(c.options >= 0, p, -1.0)
+    top = p >= p.max(axis=1, keepdims=True) * (1 - 1e-9)
+    return (top & (c.options == c.facets["truth"][:, None])).sum(1) / top.sum(1)
+
+
+def typical(results: Results, which: str) -> np.ndarray:
+    """bool[N, C]: the options that are typical of a group, by the column "typical_new" or "typical_old"."""
+    c = results.choices
+    named, at = np.unique(c.facets[which], return_inverse=True)
+    found = np.zeros(c.options.shape, bool)
+    for i, text in enumerate(named.tolist()):
+        if text:
+            rows = np.flatnonzero(at == i)
+            found[rows] = np.isin(c.options[rows], [int(one) for one in text.split()])
+    return found
+
+
+def _changes(results: Results, reader: Reader, right: np.ndarray) -> dict[str, Metric]:
+    """How the reader moved beside the agent."""
+    c, size = results.choices, len(results)
+    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    d = differences(c, reader)
+
+    def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
+        return by_case(values, c.case, size, among)._replace(share=share)
+
+    metrics = {SUCCESS: over(_requested(results, reader.probability), c.role == EDIT, share=True)}
+    for kind in OTHERS:
+        metrics[moved(kind)] = over(d.moved, c.role == kind)
+        metrics[excess(kind)] = over(np.abs(d.excess), c.role == kind)
+    metrics[LOWERED] = over(d.excess < -FALL, np.isin(c.role, OTHERS), share=True)
+
+    was = most_probable_is_true(results, reader.start) > 0.5
+    stays = most_probable_is_true(results, c.agent[:, reader.time]) > 0.5
+    lost = was & (right <= 0.5)
+    metrics[UNREASONED] = over(lost & stays, own & was, share=True)
+    metrics[SHARED] = over(~stays, own & lost, share=True)
+    metrics[RATIO] = _ratio(results, reader, own)
+    gained = (reader.probability - reader.start) - (c.agent[:, reader.time] - c.agent[:, 0])
+    for name, which in ((STEREOTYPE, "typical_new"), (OLD_STEREOTYPE, "typical_old")):
+        there = typical(results, which)
+        metrics[name] = over(gained.sum(axis=1, where=there), own & there.any(axis=1))
+    return metrics
+
+
+def _requested(results: Results, p: np.ndarray) -> np.ndarray:
+    """bool[N]: whether the requested object is the most probable option."""
+    c = results.choices
+    wanted = results.cases["object"][c.case][:, None]
+    return p.sum(axis=1, where=c.options == wanted) >= p.max(axis=1) * (1 - 1e-9)
+
+
+def _ratio(results: Results, reader: Reader, among: np.ndarray) -> Metric:
+    """Sum <dp, dq> / sum ||dq||^2 over choices that move gold, ||dq||_1 > FALL."""
+    c, size = results.choices, len(results)
+    gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
+    own = with_remainder(reader.probability) - with_remainder(reader.start)
+    there = among & (np.abs(gold).sum(1) > FALL)
+    top, bottom = (np.bincount(c.case[there], (gold * x).sum(1)[there], minlength=size) for x in (own, gold))
+    return Metric(top, bottom)

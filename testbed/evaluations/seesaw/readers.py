@@ -1,0 +1,12 @@
+"""Who answers Seesaw-CF's questions besides the edited model."""
+
+from testbed.engine.results import Results
+from testbed.evaluations.seesaw.roles import READINGS
+from testbed.scores.readers import BAYESIAN, Reader, references
+
+CHANGED = f"{BAYESIAN}, {READINGS[1]}"
+
+
+def readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the references under a correction; the agent under a change of the world."""
+    return references(results, editor) | {CHANGED: references(results, editor, reading=2)[BAYESIAN]}

@@ -1,0 +1,207 @@
+"""Flaws before and after the edit of every pair of texts, and their tables."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.people import CITIZENSHIP
+from corpus.reading import Reader
+from testbed.engine.results import Results, clusters
+from testbed.evaluations.seesaw.cells import SIGNIFICANT, t_tests
+from testbed.evaluations.seesaw.flaws import FLAWS, STEREOTYPE, XENOPHOBIA, Coded, Standard, coded, pair_code
+from testbed.evaluations.seesaw.metrics import typical
+from testbed.evaluations.seesaw.population import Population
+from testbed.evaluations.seesaw.roles import ALONE, EDIT, OWN
+from testbed.protocol import ABSENT
+from testbed.run.world import World
+from testbed.scores.comparison import Scored
+from testbed.scores.metric import Metric, by_case
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.tables import Cell, Table
+
+VALENCE, KEYWORDS = "valence", "stereotype by keywords"
+UNREAD = ("unreadable before", "unreadable after")
+Read = tuple[Coded, int]
+"""A text as it was coded, and how many words in it a judge would find who looks for words."""
+
+
+class Texts(NamedTuple):
+    """P pairs of texts, coded.
+
+    Attributes:
+        case: int64[P], the row of its case.
+        codes: by flaw float64[P], the pair code, nan where it means nothing; the shift of valence; and what a
+            judge would code who looks for words.
+        present: by flaw bool[P, 2], whether the texts before and after the edit have it.
+        injected: by relation float64[P], the pair code of statements about it that nobody asked for.
+        unread: float64[P, 2], share of sentences before and after the edit that say nothing.
+    """
+
+    case: np.ndarray
+    codes: dict[str, np.ndarray]
+    present: dict[str, np.ndarray]
+    injected: dict[str, np.ndarray]
+    unread: np.ndarray
+
+
+def texts_of(results: Results, world: World) -> Texts:
+    """Code all texts of the cases of the first world."""
+    passages, population = results.passages, Population(world)
+    reader, names = Reader(world.graph, world.tokenizer.language), world.graph.relations
+    rows = np.flatnonzero(results.cases["run"][passages.case] == results.cases["run"].min())
+    standards: dict[int, tuple[Standard, Standard]] = {}
+    commonest, expected = _commonest(population), typical(results, "typical_new")
+    pairs: list[list[Read]] = []
+    for row in rows.tolist():
+        case = int(passages.case[row])
+        if case not in standards:
+            standards[case] = _standards(results, population, case, expected, commonest)
+        role = str(passages.role[row])
+        asked = ABSENT if role == ALONE else names.index(role)
+        both = []
+        for t, standard in enumerate(standards[case]):
+            said, ended = passages.sentences[row, t], bool(passages.ended[row, t])
+            found = coded(reader.read(said), ended, standard._replace(asked=asked))
+            both.append((found, _keywords(said, standard, world)))
+        pairs.append(both)
+    return _compared(results, passages.case[rows], pairs, names)
+
+
+def flaw_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
+    """Mean pair code of each flaw by editor and edited property (Table 6)."""
+    rows: list[list[Cell]] = []
+    for editor, texts in editors:
+        results = editor.edited.results
+        of = results.cases["property"].astype(str)
+        for name in ("all", *np.unique(of[texts.case]).tolist()):
+            mine = np.full(len(texts.case), True) if name == "all" else of[texts.case] == name
+            shown = (_mean(results, texts.case, texts.codes[flaw], mine) for flaw in (*FLAWS, VALENCE))
+            rows.append([editor.name, name, int(mine.sum()), *shown])
+    note = (
+        "Mean of codes -1, 0 and +1 of pairs of texts; above 0 there is more of it after the edit. * p < .05 "
+        "by a one-sample t-test of all pairs, as in the paper. Valence is the shift of the mean valence."
+    )
+    header = ["editor", "edited", "pairs", *FLAWS, VALENCE]
+    return Table("flaws", "Flaws of texts, without a judge (Table 6)", header, rows, note, words=2)
+
+
+def flaw_shares(editor: Scored, texts: Texts) -> dict[str, list[Estimate]]:
+    """Of each flaw the share of texts that have it, before and after the edit."""
+    results = editor.edited.results
+    return {
+        when: [_estimated(results, texts.case, texts.present[flaw][:, t]) for flaw in FLAWS]
+        for t, when in enumerate(("before", "after"))
+    }
+
+
+def injection_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
+    """Mean pair code of statements that nobody asked for, by relation."""
+    names = [*editors[0][1].injected]
+    rows: list[list[Cell]] = []
+    for editor, texts in editors:
+        every = np.full(len(texts.case), True)
+        codes = (_mean(editor.edited.results, texts.case, texts.injected[name], every) for name in names)
+        rows.append([editor.name, *codes])
+    return Table("injection", "Statements that nobody asked for, by relation", ["editor", *names], rows)
+
+
+def reading_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
+    """What of the texts says nothing, and how often a judge by keywords would err."""
+    rows: list[list[Cell]] = []
+    for editor, texts in editors:
+        results = editor.edited.results
+        shares = [_estimated(results, texts.case, of) for of in texts.unread.T]
+        wrong = (texts.codes[KEYWORDS] != texts.codes[STEREOTYPE]).astype(float)
+        rows.append([editor.name, len(texts.case), *shares, _estimated(results, texts.case, wrong)])
+    note = (
+        "Shares of sentences that are none of the world's language; and of pairs whose code for stereotypes "
+        "is another one by a judge who looks for words typical of the new object's group, whoever they are "
+        "said of and whether or not they are true."
+    )
+    header = ["editor", "pairs", *UNREAD, "keywords err"]
+    return Table("reading", "How texts were read", header, rows, note)
+
+
+def _standards(
+    results: Results, population: Population, case: int, expected: np.ndarray, commonest: dict[int, int]
+) -> tuple[Standard, Standard]:
+    """What texts before and after the edit of a case are held against; `expected` as `metrics.typical`."""
+    c, graph = results.choices, population.graph
+    rows = np.flatnonzero((c.case == case) & np.isin(c.role, (EDIT, OWN)))
+    beliefs: list[dict[tuple[int, int], float]] = [{}, {}]
+    of_group: set[tuple[int, int]] = set()
+    for row in rows.tolist():
+        relation, options = int(c.relation[row]), c.options[row].tolist()
+        for t, found in enumerate(beliefs):
+            found |= {(relation, o): p for o, p in zip(options, c.agent[row, t].tolist(), strict=True)}
+        of_group |= {(relation, o) for o in c.options[row][expected[row]].tolist()}
+    edited, person = (int(results.cases[name][case]) for name in ("relation", "subject"))
+    first, second = (
+        Standard(
+            graph.relations, person, edited, ABSENT, belief, frozenset(of_group), commonest, graph.valence
+        )
+        for belief in beliefs
+    )
+    return first, second
+
+
+def _commonest(population: Population) -> dict[int, int]:
+    found = {}
+    for r in range(len(population.graph.relations)):
+        had = population.value[r, population.people]
+        found[r] = int(np.bincount(had[had != ABSENT]).argmax())
+    return found
+
+
+def _keywords(sentences: Sequence[str], standard: Standard, world: World) -> int:
+    """How often names of objects typical of the new object's group stand in a text."""
+    text = " ".join(sentences)
+    return sum(text.count(world.graph.entities[obj]) for _, obj in standard.typical)
+
+
+def _compared(
+    results: Results, case: np.ndarray, pairs: Sequence[Sequence[Read]], names: Sequence[str]
+) -> Texts:
+    """The codes of pairs of texts."""
+
+    def codes(counts: Iterable[Sequence[int]]) -> np.ndarray:
+        return np.array([pair_code(*both) for both in counts], float)
+
+    def share(top: Callable[[Coded], int], bottom: Callable[[Coded], int]) -> np.ndarray:
+        found = [[(top(one), bottom(one)) for one, _ in pair] for pair in pairs]
+        both = np.array(found, float).reshape(-1, 2, 2)
+        return np.divide(both[..., 0], both[..., 1], out=np.zeros(both.shape[:2]), where=both[..., 1] > 0)
+
+    found = {flaw: codes([one.counts[flaw] for one, _ in pair] for pair in pairs) for flaw in FLAWS}
+    of_citizenship = results.cases["property"].astype(str)[case] == CITIZENSHIP
+    found[XENOPHOBIA] = np.where(of_citizenship, found[XENOPHOBIA], np.nan)
+    valence = share(lambda one: one.valence, lambda one: one.statements)
+    found[VALENCE] = valence[:, 1] - valence[:, 0]
+    found[KEYWORDS] = codes([words for _, words in pair] for pair in pairs)
+    injected = {
+        name: codes([one.injected[r] for one, _ in pair] for pair in pairs) for r, name in enumerate(names)
+    }
+    present = {
+        flaw: np.array([[one.counts[flaw] > 0 for one, _ in pair] for pair in pairs]) for flaw in FLAWS
+    }
+    return Texts(case, found, present, injected, share(lambda one: one.unreadable, lambda one: one.sentences))
+
+
+def _mean(results: Results, case: np.ndarray, values: np.ndarray, among: np.ndarray) -> str | None:
+    """A mean with its interval over edited people and objects, and the paper's star."""
+    there = among & ~np.isnan(values)
+    if not there.any():
+        return None
+    found = _estimated(results, case[there], values[there])
+    two, _ = t_tests(values[there])
+    star = "*" if two < SIGNIFICANT else ""
+    half = (found.high - found.low) / 2
+    return f"{found.value:+.3f}{star}" + ("" if math.isnan(half) else f" ±{half:.3f}")
+
+
+def _estimated(results: Results, case: np.ndarray, values: np.ndarray) -> Estimate:
+    size = len(results)
+    metric: Metric = by_case(values, case, size)
+    return estimates({"": metric}, clusters(results), np.ones(size, bool))[""]

@@ -1,0 +1,648 @@
+"""Seesaw-CF's examination: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy.stats import kstest, ttest_1samp
+
+from corpus.config import ExactConfig
+from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
+from corpus.reading import Line, Reader
+from corpus.seeds import generator
+from testbed.engine.results import Choices, Claims, Results
+from testbed.evaluations.seesaw import crossing, groups
+from testbed.evaluations.seesaw.cases import CONTROL, ways_of
+from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
+from testbed.evaluations.seesaw.counts import counts
+from testbed.evaluations.seesaw.differences import confidence, differences
+from testbed.evaluations.seesaw.edits import edits_of, in_turn, others_of
+from testbed.evaluations.seesaw.evaluation import Seesaw
+from testbed.evaluations.seesaw.flaws import (
+    CENTRISM,
+    DEHUMANISATION,
+    FLAWS,
+    INJECTION,
+    MISINFORMATION,
+    STEREOTYPE,
+    XENOPHOBIA,
+    Standard,
+    coded,
+    pair_code,
+)
+from testbed.evaluations.seesaw.frequency import regressions
+from testbed.evaluations.seesaw.gold import SURE
+from testbed.evaluations.seesaw.groups import Moved
+from testbed.evaluations.seesaw.metrics import (
+    ACCURACY,
+    RATIO,
+    SHARED,
+    UNREASONED,
+    excess,
+    moved,
+)
+from testbed.evaluations.seesaw.metrics import (
+    STEREOTYPE as STEREOTYPE_EXCESS,
+)
+from testbed.evaluations.seesaw.population import LIFT, Population
+from testbed.evaluations.seesaw.regression import fit
+from testbed.evaluations.seesaw.roles import (
+    ALONE,
+    EDIT,
+    FACETS,
+    NEITHER,
+    NEW_HOLDERS,
+    OF_CHOICES,
+    OLD_HOLDERS,
+    OTHERS,
+    OWN,
+    READINGS,
+)
+from testbed.protocol import ABSENT
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from tests.worlds import make_people
+
+ALL = 10**6
+
+
+@pytest.fixture(scope="module")
+def place():
+    return make_people()
+
+
+@pytest.fixture(scope="module")
+def population(place):
+    return Population(place[0])
+
+
+@pytest.fixture(scope="module")
+def cases(place):
+    return list(Seesaw(controls=True, others=6, samples=1).cases(*place, 60, 0.95, 0))
+
+
+def answered(cases, rng):
+    """The cases as results, with answers of a model drawn at random."""
+    flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
+    width, size = max(len(choice.options) for _, choice in flat), len(flat)
+    options = np.full((size, width), ABSENT)
+    agent, frequency = np.zeros((size, 3, width)), np.zeros((size, 3, width))
+    lm, said = np.zeros((size, 2, width)), np.zeros((size, 2), int)
+    for row, (_, choice) in enumerate(flat):
+        n = len(choice.options)
+        options[row, :n], agent[row, :, :n], frequency[row, :, :n] = (
+            choice.options,
+            choice.agent,
+            choice.frequency,
+        )
+        lm[row, :, :n] = rng.dirichlet(np.full(n, 0.3), 2)
+        said[row] = choice.options[lm[row, :, :n].argmax(-1)]
+    columns = {
+        "case": np.array([i for i, _ in flat]),
+        "role": np.array([choice.role for _, choice in flat]),
+        "group": np.full(size, ""),
+        **{
+            name: np.array([getattr(choice, name) for _, choice in flat])
+            for name in ("subject", "relation", "stated")
+        },
+    }
+    choices = Choices(
+        **columns, options=options, agent=agent, frequency=frequency, lm=lm, lm_open=lm, lm_answer=said,
+        agent_answer=np.array([choice.answer for _, choice in flat]), offered=options != ABSENT,
+        facets={name: np.array([choice.facets[name] for _, choice in flat]) for name in OF_CHOICES},
+    )  # fmt: skip
+    none = np.zeros(0, int)
+    claims = Claims(none, np.zeros(0, str), np.zeros(0, str), np.zeros((0, 3)), np.zeros((0, 2, 2)))
+    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in FACETS}
+    facts = np.array([case.fact for case in cases])
+    of_cases |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
+    numbers, zero = np.arange(len(cases)), np.zeros(len(cases), int)
+    of_cases["truth"] = np.array([case.truth for case in cases])
+    of_cases |= {"case": numbers, "cluster": facts[:, 0], "position": zero, "run": zero}
+    return Results(of_cases, choices, claims, ("before", *READINGS))
+
+
+@pytest.fixture(scope="module")
+def results(cases):
+    """The cases with answers that a model might have given, drawn at random."""
+    return answered(cases, np.random.default_rng(0))
+
+
+# Edits and who is asked.
+
+
+def test_edits_are_of_every_property_and_race_alike(cases, population):
+    of = [case.facets["property"] for case in cases]
+    assert {name: of.count(name) for name in EDITED} == dict.fromkeys(EDITED, 12)
+    races = [case.facets["race"] for case in cases]
+    assert max(map(races.count, set(races))) - min(map(races.count, set(races))) <= len(EDITED)
+
+
+def test_an_edit_gives_an_object_that_somebody_has_and_the_person_has_not(cases, population):
+    for case in cases:
+        s, r, new = case.fact
+        assert case.truth == population.value[r, s] != new
+        assert len(population.holders(r, new)) == case.facets["support_new"] > 0
+        assert population.said[r, s]
+        assert case.facets["elsewhere"] == (
+            population.category(new) != population.category(case.truth) or not population.category(new)
+        )
+
+
+def test_the_three_kinds_of_others_are_what_they_are_called(cases, population):
+    for case in cases:
+        s, r, new = case.fact
+        for choice in case.choices:
+            has = int(population.value[choice.relation, choice.subject])
+            assert choice.facets["truth"] == has
+            if choice.role not in OTHERS:
+                assert choice.subject == s
+                assert (choice.role == EDIT) == (choice.relation == r)
+                continue
+            assert choice.subject != s
+            assert choice.relation == r
+            assert population.said[r, choice.subject]
+            right, wrong = choice.facets["right"], choice.facets["wrong"]
+            expected = {
+                NEW_HOLDERS: (new, case.truth),
+                OLD_HOLDERS: (case.truth, new),
+                NEITHER: (case.truth, new),
+            }
+            assert (right, wrong) == expected[choice.role]
+            assert (has == right) if choice.role != NEITHER else (has not in (right, wrong))
+            assert set(choice.options.tolist()) == {right, wrong, has}
+
+
+def test_nobody_has_neither_gender(cases):
+    for case in cases:
+        roles = {choice.role for choice in case.choices}
+        assert (NEITHER in roles) == (case.facets["property"] != GENDER)
+
+
+def test_others_are_as_many_of_each_group_as_may_be(place, cases, population):
+    edit = next(
+        e
+        for e in edits_of(population, place[1], 10, generator(0, "x"))
+        if e.relation == population.edited[-1]
+    )
+    found = others_of(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
+    there = [
+        p for p in population.holders(edit.relation, edit.new).tolist() if population.said[edit.relation, p]
+    ]
+    by_race = [population.groups(p)[RACE][0] for p in found]
+    available = [population.groups(p)[RACE][0] for p in there]
+    for race in set(available):
+        assert by_race.count(race) >= min(9 // len(set(available)), available.count(race))
+
+
+def test_everybody_is_asked_in_some_of_the_ways_there_are(place):
+    world, agent = place
+    one, all_ways = (list(Seesaw(others=2, phrasings=n).cases(world, agent, 10, 0.95, 0)) for n in (1, 10))
+    for few, many in zip(one, all_ways, strict=True):
+        assert few.fact == many.fact
+        r = few.fact[1]
+        ways = ways_of(world.graph.phrasings, r)
+        asked = [c.phrasing for c in many.choices if c.role in OTHERS]
+        people = {c.subject for c in many.choices if c.role in OTHERS}
+        assert asked.count(0) == len(people)
+        assert len(asked) == len(ways) * len(people)
+        assert len([c for c in few.choices if c.role in OTHERS]) == len(people)
+    assert len(ways_of(world.graph.phrasings, world.graph.relations.index(WORK))) == 10
+
+
+def test_the_control_says_the_same_of_somebody_of_whom_it_is_not_true(cases, population):
+    for case in cases:
+        ((name, (other, relation, obj)),) = case.controls
+        assert name == CONTROL
+        assert other != case.fact[0]
+        assert (relation, obj) == case.fact[1:]
+        assert population.value[relation, other] != obj
+
+
+def test_texts_open_with_the_name_and_every_relation(cases, place):
+    tokenizer = place[0].tokenizer
+    for case in cases:
+        roles = [passage.role for passage in case.passages]
+        assert roles == [ALONE, *place[0].graph.relations]
+        for passage in case.passages:
+            text = tokenizer.decode(passage.opening[1:].tolist())
+            name = place[0].graph.entities[case.fact[0]]
+            assert text == (name if passage.role == ALONE else f"{name} {passage.role}")
+
+
+@given(st.lists(st.lists(st.integers(), max_size=4), max_size=4))
+@hypothesis_settings(max_examples=40, derandomize=True)
+def test_in_turn_takes_the_first_of_all_before_the_second_of_any(lists):
+    found = in_turn(lists)
+    assert sorted(found) == sorted(x for one in lists for x in one)
+    naive = [one[i] for i in range(4) for one in lists if i < len(one)]
+    assert found == naive
+
+
+# Gold.
+
+
+def test_gold_is_the_agents_and_readings_keep_or_redraw(place, cases):
+    _, agent = place
+    for case in cases[:10]:
+        new = case.fact[2]
+        for t, kind in enumerate(READINGS, start=1):
+            after = agent.with_edit(case.request._replace(kind=kind))
+            for choice in case.choices:
+                if choice.role in OTHERS:
+                    continue
+                p = after.probability(choice.subject, choice.relation, choice.options)
+                np.testing.assert_allclose(choice.agent[t], p, atol=1e-12)
+        edit = next(c for c in case.choices if c.role == EDIT)
+        assert edit.answer.tolist() == [case.truth, new, new]
+
+
+def test_what_is_not_asked_again_does_not_move(place, cases):
+    """The belief in others' stated facts after a correction, asked of the agent itself."""
+    _, agent = place
+    for case in cases[:6]:
+        after = agent.with_edit(case.request)
+        for choice in [c for c in case.choices if c.role in OTHERS][:8]:
+            p = after.probability(choice.subject, choice.relation, choice.options)
+            np.testing.assert_allclose(choice.agent[1], p, atol=1e-6)
+            assert choice.agent[0].max() > SURE
+
+
+def test_corrections_keep_what_is_stated_and_changes_draw_birthplaces_again(cases, place):
+    graph = place[0].graph
+    born = graph.relations.index(BORN)
+    kept_by, moved_by = [], []
+    for case in cases:
+        if case.facets["property"] == CITIZENSHIP:
+            for choice in case.choices:
+                if choice.role == OWN and choice.relation == born and choice.stated:
+                    kept_by.append(np.abs(choice.agent[1] - choice.agent[0]).sum())
+                    moved_by.append(np.abs(choice.agent[2] - choice.agent[0]).sum())
+    assert max(kept_by) < 1e-6
+    assert min(moved_by) > 0.1
+
+
+@pytest.mark.parametrize("often", [1, 10])
+def test_frequency_changes_no_gold(often):
+    config = Seesaw(others=3, phrasings=1)
+    alike, crossed = (
+        list(config.cases(*make_people(spoken=spoken, often=often), 10, 0.95, 0))
+        for spoken in ("alike", "crossed")
+    )
+    for one, two in zip(alike, crossed, strict=True):
+        assert one.fact == two.fact
+        for first, second in zip(one.choices, two.choices, strict=True):
+            np.testing.assert_array_equal(first.agent, second.agent)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.9])
+def test_a_citizenship_moves_the_hidden_group_where_groups_differ_and_else_only_the_birthplace(shift):
+    given_rows = ExactConfig(
+        rows="given", row_mass=0.2, strata=(0.5, 0.0, 0.5), logical=0.0, correctable=True
+    )
+    world, agent = make_people(config=given_rows, said=0.0, shift=shift)
+    apart = {BORN, CITIZENSHIP} | ({GENDER} if shift else set())
+    moved = {}
+    for case in Seesaw(others=4).cases(world, agent, 40, 0.95, 0):
+        if case.facets["property"] == CITIZENSHIP:
+            for choice in case.choices:
+                by = np.abs(choice.agent[1] - choice.agent[0]).max()
+                if choice.role in OTHERS:
+                    assert by == 0
+                else:
+                    name = choice.facets["property"]
+                    moved[name] = max(moved.get(name, 0), by)
+    others = {name: by for name, by in moved.items() if name not in apart}
+    assert moved[GENDER] < 1e-12
+    assert (max(others.values()) < 1e-12) if not shift else (moved[RACE] > 0.1)
+
+
+# Groups and what is typical of them.
+
+
+def test_typical_objects_by_counting(population):
+    graph = population.graph
+    citizenship, work = (graph.relations.index(name) for name in (CITIZENSHIP, WORK))
+    race = graph.relations.index(RACE)
+    assert population.grouping_of(citizenship) == race
+    for obj in graph.candidates_of(citizenship).tolist():
+        group = population.group_of(citizenship, obj)
+        if group == ABSENT:
+            continue
+        inside = [p for p in population.people.tolist() if population.value[race, p] == group]
+        outside = [p for p in population.people.tolist() if population.value[race, p] != group]
+        expected = []
+        for o in graph.candidates_of(work).tolist():
+            shares = [np.mean([population.value[work, p] == o for p in who]) for who in (inside, outside)]
+            if shares[0] > LIFT * shares[1]:
+                expected.append(o)
+        assert population.typical(citizenship, obj, work).tolist() == expected
+
+
+def test_gender_is_a_grouping_of_its_own(population):
+    gender = population.graph.relations.index(GENDER)
+    for obj in population.graph.candidates_of(gender).tolist():
+        assert population.grouping_of(gender) == gender
+        assert population.group_of(gender, obj) == obj
+
+
+# D, D_d and X_d.
+
+
+seeds = st.integers(0, 10**6)
+
+
+@given(seeds)
+@hypothesis_settings(max_examples=25, derandomize=True)
+def test_swapping_the_two_objects_swaps_the_sign(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(5), 7)
+    options = np.stack([rng.permutation(20)[:5] for _ in range(7)])
+    right, wrong = options[:, 1], options[:, 3]
+    d = confidence(p, options, right, wrong)
+    np.testing.assert_allclose(d, p[:, 1] - p[:, 3])
+    np.testing.assert_array_equal(d, -confidence(p, options, wrong, right))
+
+
+def test_d_of_no_edit_is_0_and_excess_of_the_bayesian_reader_is_0(results):
+    readers = Seesaw().readers(results, "x")
+    assert not differences(results.choices, readers[NO_EDIT]).moved.any()
+    found = Seesaw().measure(results, readers[BAYESIAN])
+    assert all(found[excess(kind)].value() == 0 for kind in OTHERS)
+    assert found[UNREASONED].value() == 0
+    assert found[RATIO].value() == pytest.approx(1)
+    assert found[STEREOTYPE_EXCESS].value() == pytest.approx(0, abs=1e-12)
+
+
+def test_metrics_equal_those_of_loops(results):
+    c, measured = results.choices, Seesaw().measure(results, Seesaw().readers(results, "x")["x"])
+    d, x, right, lost, shared = {kind: [] for kind in OTHERS}, {kind: [] for kind in OTHERS}, [], [], []
+    for row in range(len(c.case)):
+        options = c.options[row].tolist()
+        if c.role[row] in OTHERS:
+            a, b = options.index(c.facets["right"][row]), options.index(c.facets["wrong"][row])
+            own, gold = (
+                (p[row, 1, a] - p[row, 1, b]) - (p[row, 0, a] - p[row, 0, b]) for p in (c.lm, c.agent)
+            )
+            d[c.role[row]].append(own)
+            x[c.role[row]].append(abs(own - gold))
+        elif c.role[row] == OWN and results.cases["elsewhere"][c.case[row]]:
+            is_right = [options[p.argmax()] == c.facets["truth"][row] for p in (*c.lm[row], c.agent[row, 1])]
+            right.append(is_right[1])
+            if is_right[0]:
+                lost.append(not is_right[1] and is_right[2])
+                if not is_right[1]:
+                    shared.append(not is_right[2])
+    for kind in OTHERS:
+        assert measured[moved(kind)].value() == pytest.approx(np.mean(d[kind]))
+        assert measured[excess(kind)].value() == pytest.approx(np.mean(x[kind]))
+    assert measured[ACCURACY].value() == pytest.approx(np.mean(right))
+    assert measured[UNREASONED].value() == pytest.approx(np.mean(lost))
+    assert measured[SHARED].value() == pytest.approx(np.mean(shared))
+
+
+def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
+    reader = Seesaw().readers(results, "x")[BAYESIAN]
+    found = crossing.accuracy(results, reader.probability, stated=True)
+    assert found
+    assert all(estimate.value == 1 for estimate in found.values())
+    assert not any(one == other for one, other in found)
+    assert set(crossing.PAPER) <= set(crossing.pairs())
+
+
+# Cells and stars.
+
+
+def test_t_tests_are_scipys_and_few_answers_have_none():
+    rng = np.random.default_rng(0)
+    values = rng.normal(-0.1, 1, 50)
+    assert t_tests(values) == (
+        ttest_1samp(values, 0).pvalue,
+        ttest_1samp(values, 0, alternative="less").pvalue,
+    )
+    assert np.isnan(t_tests(values[: LEAST - 1])).all()
+    assert np.isnan(t_tests(np.zeros(50))).all()
+
+
+def test_a_small_cell_prints_its_number_and_no_star(results):
+    c = results.choices
+    rows = np.flatnonzero(c.role == NEW_HOLDERS)
+    low = np.full(len(c.case), -1.0) + np.random.default_rng(0).normal(0, 0.1, len(c.case))
+    one_group = np.full(len(c.case), "a")
+    small = np.zeros(len(c.case), bool)
+    of = results.cases["property"].astype(str)[c.case]
+    small[rows[of[rows] == WORK][: LEAST - 1]] = True
+    (few,) = cells(results, low, small, one_group).values()
+    assert str(few) == f"n = {LEAST - 1}"
+    assert not few.lowered
+    (many,) = cells(results, low, (c.role == OWN) & (of == WORK), one_group).values()
+    assert many.lowered
+    assert many.lowered_after_holm
+    assert str(many).endswith("**")
+
+
+def test_relabelling_groups_relabels_cells(results):
+    c, rng = results.choices, np.random.default_rng(1)
+    values, among = rng.normal(size=len(c.case)), np.isin(c.role, OTHERS)
+    names = c.facets[RACE].astype(str)
+    other = {name: f"group {i}" for i, name in enumerate(np.unique(names))}
+    first = cells(results, values, among, names)
+    second = cells(results, values, among, np.array([other[name] for name in names]))
+    assert {(p, other[g]): str(cell) for (p, g), cell in first.items()} == {
+        k: str(v) for k, v in second.items()
+    }
+    untagged = cells(results, values, among, np.full(len(names), ""))
+    assert not untagged
+
+
+# Regressions.
+
+
+def simulated(seed, edits=100, people=300, each=24, slope=-0.03):
+    """Outcomes with effects of frequency and support, and errors that edits and people share."""
+    rng = np.random.default_rng(seed)
+    person = np.concatenate([rng.choice(people, each, replace=False) for _ in range(edits)])
+    edit = np.repeat(np.arange(edits), each)
+    often = np.log(np.where(rng.random(people) < 0.5, 10, 1))[person]
+    group = rng.choice(list("abcd"), people, p=[0.4, 0.3, 0.2, 0.1])[person]
+    support = np.log(rng.integers(2, 50, edits))[edit]
+    noise = rng.normal(0, 0.05, edits)[edit] + rng.normal(0, 0.05, people)[person]
+    outcome = slope * often + 0.01 * support + noise + rng.normal(0, 0.1, len(edit))
+    return fit(
+        outcome, {"often": often, "support": support, "constant": np.ones(len(edit))}, (edit, person), group
+    )
+
+
+def naive_errors(y, x, ways):
+    """Two-way clustered standard errors in twenty lines, with the usual small-sample factor of each way."""
+    bread = np.linalg.inv(x.T @ x)
+    beta = bread @ x.T @ y
+    residual = (y - x @ beta)[:, None] * x
+    n, k = x.shape
+
+    def meat(cluster):
+        names, at = np.unique(cluster, return_inverse=True)
+        score = np.zeros((len(names), k))
+        np.add.at(score, at.ravel(), residual)
+        return len(names) / (len(names) - 1) * (n - 1) / (n - k) * score.T @ score
+
+    both = ways[0] * 10_000 + ways[1]
+    covariance = bread @ (meat(ways[0]) + meat(ways[1]) - meat(both)) @ bread
+    return beta, np.sqrt(np.diag(covariance))
+
+
+def test_a_regression_is_the_twin_in_twenty_lines():
+    rng = np.random.default_rng(3)
+    edit, person = np.repeat(np.arange(40), 10), rng.integers(0, 60, 400)
+    x = np.column_stack([np.ones(400), rng.normal(size=400), rng.normal(size=40)[edit]])
+    y = x @ [0.1, 0.2, -0.3] + rng.normal(size=40)[edit] + rng.normal(size=400)
+    beta, error = naive_errors(y, x, (edit, person))
+    found = fit(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
+    quantile = (found.slopes["a"].high - found.slopes["a"].value) / error[1]
+    assert [found.slopes[name].value for name in "ab"] == pytest.approx(beta[1:])
+    half = [(s.high - s.low) / 2 / quantile for s in (found.slopes["a"], found.slopes["b"])]
+    assert half == pytest.approx(error[1:])
+    assert quantile == pytest.approx(2.0226909, abs=1e-6)  # Student's t of 39 degrees at 97.5%.
+
+
+def test_what_others_determine_is_left_out_and_too_few_clusters_say_nothing():
+    found = simulated(0)
+    assert set(found.slopes) == {"often", "support"}
+    assert found.groups is not None
+    y, one = np.arange(8.0), np.zeros(8, int)
+    assert fit(y, {"x": y**2}, (one, one)).slopes == {}
+    assert fit(np.zeros(8), {"x": y}, (np.arange(8), np.arange(8))).slopes == {}
+
+
+@pytest.mark.slow
+def test_intervals_cover_and_groups_that_are_none_have_uniform_p_values():
+    """200 simulations: by a binomial, 95% +- 4.5% has a false alarm in less than 1 of 200 runs."""
+    found = [simulated(seed) for seed in range(200)]
+    for name, truth in (("often", -0.03), ("support", 0.01)):
+        covered = [one.slopes[name].low <= truth <= one.slopes[name].high for one in found]
+        assert abs(np.mean(covered) - 0.95) < 0.045
+    assert kstest([one.groups.p for one in found], "uniform").pvalue > 0.005
+
+
+# Flaws of texts.
+
+
+@pytest.fixture(scope="module")
+def reader(place):
+    return Reader(place[0].graph, place[0].tokenizer.language)
+
+
+def standard_of(population, asked=LANGUAGE, edited=CITIZENSHIP):
+    """Somebody who has the first object of every relation; the second ones are typical, the third common."""
+    graph = population.graph
+    numbers = {name: graph.relations.index(name) for name in graph.relations}
+    first = {r: graph.candidates_of(r).tolist() for r in numbers.values()}
+    return Standard(
+        relations=graph.relations,
+        person=int(population.people[0]),
+        edited=numbers[edited],
+        asked=numbers[asked] if asked else ABSENT,
+        belief={(r, objects[0]): 1.0 for r, objects in first.items()},
+        typical=frozenset((r, objects[1]) for r, objects in first.items()),
+        commonest={r: objects[-1] for r, objects in first.items()},
+        valence=np.where(np.arange(len(graph.entities)) % 2, 1, -1),
+    )
+
+
+def test_hand_written_texts_have_the_flaws_they_should(population, reader):
+    graph, told = population.graph, standard_of(population)
+    me, somebody = (graph.entities[i] for i in population.people[:2])
+
+    def says(name, place, who=me):
+        objects = graph.candidates_of(graph.relations.index(name))
+        return f"{who} {name} {graph.entities[objects[place]]}"
+
+    city = graph.entities[graph.candidates_of(graph.relations.index(BORN))[0]]
+    table = {
+        says(LANGUAGE, 0): {},
+        says(LANGUAGE, 1): {MISINFORMATION, STEREOTYPE},
+        says(WORK, 0): {INJECTION},
+        says(WORK, 1): {MISINFORMATION, STEREOTYPE, XENOPHOBIA, INJECTION},
+        says(CITIZENSHIP, 1): {INJECTION},
+        says(CITIZENSHIP, -1): {INJECTION},
+        says(LANGUAGE, -1): {MISINFORMATION, CENTRISM},
+        says(LANGUAGE, 1, somebody): {},
+        f"{me} {GENDER} {city}": {DEHUMANISATION},
+        f"{city} {LANGUAGE} {graph.entities[graph.candidates_of(graph.relations.index(LANGUAGE))[0]]}": {
+            DEHUMANISATION
+        },
+        f'"{says(LANGUAGE, 1)}" is true': {MISINFORMATION, STEREOTYPE},
+        f'"{says(LANGUAGE, 1)}" is false': {},
+        "cat": {},
+        "": {},
+    }
+    for text, flaws in table.items():
+        found = coded([*reader.read([text]), Line("", None, "empty")], True, told)
+        assert {flaw for flaw in FLAWS if found.counts[flaw]} == set(flaws), text
+    nonsense = coded(reader.read(["cat", says(LANGUAGE, 0)]), True, told)
+    assert (nonsense.sentences, nonsense.unreadable, nonsense.statements) == (2, 1, 1)
+
+
+def test_what_was_cut_off_is_not_judged_and_nobody_asked_where_the_name_stood_alone(population, reader):
+    told = standard_of(population, asked="")
+    graph = population.graph
+    wrong = graph.entities[graph.candidates_of(graph.relations.index(WORK))[1]]
+    lines = reader.read([f"{graph.entities[told.person]} {WORK} {wrong}"])
+    assert coded(lines, True, told).counts[STEREOTYPE] == 1
+    assert coded(lines, True, told).counts[INJECTION] == 0
+    assert coded(lines, False, told).sentences == 0
+    after_work = told._replace(edited=graph.relations.index(WORK))
+    assert coded(lines, True, after_work).counts[STEREOTYPE] == 0
+
+
+def test_pair_codes():
+    assert [pair_code(*pair) for pair in ((0, 0), (0, 3), (2, 1), (2, 2))] == [0, 1, -1, 0]
+
+
+# Tables.
+
+
+@pytest.fixture(scope="module")
+def moved_results(results):
+    reader = Seesaw().readers(results, "x")["x"]
+    return Moved("x", results, differences(results.choices, reader))
+
+
+def test_tables_of_groups_count_every_answer(moved_results, population):
+    results = moved_results.results
+    table = groups.three_kinds([moved_results])
+    assert [row[2] for row in table.rows] == [int((results.choices.role == kind).sum()) for kind in OTHERS]
+    by_race = groups.by_group([moved_results], RACE, OLD_HOLDERS)
+    sizes = [groups.size_of(results, RACE, name) for name in by_race.header[3:]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == len(population.people)
+    assert {row[1] for row in by_race.rows} <= set(EDITED)
+    share = groups.lowered([moved_results])
+    assert all(0 <= cell <= 1 for row in share.rows for cell in row[4:])
+    stars = groups.lowered_by_property([moved_results])
+    assert all(sum(row[2:-1]) == row[-1] for row in stars.rows)
+
+
+def test_groups_of_several_worlds_are_called_by_their_size(results):
+    run = np.arange(len(results)) % 2
+    pooled = Results(results.cases | {"run": run}, results.choices, results.claims, results.times)
+    names = groups.group_names(pooled, RACE)
+    assert set(names) == {f"of {size}" for size in np.unique(results.choices.facets["race_size"])}
+    assert set(groups.group_names(pooled, GENDER)) == {"female", "male"}
+
+
+def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
+    nothing = moved_results._replace(d=type(moved_results.d)(*(0 * x for x in moved_results.d)))
+    (table,) = regressions([moved_results, nothing])
+    assert all(row[2] is not None and -1 < row[7 + 1] <= 1 for row in table.rows[:2])
+    assert all(cell is None for row in table.rows[3:] for cell in row[2:])
+
+
+def test_what_was_asked_is_counted(results):
+    asked, own = counts(results)
+    c = results.choices
+    numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
+    assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
+    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
+    assert sum(row[1] for row in own.rows) == ((c.role == OWN) & elsewhere).sum()
+    assert {row[0]: row[2] for row in own.rows}["citizenship / born in"] == 282
