@@ -139,6 +139,14 @@ EDIT = {
         # Properties are read off the subject, whichever question is asked about it.
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
+    "leme": EditSettings(
+        run="leme",
+        evaluation="leme",
+        agent="exact",
+        # As many as LEME has samples.
+        cases=CaseConfig(count=300),
+        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+    ),
 }
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}

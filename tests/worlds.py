@@ -3,8 +3,10 @@
 import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
+from corpus import coupled
 from corpus.builtin import build
 from corpus.config import BuiltinWorld, ExactConfig, TaxonomyWorld, WorldConfig
+from corpus.dials import CoupledWorld
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
@@ -42,6 +44,16 @@ def make_taxonomy(seed=0, **dials) -> tuple[World, ExactAgent]:
     """A small taxonomy with its sentences, and the exact agent that has read them."""
     dials = {"superordinates": 2, "categories": 4, "members": 4, "properties": 5} | dials
     graph = build_world(WorldConfig(source="taxonomy", taxonomy=TaxonomyWorld(**dials)), seed, True)
+    config = ExactConfig(row_mass=0.2)
+    rng = generator(seed, "sentences")
+    graph, model = draw_world(graph, config, rng, redraw=False)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)
+
+
+def make_coupled(pairs=12, seed=0, **dials) -> tuple[World, ExactAgent]:
+    """A small world of coupled pairs with its sentences, and the exact agent that has read them."""
+    graph = coupled.build(6 * pairs, CoupledWorld(**{"objects": 4} | dials), generator(seed, "world"))
     config = ExactConfig(row_mass=0.2)
     rng = generator(seed, "sentences")
     graph, model = draw_world(graph, config, rng, redraw=False)
