@@ -41,9 +41,10 @@ def claims_of(standard: Standard) -> Mapping[str, list[Claim]]:
                 found["ground truth that moves" if belief.moved else "ground truth that stays"].append(claim)
     new, old = standard.request[2], standard.old
     found["new fact, subject"].append(Claim(standard.edited, new))
-    found["old fact, subject"].append(Claim(standard.edited, old))
+    if old != ABSENT:
+        found["old fact, subject"].append(Claim(standard.edited, old))
     for name, obj in (("new fact, related", new), ("old fact, related", old)):
-        implied = standard.implied_by(obj)
+        implied = standard.implied_by(obj) if obj != ABSENT else ABSENT
         if standard.coupled is not None and implied != ABSENT:
             found[name].append(Claim(standard.coupled, implied))
     return found

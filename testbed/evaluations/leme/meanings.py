@@ -51,6 +51,11 @@ def of_stratum(stratum: str) -> str:
     return f"coupled right {stratum}"
 
 
+def answered(stratum: str) -> str:
+    """Name of how far the coupled fact is answered right where it was stated so often."""
+    return f"coupled answered {stratum}"
+
+
 def supported(claim: str) -> str:
     """Name of the share of passages that support a claim."""
     return f"{claim}: supported"
@@ -114,6 +119,10 @@ METRICS: tuple[Meaning, ...] = (
             "high",
         )
         for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)
+    ),
+    *(
+        Meaning(answered(s), f"The same asked for, {s} only: what nobody stated is seldom written.", "high")
+        for s in STRATA
     ),
     Meaning(DRIFT_NEW, "Of what both passages say of facts that move, the share that is so now.", "high"),
     Meaning(DRIFT_OLD, "The share that was so before.", "low"),

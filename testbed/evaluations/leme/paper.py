@@ -149,7 +149,8 @@ def shares_of_kinds(editors: Sequence[Scored]) -> Table:
 def _readers(editors: Sequence[Scored]) -> "list[tuple[str, dict]]":
     first = editors[0]
     found = [(e.name, e.summary["all"][e.name]) for e in editors]
-    return found + [(name, first.summary["all"][name]) for name in first.floors]
+    floors = [(name, first.summary["all"][name]) for name in first.floors]
+    return found + [(name, row) for name, row in floors if NINE[-1] in row]
 
 
 def _rows(editors: Sequence[Scored], metrics: Sequence[str]) -> list[list[Cell]]:

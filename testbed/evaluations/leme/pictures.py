@@ -20,7 +20,7 @@ SIGNIFICANT = 0.05
 def draw_correlations(found: Mapping[tuple[str, str], Correlation], path: Path) -> None:
     """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
     with styled():
-        figure, axis = plt.subplots(figsize=(10.4, 4.2))
+        figure, axis = plt.subplots(figsize=(12.4, 4.2))
         table = np.array([[found[short, long].pooled for long in NINE] for short in SHORT])
         image = axis.imshow(table, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         for i, short in enumerate(SHORT):
@@ -30,7 +30,7 @@ def draw_correlations(found: Mapping[tuple[str, str], Correlation], path: Path) 
                     axis.text(j, i, "-", ha="center", va="center", fontsize=8)
                     continue
                 sure = one.p < SIGNIFICANT
-                text = f"{one.pooled:+.2f}\n{one.low:+.2f} to {one.high:+.2f}"
+                text = f"{one.pooled:.2f}\n[{one.low:.2f}, {one.high:.2f}]"
                 axis.text(j, i, text, ha="center", va="center", fontsize=7,
                           fontweight="bold" if sure else "normal",
                           color="white" if abs(one.pooled) > 0.6 else "black")  # fmt: skip

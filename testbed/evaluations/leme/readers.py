@@ -15,7 +15,7 @@ from corpus.reading import Line
 from corpus.seeds import generator
 from testbed.engine.results import Results
 from testbed.evaluations.leme.joint import draw
-from testbed.evaluations.leme.standard import Standard, standards
+from testbed.evaluations.leme.standard import standards
 from testbed.evaluations.leme.statements import trimmed
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, FREQUENCY, NO_EDIT, Reader, references
 
@@ -93,8 +93,3 @@ def _column(texts: Sequence[tuple[Line, ...]]) -> np.ndarray:
     column = np.empty(len(texts), object)
     column[:] = texts
     return column
-
-
-def standard_of(results: Results, reader: Reader) -> list[Standard]:
-    """What a reader's passages are judged by."""
-    return standards(results, reader.time)

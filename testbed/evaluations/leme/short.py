@@ -7,6 +7,7 @@ from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme.roles import BELOW, CHILD, COUPLED, EDIT, OTHER, SYNONYM
 from testbed.evaluations.leme.standard import STAYS
 from testbed.protocol import equally_good
+from testbed.run.strata import STRATA
 from testbed.scores.distances import total_variation, with_remainder
 from testbed.scores.metric import Metric, by_case
 from testbed.scores.readers import Reader
@@ -38,6 +39,7 @@ def short_form(results: Results, reader: Reader) -> dict[str, Metric]:
         m.PORTABILITY: over(right, moved & (children | coupled)),
         f"{m.PORTABILITY}, children": over(right, moved & children),
         f"{m.PORTABILITY}, coupled": over(right, moved & coupled),
+        **{m.answered(s): over(right, (c.role == COUPLED) & (c.facets["stratum"] == s)) for s in STRATA},
         m.RATIO: _ratio(results, reader, asked & (c.role != EDIT)),
     }
 

@@ -70,7 +70,7 @@ class Standard(NamedTuple):
 
     Attributes:
         request: subject, relation and the new object.
-        old: the object before it.
+        old: the object before it, ABSENT where nobody stated one.
         beliefs: by fact.
         coupled, twin: the facts of related entity and twin that the link is about, None where there is none.
         entities: by role of a passage, whom it is about.
@@ -119,7 +119,7 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
         found.append(
             Standard(
                 (request[0], request[1], request[2]),
-                int(cases["truth"][i]),
+                int(cases["truth"][i]) if cases["stated"][i] else ABSENT,
                 beliefs,
                 named[COUPLED],
                 named[TWIN],

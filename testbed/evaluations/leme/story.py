@@ -30,8 +30,10 @@ WORDS = {
     "neutral": "a passage that says nothing that a question is about; it is counted, and in no share",
     "S0, S1, S2": "facts that the corpus states never, one to three times, more often",
 }
-JUDGED = (m.EDIT_RELATED, m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.wider(m.FACTUAL_RELATED),
-          m.DRIFT_NEW, m.DRIFT_OLD, m.DRIFT_THIRD, *map(m.of_stratum, STRATA), m.JOINT)  # fmt: skip
+JUDGED = (
+    m.EDIT_RELATED, m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.wider(m.FACTUAL_RELATED), m.DRIFT_NEW,
+    m.DRIFT_OLD, m.DRIFT_THIRD, *map(m.of_stratum, STRATA), *map(m.answered, STRATA), m.JOINT,
+)  # fmt: skip
 COUPLED = (m.COUPLED_NEW, m.TWIN_NEW, m.COUPLING)
 STYLE = (m.NATURALNESS, m.TOPICALITY, m.ON_COUPLE, m.FIRST_DRIFT, m.DISTINCT, m.ENTROPY, m.SENTENCES)
 SCOPE = ("ground truth that stays", "ground truth that moves")
@@ -149,6 +151,7 @@ def _plain(editors: Sequence[Scored], key: str, title: str, metrics: Sequence[st
     rows: list[list[Cell]] = [
         [name, *(e.summary["all"][name].get(metric) for metric in metrics)]
         for e, name in [*((e, e.name) for e in editors), *((first, name) for name in first.floors)]
+        if any(metric in e.summary["all"][name] for metric in metrics)
     ]
     better = {name: direction[name] for name in metrics}
     return Table(key, title, ["who", *metrics], rows, better=better, contest=len(editors))
@@ -161,7 +164,7 @@ def _coupling(material: Material) -> Section:
              for name in (NO_EDIT, BAYESIAN)}  # fmt: skip
     draw_bars(rows, "share of what is said of the coupled fact", material.folder / "coupling.png")
     picture = Picture("coupling.png", "What is said of the coupled fact: by the coupled entity and its twin")
-    metrics = (*COUPLED, *map(m.of_stratum, STRATA), f"{m.PORTABILITY}, coupled")
+    metrics = (*COUPLED, *map(m.of_stratum, STRATA), *map(m.answered, STRATA))
     table = _plain(editors, "leme-coupling", "Coupled entity and twin", metrics)
     return Section("coupling", "Coupled, or dragged along?", _COUPLING, [picture], [table])
 
