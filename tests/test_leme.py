@@ -182,7 +182,6 @@ def test_controls_say_nothing_about_the_request(place):
 
 def test_who_cannot_be_asked_is_told_why():
     world = make_world()
-    _, agent = make_coupled(pairs=4)
     with pytest.raises(InputError, match="needs --agent exact"):
         next(iter(Leme().cases(world, object(), 3, 0.95, 0)))
     for bad in ({"samples": 0}, {"top_p": 0.0}, {"temperature": -1.0}, {"injections": 2.0}, {"others": -1}):
