@@ -163,6 +163,14 @@ EDIT = {
         # What is asked of a person is read off the person.
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
+    "leme": EditSettings(
+        run="leme",
+        evaluation="leme",
+        agent="exact",
+        # As many as LEME has samples.
+        cases=CaseConfig(count=300),
+        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+    ),
 }
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}

@@ -18,8 +18,8 @@ ABSENT = -1
 TIED = 1e-9
 """Answers whose probabilities differ by less, relatively, are equally good."""
 BEFORE = "before"
-Facet = bool | int | float | str
-"""A value of a column that an evaluation declares."""
+Facet = bool | int | float | str | tuple[float, ...]
+"""A value of a column that an evaluation declares; several numbers only of choices."""
 
 
 class Choice(NamedTuple):

@@ -22,7 +22,7 @@ from testbed.scores.metric import ARROWS, shown_in
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS
 from testbed.scores.summary import summarise
 from tests.toys import random_model
-from tests.worlds import make_people, make_taxonomy, make_world
+from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
 
 EVERY = [*evaluations(), "experiments.my_evaluation:MyEvaluation"]
 COUNT = 12
@@ -43,11 +43,11 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(evaluation, toy):
-    """The toy's world, or a taxonomy or people for who asks about these."""
-    made = {evaluation_named("taxi"): make_taxonomy, evaluation_named("seesaw"): make_people}
-    if type(evaluation) in made:
-        world, agent = made[type(evaluation)]()
-        return Place(world, agent, random_model(world.tokenizer.vocabulary))
+    """The toy's world; a taxonomy, people, or coupled pairs, for those who ask about these."""
+    for name, make in (("taxi", make_taxonomy), ("seesaw", make_people), ("leme", make_coupled)):
+        if isinstance(evaluation, evaluation_named(name)):
+            world, agent = make()
+            return Place(world, agent, random_model(world.tokenizer.vocabulary))
     return Place(toy.world, paper_agent(toy.world), toy.model)
 
 
@@ -234,4 +234,12 @@ def test_no_other_room_knows_seesaws_questions():
     for path in (p for p in root.rglob("*.py") if "evaluations" not in p.parts):
         text = path.read_text(encoding="utf-8").lower()
         for word in ("evaluations.seesaw", "holders", "stereotype", "citizenship"):
+            assert word not in text, f"{path} knows {word}"
+
+
+def test_no_other_room_knows_lemes_questions():
+    root = Path(__file__).parents[1] / "testbed"
+    for path in (p for p in root.rglob("*.py") if "evaluations" not in p.parts):
+        text = path.read_text(encoding="utf-8").lower()
+        for word in ("evaluations.leme", "topicality", "naturalness", "cross-passage"):
             assert word not in text, f"{path} knows {word}"

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.tokenizer import BOS, PAD
+from corpus.tokenizer import BOS, EOS, PAD
 from lm.attention import left_padded
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
@@ -70,3 +70,16 @@ def test_a_second_edit_is_read_behind_the_first(spelt):
     whole = np.concatenate([*text, bare(prompt[0])])[None]
     got = read_prompts(twice, prompt)[0]
     np.testing.assert_allclose(got, read_whole(model, whole)[0, -1], rtol=1e-3, atol=1e-4)
+
+
+def test_a_closed_document_is_the_one_before(spelt):
+    """As in "<s> s r o . s r o </s> <s> s' r'"."""
+    words, model = spelt
+    request = at(some_requests(words, 2), 0)
+    text = np.tile(sentences(request), 2)
+    text[-1] = EOS
+    prompt = np.asarray(at(some_requests(words, 1, seed=3), 0).prompt)
+    whole = np.concatenate([[BOS], text, [BOS], bare(prompt[0])])[None]
+    got = read_prompts(edited(model, request, copies=2, closed=True), prompt)[0]
+    # Read as one text: documents that are packed do not see each other.
+    np.testing.assert_allclose(got, read_prompts(model, whole)[0], rtol=1e-3, atol=1e-4)

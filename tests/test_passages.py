@@ -76,7 +76,7 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
     readings = asked.before(which)
     rows = rows_of(cases, readings, readings, how, asked.names, columns)
-    rows["passages"] = passage_rows(tokenizer, cases, numbers, before, after)
+    rows["passages"] = passage_rows(tokenizer, asked.reader, cases, numbers, before, after)
     write_rows(rows, tmp_path, columns)
     found = read_results(tmp_path, columns).passages
     wanted = [(i, p, s) for i, case in enumerate(cases) for p in case.passages for s in range(p.samples)]
@@ -91,8 +91,10 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
             assert found.log_p[n, w] == texts.log_p[i, place] < 0
             whole = [*passage.opening[1:].tolist(), *said.tolist()]
             parts = [[*part] for stop, part in groupby(whole, SEP.__eq__) if not stop]
-            assert [x for x in found.sentences[n, w] if x] == [tokenizer.decode(part) for part in parts]
-            assert found.sentences[n, w][0].startswith(tokenizer.decode(passage.opening))
+            lines = found.lines[n, w]
+            assert [x.text for x in lines if x.text] == [tokenizer.decode(part) for part in parts]
+            assert lines[0].text.startswith(tokenizer.decode(passage.opening))
+            assert [*lines] == asked.reader.read([x.text for x in lines])
 
 
 def test_sentences_are_what_stands_between_stops(world):
@@ -110,4 +112,4 @@ def test_nobody_writes_where_nothing_is_asked(toy, which):
     quiet = Questions(toy.world, toy.model, hase_cases(toy.world, paper_agent(toy.world), COUNT))
     texts = quiet.written_before(which)
     assert texts.tokens.shape == (COUNT, 0, 0)
-    assert passage_rows(toy.world.tokenizer, quiet.cases, which[:, 0], texts, texts) == []
+    assert passage_rows(toy.world.tokenizer, quiet.reader, quiet.cases, which[:, 0], texts, texts) == []

@@ -3,9 +3,10 @@
 import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
+from corpus import coupled
 from corpus.builtin import build
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
-from corpus.dials import PeopleWorld, TaxonomyWorld
+from corpus.dials import CoupledWorld, PeopleWorld, TaxonomyWorld
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
@@ -64,6 +65,16 @@ def make_people(seed=0, people=40, config=None, **dials) -> tuple[World, ExactAg
     made = WorldConfig(source="people", subjects=people, people=PeopleWorld(**sizes | dials))
     graph = build_world(made, seed, True)
     config = config or ExactConfig(row_mass=0.2, strata=(0.25, 0.0, 0.75), logical=0.0, correctable=True)
+    rng = generator(seed, "sentences")
+    graph, model = draw_world(graph, config, rng, redraw=False)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)
+
+
+def make_coupled(pairs=12, seed=0, **dials) -> tuple[World, ExactAgent]:
+    """A small world of coupled pairs with its sentences, and the exact agent that has read them."""
+    graph = coupled.build(6 * pairs, CoupledWorld(**{"objects": 4} | dials), generator(seed, "world"))
+    config = ExactConfig(row_mass=0.2)
     rng = generator(seed, "sentences")
     graph, model = draw_world(graph, config, rng, redraw=False)
     sentences, _ = sample_exact(graph, model, config, rng)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from corpus.reading import Reader
 from corpus.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
 from lm.attention import Array
 from lm.decoding import Sampling, write
@@ -14,6 +15,7 @@ from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability
+from testbed.engine.lines import line_row
 from testbed.engine.probes import LOGITS_AT_ONCE
 from testbed.protocol import Case, Passage
 
@@ -138,9 +140,14 @@ def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: in
 
 
 def passage_rows(
-    tokenizer: Tokenizer, cases: Sequence[Case], numbers: np.ndarray, before: Texts, after: Texts
+    tokenizer: Tokenizer,
+    reader: Reader,
+    cases: Sequence[Case],
+    numbers: np.ndarray,
+    before: Texts,
+    after: Texts,
 ) -> list[dict]:
-    """A row for every text: what was written before the edit and after it, opening included."""
+    """A row for every text: what was written before the edit and after it, and read, opening included."""
     rows = []
     for i, case in enumerate(cases):
         for j, (_, passage, sample) in enumerate(texts_of(case)):
@@ -148,7 +155,8 @@ def passage_rows(
             for texts, when in ((before, "before"), (after, "after")):
                 text = texts.tokens[i, j, : passage.longest]
                 text = text[text != PAD]
-                row[f"sentences_{when}"] = sentences(tokenizer, np.concatenate([passage.opening, text]))
+                said = sentences(tokenizer, np.concatenate([passage.opening, text]))
+                row[f"lines_{when}"] = [*map(line_row, reader.read(said))]
                 row[f"ended_{when}"] = len(text) < passage.longest
                 row[f"tokens_{when}"] = len(text)
                 row[f"log_p_{when}"] = texts.log_p[i, j]

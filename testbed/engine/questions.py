@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
+from corpus.reading import Reader
 from corpus.seeds import integer
 from lm.delta import Delta
 from lm.language_model import LanguageModel
@@ -32,6 +33,7 @@ class Questions:
         self.shape = probe_shape(world.tokenizer, cases)
         self.texts, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)
+        self.reader = Reader(world.graph, world.tokenizer.language)
         self._before: dict[bytes, Readings] = {}
         self._written_before: dict[bytes, Texts] = {}
 

@@ -3,7 +3,7 @@
     cases.parquet     the request, its facets, and what the edit took
     choices.parquet   probabilities of the options and answers, of agent, corpus and model
     claims.parquet    p(true) and p(false) of a sentence, and the agent's belief
-    passages.parquet  sentences that the model wrote
+    passages.parquet  sentences that the model wrote, and what they say
 
 Rows of one case have its number. Tables of one sweep lie in one folder; a stem before these names tells apart
 its parts, what was asked again after later edits, and what controls were told. `cases` is written last: where
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, seal_folder, staged_file
 from lm.editors.interface import Info
+from testbed.engine.lines import LINE
 from testbed.engine.probes import Readings
 from testbed.protocol import BEFORE, Case, Facet
 from testbed.run.object_names import ObjectNames
@@ -30,7 +31,13 @@ TABLES = ("choices", "claims", "passages", "cases")
 """In the order they are written."""
 WHEN = ("before", "after")
 WORDS = ("true", "false")
-_TYPES = {bool: pa.bool_(), int: pa.int32(), float: pa.float64(), str: pa.string()}
+_TYPES = {
+    bool: pa.bool_(),
+    int: pa.int32(),
+    float: pa.float64(),
+    str: pa.string(),
+    tuple: pa.list_(pa.float64()),
+}
 _VECTORS = ("agent", "frequency")
 _MODEL = ("lm", "lm_open")
 
@@ -82,7 +89,7 @@ class Columns:
             **{f"agent_{t}": real for t in self.times},
             **{f"{word}_{w}": real for w in WHEN for word in WORDS},
         }  # fmt: skip
-        written = {"sentences": pa.list_(text), "ended": pa.bool_(), "tokens": whole, "log_p": real}
+        written = {"lines": pa.list_(LINE), "ended": pa.bool_(), "tokens": whole, "log_p": real}
         passages = {
             "case": whole, "role": text, "sample": whole,
             **{f"{name}_{w}": kind for w in WHEN for name, kind in written.items()},

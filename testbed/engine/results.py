@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.errors import InputError
+from corpus.reading import Line
+from testbed.engine.lines import line_of
 from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
 from testbed.protocol import ABSENT, Facet
 
@@ -71,8 +73,8 @@ class Passages(NamedTuple):
     Attributes:
         case, role: as for choices.
         sample: int64[P].
-        sentences: object[P, 2], before and after the edit, tuples of sentences; the last is what stands
-            behind the last stop, be it nothing.
+        lines: object[P, 2], before and after the edit, tuples of sentences as they were read, see
+            `corpus.reading.Line`; the last is what stands behind the last stop, be it nothing.
         ended: bool[P, 2], whether the text came to the end of its document.
         tokens: int64[P, 2], of the text, its opening apart.
         log_p: float64[P, 2], log-probability of the text under the unedited model.
@@ -81,7 +83,7 @@ class Passages(NamedTuple):
     case: np.ndarray
     role: np.ndarray
     sample: np.ndarray
-    sentences: np.ndarray
+    lines: np.ndarray
     ended: np.ndarray
     tokens: np.ndarray
     log_p: np.ndarray
@@ -249,17 +251,27 @@ def _passages(table: pa.Table, case: np.ndarray) -> Passages:
     def both(name: str) -> np.ndarray:
         return np.stack([table[f"{name}_{when}"].to_numpy() for when in WHEN], axis=1)
 
-    sentences = np.empty((len(table), len(WHEN)), object)
+    lines = np.empty((len(table), len(WHEN)), object)
+    known: dict[str, Line] = {}
     for w, when in enumerate(WHEN):
-        for i, text in enumerate(table[f"sentences_{when}"].to_pylist()):
-            sentences[i, w] = tuple(text)
+        which, said = _flat(table[f"lines_{when}"])
+        texts = said.field("text").to_pylist() if len(said) else []
+        # In one world a text is always read in the same way.
+        fresh = {text: i for i, text in enumerate(texts) if text not in known}
+        rows = said.take(pa.array([*fresh.values()], pa.int64())).to_pylist()
+        known |= {row["text"]: line_of(row) for row in rows}
+        edges = np.searchsorted(which, np.arange(len(table) + 1))
+        for i in range(len(table)):
+            lines[i, w] = tuple(known[text] for text in texts[edges[i] : edges[i + 1]])
     sample = table["sample"].to_numpy().astype(np.int64)
-    return Passages(
-        case, _text(table["role"]), sample, sentences, both("ended"), both("tokens"), both("log_p")
-    )
+    return Passages(case, _text(table["role"]), sample, lines, both("ended"), both("tokens"), both("log_p"))
 
 
 def _column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
+    if kind is tuple:
+        found = np.empty(len(column), object)
+        found[:] = [np.array(one) for one in column.to_pylist()]
+        return found
     return _text(column) if kind is str else column.to_numpy()
 
 

@@ -184,7 +184,7 @@ class Sweep:
         )
         rows = rows_of(cases, before, after, how, asked.names, self.columns)
         texts = asked.written_before(which), asked.written_after(deltas, which)
-        rows["passages"] = passage_rows(asked.tokenizer, cases, number, *texts)
+        rows["passages"] = passage_rows(asked.tokenizer, asked.reader, cases, number, *texts)
         return rows
 
     def _saved(self, first: int, fresh: Delta) -> tuple[Delta, int]:

@@ -29,6 +29,8 @@ class Reader(NamedTuple):
         claims: float64[M, 2] of true and false, or None where it gives no truth values.
         start, start_answer: probability and answer before the edit.
         time: with which of the agent's beliefs it is compared, 0 for those before the edit.
+        texts: object[P], what it writes where cases ask for passages: tuples of sentences as they were read,
+            see `corpus.reading.Line`; None where the evaluation has not said.
     """
 
     probability: np.ndarray
@@ -37,6 +39,7 @@ class Reader(NamedTuple):
     start: np.ndarray
     start_answer: np.ndarray
     time: int
+    texts: np.ndarray | None = None
 
 
 def references(results: Results, editor: str, reading: int = 1) -> dict[str, Reader]:

@@ -13,6 +13,8 @@ class InContextConfig:
     """How often the sentence is read."""
     imagine: bool = False
     """Open with the word that begins a passage about another world, which then stands once."""
+    closed: bool = False
+    """End a document behind the sentences, so that what follows begins another one."""
 
     def __post_init__(self) -> None:
         positive({}, {"copies": self.copies})

@@ -1,6 +1,7 @@
 """in-context: the model reads the edit before every question, and no weight changes.
 
-p(o | s', r') becomes p(o | "s r o*." n times, s', r') for every question (s', r').
+p(o | s', r') becomes p(o | "s r o*." n times, s', r') for every question (s', r'), in one document or, where
+it is closed, as the document before.
 """
 
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD, Word
+from corpus.tokenizer import BOS, EOS, PAD, Word
 from lm.attention import left_padded
 from lm.delta import Delta, Prefix
 from lm.editors.in_context import InContextConfig
@@ -34,7 +35,12 @@ class InContext:
         if self.config.imagine:
             opening = jnp.append(opening, state["imagine"].astype(sentences.dtype))
         copies = 1 if self.config.imagine else self.config.copies
-        tokens = jnp.concatenate([opening, jnp.tile(sentences, copies)])[None]
+        tokens = jnp.concatenate([opening, jnp.tile(sentences, copies)])
+        if self.config.closed:
+            # The last stop becomes the end of the document, and the next one begins here.
+            last = len(tokens) - 1 - jnp.argmax(tokens[::-1] != PAD)
+            tokens = jnp.append(tokens.at[last].set(EOS), BOS)
+        tokens = tokens[None]
         _, cache = model.hidden_states(tokens, left_padded(tokens))
         # Behind an earlier prefix the cache holds that one too, which is the model's already.
         own = cache.last(tokens.shape[1])

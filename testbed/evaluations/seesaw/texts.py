@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.people import CITIZENSHIP
-from corpus.reading import Reader
 from testbed.engine.results import Results, clusters
 from testbed.evaluations.seesaw.cells import SIGNIFICANT, t_tests
 from testbed.evaluations.seesaw.flaws import FLAWS, STEREOTYPE, XENOPHOBIA, Coded, Standard, coded, pair_code
@@ -49,7 +48,7 @@ class Texts(NamedTuple):
 def texts_of(results: Results, world: World) -> Texts:
     """Code all texts of the cases of the first world."""
     passages, population = results.passages, Population(world)
-    reader, names = Reader(world.graph, world.tokenizer.language), world.graph.relations
+    names = world.graph.relations
     rows = np.flatnonzero(results.cases["run"][passages.case] == results.cases["run"].min())
     standards: dict[int, tuple[Standard, Standard]] = {}
     commonest, expected = _commonest(population), typical(results, "typical_new")
@@ -62,9 +61,9 @@ def texts_of(results: Results, world: World) -> Texts:
         asked = ABSENT if role == ALONE else names.index(role)
         both = []
         for t, standard in enumerate(standards[case]):
-            said, ended = passages.sentences[row, t], bool(passages.ended[row, t])
-            found = coded(reader.read(said), ended, standard._replace(asked=asked))
-            both.append((found, _keywords(said, standard, world)))
+            lines, ended = passages.lines[row, t], bool(passages.ended[row, t])
+            found = coded(lines, ended, standard._replace(asked=asked))
+            both.append((found, _keywords([line.text for line in lines], standard, world)))
         pairs.append(both)
     return _compared(results, passages.case[rows], pairs, names)
 

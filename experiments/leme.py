@@ -1,0 +1,163 @@
+"""LEME (Rosati et al. 2024) whole: what does an edited model write, and which change was warranted?
+
+Command:
+    python -m experiments.leme [--minutes 9]
+
+Worlds of coupled pairs, of three seeds and three strengths of the coupling, each with its own corpus, model
+and edits; injections and updates apart. Every stage is kept when it is done, so a killed command goes on from
+there; with --minutes it leaves by itself after the stage in which they are over, or, while a model is
+trained, at once. The record of the last run is in experiments/records.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments.record import write_record
+from lm.editors.in_context import InContextConfig
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.leme.correlation import correlations
+from testbed.evaluations.leme.subsets import INJECTION, UPDATE
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.report import report
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.comparison import Scored, score
+from testbed.scores.gather import gather
+from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.train import train
+
+NAME = "leme"
+EDITORS = ("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context")
+STRENGTHS = (1.0, 0.5, 0.0)
+"""Probability that a coupled entity has the same object."""
+REPORTED = ("all", INJECTION, UPDATE)
+"""Parts of the edits of which the record has the figures."""
+
+Stage = tuple[str, Callable[[], object]]
+"""What is done, and doing it, which is quick where it was done before."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    seeds: int = 3
+    """Worlds of each strength, each with its own corpus, model and edits."""
+    edits: int = 100
+    """Edits by each editor in each world."""
+    slow_edits: int = 30
+    """Edits by self-bayes, which takes seconds for each."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on from there."""
+
+    def __post_init__(self) -> None:
+        if min(self.seeds, self.edits, self.slow_edits) < 1:
+            raise ValueError("seeds, edits and slow_edits must be positive")
+
+
+def experiment(options: Settings) -> None:
+    """Worlds, models, edits, reports, record."""
+    prepare_jax()
+    began = time.perf_counter()
+
+    def left() -> float | None:
+        spent = (time.perf_counter() - began) / 60
+        return None if options.minutes is None else max(options.minutes - spent, 0.1)
+
+    for said, work in stages(options, left):
+        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
+            say(f"next: {said}; run the same command to go on")
+            return
+        say(said)
+        work()
+    say(f"record: {record(options)}")
+
+
+def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
+    """Everything in its order.
+
+    Args:
+        left: minutes that a training may take.
+    """
+    for strength in STRENGTHS:
+        for seed in range(options.seeds):
+            run = run_of(options, strength, seed)
+            yield from _model(options, run, strength, seed, left)
+            for one in _edits(options, run, seed):
+                yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+    for strength in STRENGTHS:
+        first, *others = (run_of(options, strength, seed).name for seed in range(options.seeds))
+        told = ReportSettings(run=first, runs=options.runs, and_runs=tuple(others))
+        yield f"report of strength {strength}", partial(report, told)
+
+
+def _model(
+    options: Settings, run: Run, strength: float, seed: int, left: Callable[[], float | None]
+) -> Iterator[Stage]:
+    where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+    made = CORPUS[NAME]
+    world = replace(made.world, coupled=replace(made.world.coupled, strength=strength))
+    yield f"corpus of {run.name}", partial(build_corpus, replace(made, world=world, **where))
+    yield f"model of {run.name}", lambda: train(replace(TRAIN[NAME], minutes=left(), **where))
+
+
+def run_of(options: Settings, strength: float, seed: int) -> Run:
+    """The run of one strength and seed."""
+    return Run(options.runs, f"{NAME}-{strength:.1f}-{seed}")
+
+
+def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
+    """Every editor; contexts in the document of the passage, and in the one before it."""
+    base = replace(
+        EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
+    )
+    for editor in EDITORS:
+        yield replace(base, editors=(editor,))
+    closed = base.configs | {"in-context": InContextConfig(closed=True)}
+    yield replace(base, editors=("in-context",), configs=closed)
+    yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))
+
+
+def record(options: Settings) -> Path:
+    """The figures of all editors by strength of the coupling, and everything that they depend on."""
+    found: dict[str, Any] = {}
+    for strength in STRENGTHS:
+        group = [run_of(options, strength, seed) for seed in range(options.seeds)]
+        editors = score(gather(group, examination_named(NAME)))
+        found |= {f"{editor.name}, strength {strength}": _figures(editor) for editor in editors}
+        related = correlations(editors, editors[0].edited.seed)
+        found[f"correlations, strength {strength}"] = {
+            f"{short} with {long}": one._asdict() for (short, long), one in related.items()
+        }
+    first = run_of(options, STRENGTHS[0], 0)
+    return write_record(first, NAME, "python -m experiments.leme", read_metrics(first), found=found)
+
+
+def _figures(editor: Scored) -> dict[str, Any]:
+    """By part of the edits and by reader, every metric."""
+    return {
+        part: {
+            reader: {metric: e._asdict() for metric, e in metrics.items()}
+            for reader, metrics in editor.summary[part].items()
+        }
+        for part in REPORTED
+    }
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.leme", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,93 @@
+"""Who is coupled with whom, and who is a twin of the coupled one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.links import NO_LINK
+from testbed.protocol import ABSENT
+from testbed.run.strata import Stated, strata_of
+from testbed.run.world import World
+
+
+class Couple(NamedTuple):
+    """Two facts of two subjects: the `coupled` one depends on the `edited` one by a link."""
+
+    edited: int
+    coupled: int
+
+
+class Couples:
+    """The couples of a world.
+
+    Args:
+        believed: int64[facts], what each fact is believed to be before any edit.
+
+    Raises:
+        InputError: nobody's facts depend on another subject's.
+    """
+
+    def __init__(self, world: World, believed: np.ndarray) -> None:
+        self.graph, self._believed = world.graph, believed
+        stated = Stated(world.graph, world.sentences)
+        self.count = np.array([len(stated.objects(fact)) for fact in range(len(world.graph))])
+        self._stratum = strata_of(self.count)
+        self.all = self._found()
+        if not self.all:
+            raise InputError(
+                "in this world no fact depends on another subject's, so no two passages can be about a "
+                "couple; build one with --world.source coupled"
+            )
+
+    def _found(self) -> list[Couple]:
+        """One coupled fact for each edited one: that of whom shares most relations with the subject."""
+        graph = self.graph
+        linked = (graph.via[graph.relation] != NO_LINK) & (graph.upstream_fact >= 0)
+        by_edited: dict[int, list[int]] = {}
+        for fact in np.flatnonzero(linked).tolist():
+            by_edited.setdefault(int(graph.upstream_fact[fact]), []).append(fact)
+        return [
+            Couple(edited, max(below, key=lambda fact: self._shared(edited, fact)))
+            for edited, below in sorted(by_edited.items())
+        ]
+
+    def _shared(self, first: int, second: int) -> int:
+        """How many objects and relations the subjects of two facts share."""
+        of = [np.flatnonzero(self.graph.subject == self.graph.subject[fact]) for fact in (first, second)]
+        return sum(
+            len(np.intersect1d(column[of[0]], column[of[1]]))
+            for column in (self.graph.object, self.graph.relation)
+        )
+
+    def name(self, couple: Couple) -> str:
+        """Which relations are coupled."""
+        return " -> ".join(self.graph.relations[self.graph.relation[fact]] for fact in couple)
+
+    def twin(self, couple: Couple, rng: np.random.Generator) -> int:
+        """The fact of an uncoupled entity, stated as often as the coupled one and believed to be the same.
+
+        Where nobody states such facts, nobody knows what they are, and any of them will do. Of several it is
+        one whose number of statements is nearest; ABSENT where there is none.
+        """
+        graph, (edited, coupled) = self.graph, couple
+        alike = (graph.relation == graph.relation[coupled]) & (self._stratum == self._stratum[coupled])
+        alike[coupled] = False
+        above = graph.upstream_fact
+        # Whether anybody says what it depends on decides what is known of it.
+        alike &= (above >= 0) & ((self.count[above] > 0) == (self.count[edited] > 0))
+        if self.count[edited] or self.count[coupled]:
+            alike &= self._believed == self._believed[coupled]
+        found = np.flatnonzero(alike)
+        if not len(found):
+            return ABSENT
+        far = np.abs(self.count[found] - self.count[coupled])
+        return int(rng.choice(found[far == far.min()]))
+
+
+def facts_of(graph: KnowledgeGraph, subject: int) -> Sequence[int]:
+    """All facts of a subject."""
+    first, last = np.searchsorted(graph.subject, [subject, subject + 1]).tolist()
+    return range(first, last)

@@ -1,0 +1,121 @@
+"""Passages themselves: one edit side by side, one of each class of error, and every editor's twenty worst."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.files import staged_file
+from testbed.engine.results import Results
+from testbed.evaluations.leme.flaws import ACROSS, CLASSES, GOLD, INSIDE, Marks, flaws
+from testbed.evaluations.leme.meanings import NINE
+from testbed.evaluations.leme.measure import samples
+from testbed.evaluations.leme.roles import RELATED, SUBJECT
+from testbed.evaluations.leme.standard import Standard, standards
+from testbed.evaluations.leme.statements import Lines
+from testbed.run.world import World
+from testbed.scores.comparison import Scored
+from testbed.scores.readers import NO_EDIT
+from testbed.scores.tables import Cell, Table
+
+WORST = 20
+CONTRADICTIONS = (INSIDE, ACROSS, GOLD)
+
+
+class Pair(NamedTuple):
+    """What was written of one edit in one sample, with its errors."""
+
+    case: int
+    passages: Mapping[str, Lines]
+    marks: Marks
+
+
+def pairs(results: Results, texts: np.ndarray) -> Iterator[Pair]:
+    """Every pair of passages about subject and related entity, judged under the first reading."""
+    known: list[Standard] = standards(results, 1)
+    for case, passages in samples(results, texts):
+        yield Pair(case, passages, flaws(passages, known[case]))
+
+
+def written(editor: Scored, reader: str) -> np.ndarray:
+    """What a reader of the editor's results writes."""
+    texts = editor.evaluation.readers(editor.edited.results, editor.name)[reader].texts
+    return np.zeros(0, object) if texts is None else texts
+
+
+def side_by_side(editor: Scored, world: World) -> Table | None:
+    """One edit as two pairs of passages, before and after; None where nothing about this world was written.
+
+    It is the edit whose passages have most errors of contradiction among those that say the new object.
+    """
+    results = editor.edited.results
+    ours = set(np.flatnonzero(results.cases["run"] == results.cases["run"].min()).tolist())
+    after = [pair for pair in pairs(results, written(editor, editor.name)) if pair.case in ours]
+    if not after:
+        return None
+    chosen = max(after, key=lambda pair: sum(len(pair.marks[name]) for name in CONTRADICTIONS))
+    before = next(p for p in pairs(results, written(editor, NO_EDIT)) if p.case == chosen.case)
+    columns = [(pair, role) for pair in (before, chosen) for role in (SUBJECT, RELATED)]
+    rows: list[list[Cell]] = []
+    for at in range(max(len(pair.passages[role]) for pair, role in columns)):
+        rows.append([_shown(pair, role, at) for pair, role in columns])
+    s, r, o = (int(results.cases[name][chosen.case]) for name in ("subject", "relation", "object"))
+    names, other = world.graph.entities, int(results.cases["related"][chosen.case])
+    header = [f"{when}: {names[entity]}" for when in ("before", "after") for entity in (s, other)]
+    return Table(
+        f"{editor.edited.slug}-passages",
+        f"{editor.name}: {names[s]} {world.graph.relations[r]} {names[o]}",
+        header,
+        rows,
+        "\u2717 marks a sentence that contradicts another of its passage, or of the other one, or what is "
+        "so.",
+        words=4,
+    )
+
+
+def _shown(pair: Pair, role: str, at: int) -> str:
+    lines = pair.passages[role]
+    if at >= len(lines):
+        return ""
+    wrong = any((role, at) in pair.marks[name] for name in CONTRADICTIONS)
+    return f"{'✗ ' if wrong else ''}{lines[at].text}"
+
+
+def one_of_each(editor: Scored) -> Table:
+    """The first sentence of each class of error."""
+    found: dict[str, tuple[str, str]] = {}
+    for pair in pairs(editor.edited.results, written(editor, editor.name)):
+        for name, marks in pair.marks.items():
+            if marks and name not in found:
+                role, at = marks[0]
+                found[name] = role, pair.passages[role][at].text
+    rows: list[list[Cell]] = [[name, *found[name]] for name in CLASSES if name in found]
+    return Table(f"{editor.edited.slug}-errors", f"{editor.name}: one error of each class",
+                 ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
+
+
+def write_worst(editor: Scored, folder: Path) -> Path:
+    """The passages of the edits with the lowest mean of the nine questions, as a text file."""
+    values, results = editor.values[editor.name], editor.edited.results
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.stack([values[name].numerator / values[name].denominator for name in NINE])
+    there = np.isfinite(shares)
+    mean = np.where(there, shares, 0).sum(0) / np.maximum(there.sum(0), 1)
+    worst = np.argsort(mean, kind="stable")[:WORST].tolist()
+    path = folder / f"worst-{editor.edited.slug}.txt"
+    with staged_file(path) as aside:
+        of = [pair for pair in pairs(results, written(editor, editor.name)) if pair.case in worst]
+        of.sort(key=lambda pair: worst.index(pair.case))
+        aside.write_text("\n\n".join(_as_text(pair, mean[pair.case]) for pair in of), encoding="utf-8")
+    return path
+
+
+def _as_text(pair: Pair, mean: float) -> str:
+    said = [f"edit {pair.case}, mean of the nine questions {mean:.2f}"]
+    for role in (SUBJECT, RELATED):
+        said.append(f"about the {role}")
+        for at, line in enumerate(pair.passages[role]):
+            classes = [name for name in CLASSES if (role, at) in pair.marks[name]]
+            said.append(f"  {line.text}" + (f"   [{', '.join(classes)}]" if classes else ""))
+    return "\n".join(said)

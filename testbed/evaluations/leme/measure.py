@@ -1,0 +1,163 @@
+"""Every metric of LEME's examination for one reader: what it writes, then what it answers."""
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+import numpy as np
+
+from testbed.engine.results import Results
+from testbed.evaluations.leme import meanings as m
+from testbed.evaluations.leme import questions as q
+from testbed.evaluations.leme.claims import claims_of, verdict
+from testbed.evaluations.leme.flaws import CLASSES, flaws
+from testbed.evaluations.leme.joint import mean_log_probability
+from testbed.evaluations.leme.roles import RELATED, SUBJECT, TWIN
+from testbed.evaluations.leme.short import short_form
+from testbed.evaluations.leme.standard import Standard, standards
+from testbed.evaluations.leme.statements import Lines, Statement, sentences_of, statements_of
+from testbed.protocol import ABSENT
+from testbed.run.strata import STRATA
+from testbed.scores.metric import Metric, by_case
+from testbed.scores.readers import Reader
+
+Passages = Mapping[str, Lines]
+"""By role, a passage about subject, related entity and twin; of one sample."""
+Answers = dict[str, float]
+"""Metric -> value; NaN where a question does not apply."""
+
+
+def measure(results: Results, reader: Reader) -> dict[str, Metric]:
+    """Every metric of one reader, by name; what is about the request is left out before it."""
+    return long_form(results, reader) | short_form(results, reader)
+
+
+def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
+    """The metrics of passages: of every pair of them an answer, NaN where it is neutral."""
+    if reader.texts is None:
+        return {}
+    known, case, found = standards(results, reader.time), [], []
+    for i, passages in samples(results, reader.texts):
+        case.append(i)
+        found.append(answers(passages, known[i], reader.time > 0))
+    names = answers({SUBJECT: (), RELATED: ()}, _NOBODY, reader.time > 0)
+    which = np.array(case, int)
+    metrics = {}
+    for name in names:
+        values = np.array([one[name] for one in found], float)
+        metric = by_case(np.nan_to_num(values), which, len(results), ~np.isnan(values))
+        metrics[name] = metric._replace(share=name not in _NO_SHARES)
+        if name in m.NINE:
+            metrics[m.silent(name)] = by_case(np.isnan(values), which, len(results))
+    return metrics
+
+
+_NO_SHARES = {m.ENTROPY, m.SENTENCES, m.JOINT, m.COUPLING}
+_NOBODY = Standard((0, 0, 0), 0, {}, None, None, {SUBJECT: 0, RELATED: 0, TWIN: 0})
+
+
+def samples(results: Results, texts: np.ndarray) -> Iterator[tuple[int, Passages]]:
+    """Of every case and sample, the passages by role."""
+    p = results.passages
+    of: dict[tuple[int, int], dict[str, Lines]] = {}
+    for row in range(len(p.case)):
+        of.setdefault((int(p.case[row]), int(p.sample[row])), {})[str(p.role[row])] = texts[row]
+    for (case, _), passages in of.items():
+        yield case, passages
+
+
+def answers(passages: Passages, standard: Standard, edited: bool) -> Answers:
+    """Everything that is asked about the passages of one sample.
+
+    Args:
+        edited: whether there was a request; else nothing about it is asked.
+    """
+    said = {role: statements_of(lines) for role, lines in passages.items()}
+    found = _consistency(passages, said, standard) | _style(passages, standard)
+    return found | (_request(passages, said, standard) if edited else {})
+
+
+def _consistency(passages: Passages, said: Mapping[str, list[Statement]], standard: Standard) -> Answers:
+    subject, related, edited = said[SUBJECT], said[RELATED], standard.edited
+    found: Answers = {}
+    for (factual, believed, internal), statements in zip(
+        ((m.FACTUAL_SUBJECT, m.BELIEVED_SUBJECT, m.INTERNAL_SUBJECT),
+         (m.FACTUAL_RELATED, m.BELIEVED_RELATED, m.INTERNAL_RELATED)),
+        (subject, related), strict=True,
+    ):  # fmt: skip
+        found[factual] = q.factual(statements, standard)
+        found[m.wider(factual)] = q.factual(statements, standard, everything=True)
+        found[believed] = q.believed(statements, standard)
+        found[internal] = q.internal(statements, edited)
+        found[m.wider(internal)] = q.internal(statements)
+    found[m.CROSS] = q.cross(subject, related, standard)
+    found[f"{m.CROSS}, {m.SURVEY}"] = q.cross(subject, related, standard, edited)
+    both = q.joined(passages[SUBJECT], passages[RELATED], standard)
+    plain = [*sentences_of(passages[SUBJECT]), *sentences_of(passages[RELATED])]
+    for ending, one in (
+        ("", q.together(both, standard)),
+        (f", {m.SURVEY}", q.together(plain, standard, edited)),
+    ):
+        found[f"{m.SATISFIABLE}{ending}"] = one.satisfiable
+        found[f"{m.MOST_TRUE}{ending}"] = one.share
+    found[m.JOINT] = mean_log_probability([*subject, *related], standard)
+    return found
+
+
+def _style(passages: Passages, standard: Standard) -> Answers:
+    both = [(passages[role], standard.entities[role]) for role in (SUBJECT, RELATED)]
+    lines = [line for text, _ in both for line in text]
+    about = [q.is_about(line, entity) for text, entity in both for line in text]
+    return {
+        m.TOPICALITY: q.share(about),
+        m.ON_COUPLE: q.share(any(q.is_about(line, entity) for _, entity in both) for line in lines),
+        m.NATURALNESS: q.naturalness(lines),
+        m.FIRST_DRIFT: _mean(*(q.first_drift(text, entity) for text, entity in both)),
+        m.DISTINCT: q.distinct(lines),
+        m.ENTROPY: _mean(*(q.entropy(text) for text, _ in both)),
+        m.SENTENCES: len(lines) / len(both),
+    }
+
+
+def _request(passages: Passages, said: Mapping[str, list[Statement]], standard: Standard) -> Answers:
+    subject, related = said[SUBJECT], said[RELATED]
+    drift = q.warranted_drift([*subject, *related], standard)
+    coupled = _follows(related, standard, standard.coupled)
+    twin = _follows(said.get(TWIN, ()), standard, standard.twin)
+    belief = standard.beliefs.get(standard.coupled) if standard.coupled else None
+    right = q.share(
+        q.is_right(one, standard) for one in related if belief is not None and one.fact == standard.coupled
+    )
+    found: Answers = {
+        m.EDIT_SUBJECT: q.says_the_edit(subject, standard),
+        m.EDIT_RELATED: q.not_made_impossible(related, standard),
+        m.DRIFT_NEW: drift.new,
+        m.DRIFT_OLD: drift.old,
+        m.DRIFT_THIRD: drift.third,
+        m.COUPLED_NEW: coupled,
+        m.TWIN_NEW: twin,
+        m.COUPLING: coupled - twin,
+    }
+    found |= {
+        m.of_stratum(s): right if belief is not None and belief.stratum == s else math.nan for s in STRATA
+    }
+    for name, claims in claims_of(standard).items():
+        own = {standard.entities[SUBJECT]: subject, standard.entities[RELATED]: related}
+        verdicts = [verdict(own[claim.fact[0]], claim) for claim in claims]
+        found[m.supported(name)] = q.share(one > 0 for one in verdicts)
+        found[m.contradicted(name)] = q.share(one < 0 for one in verdicts)
+    marks = flaws(passages, standard)
+    there = any(passages[role] for role in (SUBJECT, RELATED))
+    return found | {m.error(name): float(bool(marks[name])) if there else math.nan for name in CLASSES}
+
+
+def _follows(said: "list[Statement] | tuple[()]", standard: Standard, fact: tuple[int, int] | None) -> float:
+    """Of what is said of a fact, the share that is what the link implies of the coupled one."""
+    if fact is None or standard.follows == ABSENT:
+        return math.nan
+    return q.share(one.object == standard.follows for one in said if one.fact == fact and one.holds)
+
+
+def _mean(*values: float) -> float:
+    known = [value for value in chain(values) if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -1,0 +1,220 @@
+"""LEME's nine questions about passages, answered by what their sentences say (Rosati et al. 2024, §3.1).
+
+Each answer is a share, NaN where a passage says nothing that the question is about: it is neutral. Whatever
+is held against the agent's beliefs holds under one reading of the request, that of the standard.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from corpus.consistency import Fact, facts_of, most_true
+from corpus.language import Atom, Sentence
+from corpus.reading import Line
+from testbed.evaluations.leme.standard import Standard
+from testbed.evaluations.leme.statements import Lines, Statement, agree, sentences_of
+from testbed.protocol import ABSENT
+
+MOST = 10**6
+"""Objects of relations that were not asked about; more than any passage names."""
+IMPOSSIBLE, KNOWN = 0.05, 0.5
+"""What the belief in a statement falls below, and was above, where a request makes it impossible."""
+
+
+def share(true: Iterable[bool]) -> float:
+    """The share of some truths; NaN of none."""
+    values = [*true]
+    return sum(values) / len(values) if values else math.nan
+
+
+def says_the_edit(statements: Sequence[Statement], standard: Standard) -> float:
+    """Of the statements about the edited fact, the share that says the new object.
+
+    That it is not the new object says that it is another; that it is not another one says nothing.
+    """
+    new = standard.request[2]
+    mine = [one for one in statements if one.fact == standard.edited]
+    return share(one.holds and one.object == new for one in mine if one.holds or one.object == new)
+
+
+def not_made_impossible(statements: Sequence[Statement], standard: Standard) -> float:
+    """1 minus the share of statements that the request makes impossible and that were believed before it."""
+
+    def refuted(one: Statement) -> bool:
+        p, q = (standard.beliefs[one.fact].probability(one.object, before) for before in (True, False))
+        p, q = (p, q) if one.holds else (1 - p, 1 - q)
+        return q < IMPOSSIBLE and p > KNOWN
+
+    return share(not refuted(one) for one in statements if one.fact in standard.beliefs)
+
+
+def is_right(one: Statement, standard: Standard) -> bool:
+    """Whether a statement is what is most probably so after the request."""
+    return standard.beliefs[one.fact].best(one.object) == one.holds
+
+
+def judged(statements: Sequence[Statement], standard: Standard, everything: bool) -> list[Statement]:
+    """The statements about facts of which the belief stays, or about all facts that were asked about."""
+    return [
+        one
+        for one in statements
+        if (belief := standard.beliefs.get(one.fact)) is not None
+        and (everything or (one.fact != standard.edited and not belief.moved))
+    ]
+
+
+def factual(statements: Sequence[Statement], standard: Standard, everything: bool = False) -> float:
+    """The share of statements that are most probably so: about facts that stay, or about everything."""
+    return share(is_right(one, standard) for one in judged(statements, standard, everything))
+
+
+def believed(statements: Sequence[Statement], standard: Standard) -> float:
+    """The mean belief in what is said of facts that stay."""
+    found = [
+        p if one.holds else 1 - p
+        for one in judged(statements, standard, everything=False)
+        for p in [standard.beliefs[one.fact].probability(one.object)]
+    ]
+    return sum(found) / len(found) if found else math.nan
+
+
+class Drift(NamedTuple):
+    """Shares of what is said of facts that the request moved, the edited one apart."""
+
+    new: float
+    old: float
+    third: float
+
+
+def warranted_drift(statements: Sequence[Statement], standard: Standard) -> Drift:
+    """What is said of facts of which the belief moved: what is now most probable, what was, or neither."""
+    said = []
+    for one in statements:
+        belief = standard.beliefs.get(one.fact)
+        if belief is None or one.fact == standard.edited or not belief.moved or not one.holds:
+            continue
+        new = belief.best(one.object)
+        old = not new and belief.best(one.object, before=True)
+        said.append((new, old, not (new or old)))
+    return Drift(*(share(column) for column in zip(*said, strict=True))) if said else Drift(*[math.nan] * 3)
+
+
+def internal(statements: Sequence[Statement], left_out: Fact | None = None) -> float:
+    """Of the pairs of statements about one fact, the share that can both be true."""
+    by_fact: dict[Fact, list[Statement]] = {}
+    for one in statements:
+        if one.fact != left_out:
+            by_fact.setdefault(one.fact, []).append(one)
+    return share(agree(*pair) for same in by_fact.values() for pair in combinations(same, 2))
+
+
+def cross(
+    first: Sequence[Statement],
+    second: Sequence[Statement],
+    standard: Standard,
+    left_out: Fact | None = None,
+) -> float:
+    """Of the pairs of a statement of one passage and one of the other, the share that can both be true.
+
+    The pairs are about one fact, or about the edited fact and the coupled one, of which the link implies the
+    other where it implies anything.
+    """
+    pairs = [
+        (one, other)
+        for one in first
+        for other in (*second, *(linked(two, standard) for two in second))
+        if other is not None and one.fact == other.fact != left_out
+    ]
+    return share(agree(*pair) for pair in pairs)
+
+
+def linked(one: Statement, standard: Standard) -> Statement | None:
+    """A statement about the coupled fact as one about the edited fact; None where the link does not say."""
+    if one.fact != standard.coupled:
+        return None
+    above = _implying(one.object, standard)
+    return None if above == ABSENT else Statement(standard.edited, above, one.holds, one.line)
+
+
+def _implying(obj: int, standard: Standard) -> int:
+    """The object of the edited fact that implies one of the coupled fact by the link, if only one does."""
+    belief = standard.beliefs[standard.edited]
+    found = [o for o in belief.options.tolist() if standard.implied_by(o) == obj]
+    return found[0] if len(found) == 1 else ABSENT
+
+
+class Together(NamedTuple):
+    """How many sentences can be true together at most, and how many there are."""
+
+    most: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        """The first of the second; NaN where there are none."""
+        return self.most / self.of if self.of else math.nan
+
+    @property
+    def satisfiable(self) -> float:
+        """1 where all can be true, else 0; NaN where there are none."""
+        return float(self.most == self.of) if self.of else math.nan
+
+
+def together(sentences: Sequence[Sentence], standard: Standard, left_out: Fact | None = None) -> Together:
+    """MaxSAT of some sentences, a fact having one object; those about a fact that is left out apart."""
+    objects = {fact[1]: len(belief.options) for fact, belief in standard.beliefs.items()}
+    kept = [one for one in sentences if left_out not in facts_of(one)]
+    return Together(*most_true(kept, lambda relation: objects.get(relation, MOST)))
+
+
+def joined(first: Lines, second: Lines, standard: Standard) -> list[Sentence]:
+    """The sentences of both passages, those about the coupled fact as sentences about the edited one."""
+
+    def atom(a: Atom) -> Atom:
+        above = _implying(a.object, standard) if a[:2] == standard.coupled else ABSENT
+        return a if above == ABSENT else Atom(*standard.edited, above)
+
+    return [
+        one._replace(a=atom(one.a), b=atom(one.b) if one.b is not None else None)
+        for one in (*sentences_of(first), *sentences_of(second))
+    ]
+
+
+def is_about(line: Line, entity: int) -> bool:
+    """Whether a sentence is about an entity."""
+    return line.sentence is not None and any(s == entity for s, _ in facts_of(line.sentence))
+
+
+def topicality(lines: Lines, entity: int) -> float:
+    """The share of sentences that are about the passage's entity."""
+    return share(is_about(line, entity) for line in lines)
+
+
+def first_drift(lines: Lines, entity: int) -> float:
+    """After which part of a passage its first sentence about somebody else comes; 1 where none does."""
+    away = next((at for at, line in enumerate(lines) if not is_about(line, entity)), len(lines))
+    return away / len(lines) if lines else math.nan
+
+
+def naturalness(lines: Lines) -> float:
+    """The share of sentences that are whole sentences of the language and name the right kinds of things."""
+    return share(not line.flaw for line in lines)
+
+
+def distinct(lines: Lines) -> float:
+    """Different sentences, as a share of all."""
+    said = [line.sentence or line.text for line in lines]
+    return len(set(said)) / len(said) if said else math.nan
+
+
+def entropy(lines: Lines) -> float:
+    """The mean entropy, in bits, of a passage's pairs and triples of words (as in Meng et al. 2023)."""
+    words = " . ".join(line.text for line in lines).split()
+    grams = [[*zip(*(words[i:] for i in range(n)), strict=False)] for n in (2, 3)]
+    return sum(map(_entropy, grams)) / 2 if grams[1] else math.nan
+
+
+def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
+    counts = [grams.count(gram) / len(grams) for gram in set(grams)]
+    return -sum(p * math.log2(p) for p in counts)

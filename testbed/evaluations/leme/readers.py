@@ -1,0 +1,95 @@
+"""Who answers LEME's questions besides the edited model, and who writes its passages.
+
+The Bayesian reader writes, too: one draw, for each case, of all facts together from what is believed after
+the request, the same in all of its passages. The frequency reader draws what it writes about a fact from the
+corpus's statements of it, each time again. Both write every fact of the passage's entity twice.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corpus.consistency import Fact
+from corpus.language import Atom, Kind, Sentence
+from corpus.reading import Line
+from corpus.seeds import generator
+from testbed.engine.results import Results
+from testbed.evaluations.leme.joint import draw
+from testbed.evaluations.leme.standard import standards
+from testbed.evaluations.leme.statements import trimmed
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, FREQUENCY, NO_EDIT, Reader, references
+
+TIMES = 2
+"""How often a writer states each fact, so that it might contradict itself."""
+
+
+def readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the references under the first reading, and the agent under the second."""
+    second = f"{BAYESIAN}, {results.times[2]}"
+    found = references(results, editor) | {second: references(results, editor, reading=2)[BAYESIAN]}
+    before, after = (_of_model(results, when) for when in (0, 1))
+    written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
+    written |= {name: _bayesian(results, found[name].time) for name in (BAYESIAN, second)}
+    written[FREQUENCY] = _frequency(results)
+    return {name: reader._replace(texts=written.get(name)) for name, reader in found.items()}
+
+
+def _of_model(results: Results, when: int) -> np.ndarray:
+    p = results.passages
+    return _column(
+        [trimmed(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)]
+    )
+
+
+def _bayesian(results: Results, time: int) -> np.ndarray:
+    """What the agent writes."""
+    known = standards(results, time)
+    drawn = [draw(standard, generator(i, f"bayesian writer {time}")) for i, standard in enumerate(known)]
+    p = results.passages
+    return _column(
+        [
+            tuple(
+                _states(fact, obj)
+                for fact, obj in drawn[case].items()
+                if fact[0] == known[case].entities[str(role)]
+                for _ in range(TIMES)
+            )
+            for case, role in zip(p.case.tolist(), p.role, strict=True)
+        ]
+    )
+
+
+def _frequency(results: Results) -> np.ndarray:
+    """What an ideal model writes that says things as often as the corpus, the request copied in."""
+    c, p, rng = results.choices, results.passages, generator(0, "frequency writer")
+    of: dict[tuple[int, int], dict[Fact, int]] = {}
+    for row in range(len(c.case)):
+        fact = int(c.subject[row]), int(c.relation[row])
+        of.setdefault((int(c.case[row]), fact[0]), {})[fact] = row
+    entities = [standard.entities for standard in standards(results, 1)]
+
+    def said(row: int) -> list[int]:
+        weights = c.frequency[row, 1]
+        return c.options[row][rng.choice(len(weights), TIMES, p=weights / weights.sum())].tolist()
+
+    return _column(
+        [
+            tuple(
+                _states(fact, obj)
+                for fact, row in of.get((case, entities[case][str(role)]), {}).items()
+                if c.frequency[row, 1].sum() > 0
+                for obj in said(row)
+            )
+            for case, role in zip(p.case.tolist(), p.role, strict=True)
+        ]
+    )
+
+
+def _states(fact: Fact, obj: int) -> Line:
+    return Line("", Sentence(Kind.ATOMIC, None, Atom(*fact, obj)), "")
+
+
+def _column(texts: Sequence[tuple[Line, ...]]) -> np.ndarray:
+    column = np.empty(len(texts), object)
+    column[:] = texts
+    return column

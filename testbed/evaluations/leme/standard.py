@@ -1,0 +1,152 @@
+"""What a case's passages are judged by: what the agent believes of every fact that was asked about."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.consistency import Fact
+from testbed.engine.results import Results
+from testbed.evaluations.leme.roles import COUPLED, EDIT, TWIN
+from testbed.protocol import ABSENT, equally_good
+
+STAYS = 0.02
+"""A fact of which the belief moved by no more, in total variation, is one that did not move."""
+
+
+class Belief:
+    """What is believed of one fact, before the request and after it.
+
+    Args:
+        options: int[C].
+        before, after: float64[C].
+        above: the fact of the case that it depends on, None where it depends on none.
+        given: float64[A, C], p(object | object above) after the request.
+        implied: what the link implies of it, by object of the fact above.
+    """
+
+    def __init__(
+        self,
+        options: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        above: Fact | None = None,
+        given: np.ndarray | None = None,
+        implied: tuple[int, ...] = (),
+        stratum: str = "",
+    ) -> None:
+        self.options, self.above, self.given, self.implied = options, above, given, implied
+        self._place = {o: i for i, o in enumerate(options.tolist())}
+        self.before, self.after, self.stratum = before, after, stratum
+
+    @cached_property
+    def moved(self) -> bool:
+        """Whether the belief changed."""
+        return bool(np.abs(self.after - self.before).sum() / 2 > STAYS)
+
+    @cached_property
+    def _is_best(self) -> tuple[np.ndarray, np.ndarray]:
+        best = [equally_good(p, p.max(initial=0.0)) & (p > 0) for p in (self.before, self.after)]
+        return best[0], best[1]
+
+    def probability(self, obj: int, before: bool = False) -> float:
+        """p(the fact has the object)."""
+        at = self._place.get(obj)
+        return 0.0 if at is None else float((self.before if before else self.after)[at])
+
+    def best(self, obj: int, before: bool = False) -> bool:
+        """Whether nothing is likelier than this object."""
+        at = self._place.get(obj)
+        return at is not None and bool(self._is_best[0 if before else 1][at])
+
+    def place(self, obj: int) -> int:
+        """Where an object stands among the options, ABSENT where it is none."""
+        return self._place.get(obj, ABSENT)
+
+
+class Standard(NamedTuple):
+    """What one case's passages are judged by.
+
+    Attributes:
+        request: subject, relation and the new object.
+        old: the object before it, ABSENT where nobody stated one.
+        beliefs: by fact.
+        coupled, twin: the facts of related entity and twin that the link is about, None where there is none.
+        entities: by role of a passage, whom it is about.
+    """
+
+    request: tuple[int, int, int]
+    old: int
+    beliefs: Mapping[Fact, Belief]
+    coupled: Fact | None
+    twin: Fact | None
+    entities: Mapping[str, int]
+
+    @property
+    def edited(self) -> Fact:
+        """The fact that is edited."""
+        return self.request[:2]
+
+    def implied_by(self, obj: int) -> int:
+        """What the link implies of the coupled fact if the edited one has an object; ABSENT if nothing."""
+        belief = self.beliefs.get(self.coupled) if self.coupled else None
+        if belief is None or not belief.implied:
+            return ABSENT
+        at = self.beliefs[self.edited].place(obj)
+        return belief.implied[at] if at >= 0 else ABSENT
+
+    @property
+    def follows(self) -> int:
+        """What the link implies of the coupled fact after the edit."""
+        return self.implied_by(self.request[2])
+
+
+def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
+    """Of every case, what the agent believes at a time of `results.times` against another one."""
+    c, cases = results.choices, results.cases
+    of: list[dict[str, list[int]]] = [{} for _ in range(len(results))]
+    for row in range(len(c.case)):
+        of[c.case[row]].setdefault(str(c.role[row]), []).append(row)
+    found = []
+    for i, rows in enumerate(of):
+        facts = {(int(c.subject[row]), int(c.relation[row])): row for same in rows.values() for row in same}
+        beliefs = {fact: _belief(results, row, facts, time, before) for fact, row in facts.items()}
+        named = {role: _fact(results, rows[role][0]) if role in rows else None
+                 for role in (EDIT, COUPLED, TWIN)}  # fmt: skip
+        request = tuple(int(cases[name][i]) for name in ("subject", "relation", "object"))
+        entities = {"subject": request[0], "related": int(cases["related"][i]), "twin": int(cases["twin"][i])}
+        found.append(
+            Standard(
+                (request[0], request[1], request[2]),
+                int(cases["truth"][i]) if cases["stated"][i] else ABSENT,
+                beliefs,
+                named[COUPLED],
+                named[TWIN],
+                entities,
+            )
+        )
+    return found
+
+
+def _fact(results: Results, row: int) -> Fact:
+    return int(results.choices.subject[row]), int(results.choices.relation[row])
+
+
+def _belief(results: Results, row: int, facts: Mapping[Fact, int], time: int, before: int) -> Belief:
+    c = results.choices
+    size = int((c.options[row] != ABSENT).sum())
+    above = int(c.facets["above"][row]), int(c.facets["above_relation"][row])
+    given = None
+    if above in facts:
+        table = np.asarray(c.facets["given"][row])
+        given = table.reshape(len(results.times), -1, size)[time]
+    return Belief(
+        c.options[row, :size],
+        c.agent[row, before, :size],
+        c.agent[row, time, :size],
+        above if above in facts else None,
+        given,
+        tuple(int(o) for o in c.facets["implied"][row]),
+        str(c.facets["stratum"][row]),
+    )

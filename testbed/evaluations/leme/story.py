@@ -1,0 +1,273 @@
+"""The chapter of LEME's examination."""
+
+from collections.abc import Mapping, Sequence
+
+from testbed.engine.results import clusters
+from testbed.evaluations.leme import meanings as m
+from testbed.evaluations.leme import paper
+from testbed.evaluations.leme.correlation import SHORT, correlations
+from testbed.evaluations.leme.examples import one_of_each, side_by_side, write_worst
+from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
+from testbed.evaluations.leme.subsets import KINDS
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison, details, difference_section
+from testbed.run.strata import STRATA
+from testbed.scores.comparison import Scored
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.tables import Cell, Table, better_of, probability
+
+WORDS = {
+    "do, correction, "
+    "evidence": "what the request is to the agent: the world changes, and what depends on the "
+    "edited fact is drawn again; or one was wrong about it, and what was stated stays stated; or one more "
+    "thing is said of it",
+    "subject, related, "
+    "twin": "whom passages are about: the edited entity; one whose fact depends on the edited "
+    "fact by a link; one like that, with the same old object, linked to somebody else",
+    "neutral": "a passage that says nothing that a question is about; it is counted, and in no share",
+    "S0, S1, S2": "facts that the corpus states never, one to three times, more often",
+}
+JUDGED = (
+    m.EDIT_RELATED, m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.wider(m.FACTUAL_RELATED), m.DRIFT_NEW,
+    m.DRIFT_OLD, m.DRIFT_THIRD, *map(m.of_stratum, STRATA), *map(m.answered, STRATA), m.JOINT,
+)  # fmt: skip
+COUPLED = (m.COUPLED_NEW, m.TWIN_NEW, m.COUPLING)
+STYLE = (m.NATURALNESS, m.TOPICALITY, m.ON_COUPLE, m.FIRST_DRIFT, m.DISTINCT, m.ENTROPY, m.SENTENCES)
+SCOPE = ("ground truth that stays", "ground truth that moves")
+
+
+def story(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors, folder = material.editors, material.folder
+    sections = [
+        difference_section(material),
+        Section("nine", "Nine questions", _NINE, tables=[paper.nine(editors)],
+                folded=[paper.ratings(editors), _plain(editors, "leme-wide", "Over everything", _WIDER)]),
+        Section("readings", "How much drift was warranted?", _READINGS, tables=[by_reading(editors)]),
+        _coupling(material),
+        _scope(material),
+        _correlations(material),
+        _kinds(material),
+        _errors(material),
+        Section("style", "Do they stay on topic, and are they natural?", _STYLE,
+                tables=[_plain(editors, "leme-style", "Topic and style", STYLE), likelihood(editors)]),
+        _passages(material),
+        cost_section(editors, m.EDIT_SUBJECT, folder),
+        lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
+    ]  # fmt: skip
+    return Chapter(
+        "What does an edited model write? (LEME, Rosati et al. 2024)",
+        "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
+        "every "
+        "sentence is read and held against what an agent believes that has read the same corpus. Shares are "
+        "under the reading \u201cdo\u201d, unless a table says otherwise.",
+        {e.name: finding(e) for e in editors},
+        comparison(editors, material.differences),
+        [section for section in sections if section],
+        {},
+        {e.name: details(e, KINDS) for e in editors},
+        WORDS,
+        editors[0].evaluation.metrics,
+    )
+
+
+_NINE = (
+    "Edit consistency: is the new fact said, and nothing that it makes impossible? Factual: does the rest "
+    "still "
+    "stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with what "
+    "the "
+    "link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
+)
+_WIDER = (
+    m.wider(m.FACTUAL_SUBJECT), m.wider(m.FACTUAL_RELATED), m.wider(m.INTERNAL_SUBJECT),
+    m.wider(m.INTERNAL_RELATED), f"{m.CROSS}, {m.SURVEY}", m.SATISFIABLE, m.MOST_TRUE,
+    m.BELIEVED_SUBJECT, m.BELIEVED_RELATED,
+)  # fmt: skip
+_READINGS = (
+    "The paper calls every changed fact drift. If the world changed, what depends on the edited fact should "
+    "change with it; if one was corrected, what was stated stays. So the same passages have two verdicts."
+)
+_COUPLING = (
+    "A related passage that changes may change because it is coupled, or because the edit drags everybody "
+    "who "
+    "had the old object. The twin had it too, and is linked to somebody else: what is said of the coupled "
+    "one "
+    "beyond what is said of the twin went through the link."
+)
+_SCOPE = (
+    "Statements of the old ground truth that passages contradict after the edit, apart for facts that stay "
+    "to "
+    "the agent, and for those that should move."
+)
+_STYLE = (
+    "Share of whole sentences; about whom they are; how often they repeat; how likely the model finds them."
+)
+
+
+def finding(editor: Scored) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after, before = (editor.summary["all"][name] for name in (editor.name, NO_EDIT))
+
+    def said(metric: str) -> str:
+        return f"{after[metric].value:.0%} (no edit {before[metric].value:.0%})"
+
+    return (
+        f"says the new fact in {after[m.EDIT_SUBJECT].value:.0%} of what it writes of it; factual "
+        f"{said(m.FACTUAL_SUBJECT)}; across passages consistent {said(m.CROSS)}; the coupled entity follows "
+        f"{after[m.COUPLED_NEW].value:.0%}, the twin {after[m.TWIN_NEW].value:.0%}"
+    )
+
+
+def by_reading(editors: Sequence[Scored]) -> Table:
+    """What is held against the agent, under each reading of the request."""
+    first = editors[0]
+    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN)]
+    rows: list[list[Cell]] = []
+    for editor, name in readers:
+        for reading, called in enumerate(first.evaluation.readings, start=1):
+            found = _judged(editor, name, reading)
+            rows.append([name, called, *(found.get(metric) for metric in JUDGED)])
+    direction = better_of(first.evaluation.metrics)
+    note = f"{BAYESIAN}: what it writes under the first reading, judged under each."
+    return Table("leme-readings", "Held against both readings", ["who", "request", *JUDGED], rows, note,
+                 words=2, better={name: direction[name] for name in JUDGED})  # fmt: skip
+
+
+def _judged(editor: Scored, name: str, reading: int) -> Mapping[str, Estimate]:
+    """Every metric of a reader, with the agent under one reading as the standard."""
+    results, among = editor.edited.results, None
+    reader = editor.evaluation.readers(results, editor.name)[name]
+    judged = editor.evaluation.measure(results, reader._replace(time=reading))
+    among = editor.evaluation.subsets(results)["all"]
+    return estimates({k: judged[k] for k in JUDGED if k in judged}, clusters(results), among)
+
+
+def _plain(editors: Sequence[Scored], key: str, title: str, metrics: Sequence[str]) -> Table:
+    """Some metrics of every editor and reference."""
+    first, direction = editors[0], better_of(editors[0].evaluation.metrics)
+    rows: list[list[Cell]] = [
+        [name, *(e.summary["all"][name].get(metric) for metric in metrics)]
+        for e, name in [*((e, e.name) for e in editors), *((first, name) for name in first.floors)]
+        if any(metric in e.summary["all"][name] for metric in metrics)
+    ]
+    better = {name: direction[name] for name in metrics}
+    return Table(key, title, ["who", *metrics], rows, better=better, contest=len(editors))
+
+
+def _coupling(material: Material) -> Section:
+    editors = material.editors
+    rows = {e.name: {name: e.summary["all"][e.name].get(name) for name in COUPLED} for e in editors}
+    rows |= {name: {metric: editors[0].summary["all"][name].get(metric) for metric in COUPLED}
+             for name in (NO_EDIT, BAYESIAN)}  # fmt: skip
+    draw_bars(rows, "share of what is said of the coupled fact", material.folder / "coupling.png")
+    picture = Picture("coupling.png", "What is said of the coupled fact: by the coupled entity and its twin")
+    metrics = (*COUPLED, *map(m.of_stratum, STRATA), *map(m.answered, STRATA))
+    table = _plain(editors, "leme-coupling", "Coupled entity and twin", metrics)
+    return Section("coupling", "Coupled, or dragged along?", _COUPLING, [picture], [table])
+
+
+def _scope(material: Material) -> Section:
+    editors = material.editors
+    readers = [*((e, e.name) for e in editors), (editors[0], NO_EDIT), (editors[0], BAYESIAN)]
+    rows = {name: {claim: e.summary["all"][name].get(m.contradicted(claim)) for claim in SCOPE}
+            for e, name in readers}  # fmt: skip
+    draw_bars(rows, "share of claims that passages contradict", material.folder / "scope.png")
+    picture = Picture("scope.png", "Ground truth that passages contradict, warranted drift apart (Figure 5)")
+    shown = [kind(claim) for claim in SCOPE for kind in (m.contradicted, m.supported)]
+    tables = [_plain(editors, "leme-5", "Scope of the edit (Figure 5)", shown), paper.claims(editors)]
+    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], tables)
+
+
+def _correlations(material: Material) -> Section:
+    editors = material.editors
+    found = correlations(editors, editors[0].edited.seed)
+    draw_correlations(found, material.folder / "correlations.png")
+    rows: list[list[Cell]] = []
+    for short in SHORT:
+        for long in m.NINE:
+            one = found[short, long]
+            rows.append([short, long, one.pooled, one.low, one.high, probability(one.p), one.within,
+                         probability(one.within_p), one.shuffled, one.points])  # fmt: skip
+    header = [
+        "short",
+        "long",
+        "pooled",
+        "low",
+        "high",
+        "p",
+        "within editor",
+        "p within",
+        "shuffled",
+        "points",
+    ]
+    note = (
+        "Spearman's over edits and editors, intervals by bootstrap over edits, p-values Holm's. Within "
+        "editor: "
+        "the mean of each editor's own. Shuffled: edits of an editor in another order, so that only editors' "
+        "means are left. As printed in Table 16: "
+        + "; ".join(f"{long} with {short} {rho:.2f}" for long, short, rho in paper.CORRELATIONS)
+        + "."
+    )
+    table = Table("leme-16", "Short form and long form (Table 16)", header, rows, note, words=2)
+    picture = Picture(
+        "correlations.png", "Correlations of short and long form, pooled over edits and editors"
+    )
+    text = "Four short questions, and two exact short measures, against the nine questions about passages."
+    folded = [table, paper.short_table(editors)]
+    return Section("correlations", "Do short questions foretell it?", text, [picture], folded=folded)
+
+
+def _kinds(material: Material) -> Section:
+    """The nine questions by kind of edit."""
+    editors = material.editors
+    metrics = (*m.NINE, *m.FOUR)
+    rows: list[list[Cell]] = [
+        [e.name, kind, *(e.summary[kind][e.name].get(metric) for metric in metrics)]
+        for e in editors
+        for kind in KINDS
+        if any(one.cases for one in e.summary[kind][e.name].values())
+    ]
+    table = Table("leme-6", "By kind of edit (Figures 6 and 7)", ["who", "kind", *metrics], rows, words=2)
+    text = "Is it harder to change what a model knows than to tell it something new?"
+    return Section("kinds", "Injection or update?", text, tables=[paper.shares_of_kinds(editors), table])
+
+
+def _errors(material: Material) -> Section:
+    editors = material.editors
+    draw_errors(editors, material.folder / "errors.png")
+    files = [write_worst(e, material.folder).name for e in editors]
+    text = (
+        "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
+        "with "
+        f"their errors marked, are in {', '.join(files)}."
+    )
+    metrics = [m.error(name) for name in m.CLASSES]
+    return Section("errors", "What goes wrong?", text,
+                   [Picture("errors.png", "Share of pairs of passages with an error of each class")],
+                   folded=[_plain(editors, "leme-errors", "Errors by class", metrics),
+                           *(one_of_each(e) for e in editors)])  # fmt: skip
+
+
+def _passages(material: Material) -> Section | None:
+    tables = [table for e in material.editors if (table := side_by_side(e, material.world))]
+    text = "For each editor the edit whose passages contradict most; before it, and after it."
+    return Section("passages", "Passages", text, folded=tables) if tables else None
+
+
+def likelihood(editors: Sequence[Scored]) -> Table:
+    """How likely the unedited model finds what was written, and how long it is."""
+    rows: list[list[Cell]] = []
+    for e in editors:
+        p = e.edited.results.passages
+        tokens = p.tokens.sum(axis=0)
+        if not len(p.case) or not tokens.all():
+            continue
+        before, after = (p.log_p.sum(axis=0) / tokens).tolist()
+        ended = p.ended.mean(axis=0).tolist()
+        rows.append([e.name, before, after, *(p.tokens.mean(axis=0).tolist()), *ended])
+    header = ["who", "before", "after", "tokens before", "tokens after", "ended before", "ended after"]
+    note = "Log-probability of a token under the unedited model, and the share of texts that came to an end."
+    return Table("leme-likelihood", "Likelihood of the texts", header, rows, note)

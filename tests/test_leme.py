@@ -1,0 +1,283 @@
+"""LEME's examination: cases, gold, twins, readers, and what the chapter says of results."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from bayes.interface import EditRequest
+from corpus.errors import InputError
+from corpus.language import Kind
+from corpus.reading import Reader
+from lm.editors.interface import Info
+from testbed.engine.passages import passage_rows, sentences
+from testbed.engine.questions import Questions
+from testbed.engine.records import Circumstances, rows_of, write_rows
+from testbed.engine.results import read_results
+from testbed.evaluations.leme import meanings as m
+from testbed.evaluations.leme.cases import CONTROLS
+from testbed.evaluations.leme.correlation import spearman
+from testbed.evaluations.leme.evaluation import Leme
+from testbed.evaluations.leme.paper import CLAIMS_SHOWN, JUDGEMENTS, LABELS, PEOPLE, RATINGS
+from testbed.evaluations.leme.roles import BELOW, COUPLED, EDIT, SYNONYM, TWIN
+from testbed.evaluations.leme.standard import standards
+from testbed.evaluations.leme.subsets import INJECTION, KINDS, kinds
+from testbed.protocol import ABSENT
+from testbed.scores.measures import columns_of
+from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT
+from tests.toys import random_model
+from tests.worlds import make_coupled, make_taxonomy, make_world
+
+COUNT = 18
+PEOPLES = Path(__file__).parents[2] / "shared" / "data" / "leme" / "annotations_dataset.csv"
+
+
+@pytest.fixture(scope="module")
+def place():
+    return make_coupled(pairs=16, objects=4)
+
+
+@pytest.fixture(scope="module")
+def cases(place):
+    return list(Leme(samples=2, longest=40).cases(*place, COUNT, 0.95, 0))
+
+
+def written(place, cases, folder, evaluation=None):
+    """Results of a model that knows nothing, before an edit and after one that did nothing."""
+    world, evaluation = place[0], evaluation or Leme()
+    asked = Questions(world, random_model(world.tokenizer.vocabulary), cases, seed=1)
+    which, none = np.arange(len(cases))[:, None], np.zeros(len(cases), int)
+    readings, texts = asked.before(which), asked.written_before(which)
+    info = Info(np.zeros((len(cases), 1)), none, none, none)
+    how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
+    columns = columns_of(evaluation)
+    rows = rows_of(cases, readings, readings, how, asked.names, columns)
+    rows["passages"] = passage_rows(world.tokenizer, asked.reader, cases, which[:, 0], texts, texts)
+    write_rows(rows, folder, columns)
+    return read_results(folder, columns)
+
+
+@pytest.fixture(scope="module")
+def results(place, cases, tmp_path_factory):
+    return written(place, cases, tmp_path_factory.mktemp("leme"))
+
+
+def role(case, name):
+    return [choice for choice in case.choices if choice.role == name]
+
+
+def test_a_case_is_about_a_couple_and_a_twin(place, cases):
+    graph, truth = place[0].graph, place[0].generative.truth
+    seen = set()
+    for case in cases:
+        s, r, o = case.fact
+        edited = int(graph.find(s, r))
+        (coupled,), (edit,) = role(case, COUPLED), role(case, EDIT)
+        fact = int(graph.find(coupled.subject, coupled.relation))
+        assert graph.upstream_fact[fact] == edited
+        assert coupled.subject == case.facets["related"] != s
+        assert o != truth[edited] == case.truth
+        assert edit.answer[1] == edit.answer[2] == o
+        assert case.facets["stated"] == (edit.stated > 0)
+        assert len(role(case, SYNONYM)) == 2
+        assert len(role(case, BELOW)) == 1
+        seen.add((s, o))
+        roles = [passage.role for passage in case.passages]
+        assert roles == ["subject", "related", "twin"][: 2 + (case.facets["twin"] != ABSENT)]
+        for passage, entity in zip(case.passages, (s, coupled.subject, case.facets["twin"]), strict=False):
+            assert place[0].tokenizer.decode(passage.opening) == graph.entities[entity]
+    assert len(seen) == len(cases)
+    assert 0 < sum(not case.facets["stated"] for case in cases) < COUNT / 2
+
+
+def test_the_twin_is_like_the_coupled_entity_but_linked_to_somebody_else(place, cases):
+    graph, found = place[0].graph, 0
+    for case in cases:
+        if case.facets["twin"] == ABSENT:
+            continue
+        found += 1
+        (coupled,), (twin,) = role(case, COUPLED), role(case, TWIN)
+        assert twin.relation == coupled.relation
+        assert twin.subject == case.facets["twin"] != coupled.subject
+        assert twin.facets["stratum"] == coupled.facets["stratum"]
+        fact = int(graph.find(twin.subject, twin.relation))
+        assert graph.subject[graph.upstream_fact[fact]] != case.fact[0]
+        if case.facets["stated"]:
+            assert twin.answer[0] == coupled.answer[0]
+            # Nothing follows for the twin, whatever the request is.
+            assert np.abs(twin.agent[1:] - twin.agent[0]).sum() < 0.2
+    assert found > COUNT / 2
+
+
+def test_what_is_given_what_is_above_sums_to_what_is_believed(cases):
+    """p(c) = sum_a p(a) p(c | a), before and after, whatever the request is."""
+    checked = 0
+    for case in cases:
+        beliefs = {(c.subject, c.relation): c for c in case.choices if c.role != SYNONYM}
+        for choice in beliefs.values():
+            above = beliefs.get((choice.facets["above"], choice.facets["above_relation"]))
+            if above is None:
+                continue
+            table = np.array(choice.facets["given"]).reshape(3, -1, len(choice.options))
+            summed = np.einsum("ta,tac->tc", above.agent, table)
+            np.testing.assert_allclose(summed, choice.agent, atol=1e-6)
+            np.testing.assert_allclose(table.sum(-1), 1, atol=1e-9)
+            checked += above.agent.max(axis=1).min() < 0.99
+    assert checked > 3
+
+
+def test_a_correction_keeps_what_was_stated_and_a_change_does_not(cases):
+    kept = followed = 0
+    for case in cases:
+        (coupled,) = role(case, COUPLED)
+        follows = int(coupled.facets["implied"][coupled.options.tolist().index(case.fact[2])])
+        if case.facets["stated"] and coupled.stated and follows != ABSENT:
+            assert coupled.answer[2] == coupled.answer[0]
+            kept += 1
+            followed += coupled.answer[1] == follows
+    assert kept >= 3
+    assert followed == kept
+
+
+@pytest.mark.parametrize("second", ["correction", "evidence"])
+def test_the_second_reading_is_what_one_is_told(place, second):
+    world, agent = place
+    case = next(iter(Leme(second=second).cases(world, agent, 4, 0.9, 0)))
+    s, r, o = case.fact
+    weight = np.inf if second == "correction" else agent.weight_for(s, r, o, 0.9)
+    told = agent.with_edit(EditRequest(s, r, o, weight, second))
+    (edit,), (coupled,) = role(case, EDIT), role(case, COUPLED)
+    np.testing.assert_allclose(edit.agent[2], told.predict(s, r).dense())
+    np.testing.assert_allclose(coupled.agent[2], told.predict(coupled.subject, coupled.relation).dense())
+    assert edit.agent[2].max() == pytest.approx(1 if second == "correction" else 0.9)
+    assert Leme(second=second).readings == ("do", second)
+
+
+def test_an_outline_names_the_edited_and_the_stated_relations(place):
+    world = place[0]
+    case = next(iter(Leme(outline=True).cases(*place, 3, 0.95, 0)))
+    reader = Reader(world.graph, world.tokenizer.language)
+    for passage in case.passages:
+        *outlines, last = reader.read(sentences(world.tokenizer, passage.opening))
+        assert outlines
+        assert all(line.sentence.kind == Kind.ABOUT for line in outlines)
+        assert last.text in world.graph.entities
+    edited = reader.read(sentences(world.tokenizer, case.passages[0].opening))[0].sentence
+    assert edited.a[:2] == case.fact[:2]
+
+
+def test_controls_say_nothing_about_the_request(place):
+    world = place[0]
+    for case in Leme(controls=True).cases(*place, 6, 0.95, 0):
+        assert tuple(c.name for c in case.controls) == CONTROLS
+        own, somebody = (c.fact for c in case.controls)
+        assert own[0] == case.fact[0]
+        assert own[2] == world.generative.truth[world.graph.find(*own[:2])]
+        assert somebody[1:] == case.fact[1:]
+        assert somebody[0] != case.fact[0]
+
+
+def test_who_cannot_be_asked_is_told_why():
+    world = make_world()
+    with pytest.raises(InputError, match="needs --agent exact"):
+        next(iter(Leme().cases(world, object(), 3, 0.95, 0)))
+    for bad in ({"samples": 0}, {"top_p": 0.0}, {"temperature": -1.0}, {"injections": 2.0}, {"others": -1}):
+        with pytest.raises(ValueError, match="must"):
+            Leme(**bad)
+    with pytest.raises(InputError, match="--world.source coupled"):
+        next(iter(Leme().cases(*make_taxonomy(), 3, 0.95, 0)))
+
+
+def test_the_bayesian_writer_is_the_ceiling(results):
+    readers = Leme().readers(results, "somebody")
+    found = {name: Leme().measure(results, readers[name]) for name in (BAYESIAN, FREQUENCY, NO_EDIT)}
+    for name in m.NINE:
+        assert found[BAYESIAN][name].value() >= (0.8 if name == m.CROSS else 0.95), name
+    assert found[BAYESIAN][m.COUPLING].value() > 0.7
+    assert found[FREQUENCY][m.COUPLING].value() < 0.4
+    assert found[BAYESIAN][m.JOINT].value() > found[FREQUENCY][m.JOINT].value()
+    assert found[FREQUENCY][m.EDIT_SUBJECT].value() == 1
+    for metrics in found.values():
+        for name, metric in metrics.items():
+            assert metric.denominator.shape == (COUNT,)
+            assert np.isfinite(metric.numerator).all(), name
+
+
+def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(results):
+    none = Leme().measure(results, Leme().readers(results, "somebody")["somebody"])
+    assert none[m.NATURALNESS].value() < 0.5
+    assert none[m.silent(m.CROSS)].value() > 0.5
+    quiet = results.passages._replace(lines=empty(results.passages.lines))
+    silent = replace(results, passages=quiet)
+    found = Leme().measure(silent, Leme().readers(silent, "somebody")["somebody"])
+    for name in m.NINE:
+        assert np.isnan(found[name].value())
+        assert found[m.silent(name)].value() == 1
+
+
+def empty(lines):
+    quiet = np.empty(lines.shape, object)
+    for i in np.ndindex(lines.shape):
+        quiet[i] = ()
+    return quiet
+
+
+def test_shuffled_passages_say_the_edit_no_oftener_than_chance(results):
+    """The Bayesian writer's texts, each given to another edit: nobody speaks of this edit's subject."""
+    reader = Leme().readers(results, "x")[BAYESIAN]
+    assert Leme().measure(results, reader)[m.EDIT_SUBJECT].value() == 1
+    moved = Leme().measure(results, reader._replace(texts=np.roll(reader.texts, 6)))
+    assert moved[m.TOPICALITY].value() < 0.3
+    value = moved[m.EDIT_SUBJECT].value()
+    assert np.isnan(value) or value < 0.5
+
+
+def test_every_edit_is_of_one_kind(results):
+    found = kinds(results)
+    assert set(found) <= set(KINDS)
+    assert (found == INJECTION).sum() > 0
+    parts = Leme().subsets(results)
+    assert sum(parts[name].sum() for name in KINDS) == len(results)
+
+
+def test_standards_are_the_cases_own(cases, results):
+    for case, standard in zip(cases, standards(results, 1), strict=True):
+        assert standard.request == case.fact
+        assert (standard.old == case.truth) if case.facets["stated"] else (standard.old == ABSENT)
+        (coupled,) = role(case, COUPLED)
+        assert standard.coupled == (coupled.subject, coupled.relation)
+        own = standard.beliefs[standard.coupled]
+        np.testing.assert_array_equal(own.after, coupled.agent[1])
+        assert own.above == case.fact[:2]
+
+
+def test_spearman():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(30), rng.random(30)
+    assert spearman(a, b) == pytest.approx(spearmanr(a, b).statistic)
+    b[3] = np.nan
+    there = np.isfinite(b)
+    assert spearman(a, b) == pytest.approx(spearmanr(a[there], b[there]).statistic)
+    assert np.isnan(spearman(a, np.ones(30)))
+    assert np.isnan(spearman(a[:5], b[:5]))
+
+
+def test_the_printed_table_has_nine_ratings_a_row():
+    assert all(len(row) == len(m.NINE) for row in RATINGS.values())
+    assert all(1 <= value <= 7 for row in RATINGS.values() for value in row)
+    assert len(LABELS) == len(CLAIMS_SHOWN)
+
+
+@pytest.mark.skipif(not PEOPLES.exists(), reason="LEME's annotations are not here")
+def test_what_people_said_is_recomputed_from_their_annotations():
+    with PEOPLES.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for who, method in (("no edit", "no_edit"), ("ROME", "rome"), ("human", "human")):
+        mine = [row for row in rows if row["method"] == method]
+        assert len(mine) == JUDGEMENTS[who]
+        for (label, verdict), share in zip(LABELS, PEOPLE[who], strict=True):
+            asked = [row["classification"] == verdict for row in mine if row["label"] == label]
+            assert np.mean(asked) == pytest.approx(share, abs=5e-3), (who, label)

@@ -1,0 +1,50 @@
+"""LEME from the command line to the page, on a world of few pairs."""
+
+import csv
+
+import pytest
+
+from testbed import corpus, edit, report, train
+from tests.runs import MODEL, at, complaint
+
+FEW = "--world.subjects 60 --world.coupled.objects 4".split()
+BRIEFLY = "--train.steps 30 --train.rows 8 --train.row-length 300 --train.evaluate-every 15".split()
+SOME = "--cases.count 10 --lora-down.steps 2 --batch-edits 5 --leme.samples 2 --leme.longest 40".split()
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("leme")
+    assert corpus.main(["leme", *at(folder), *FEW]) == 0
+    recipe = [*MODEL, *BRIEFLY, "--train.checkpoint-every", "15"]
+    assert train.main(["leme", *at(folder), *recipe]) == 0
+    return folder
+
+
+def test_the_whole_command(runs, capsys):
+    editors = ["none", "lora-down", "in-context"]
+    assert edit.main(["leme", *at(runs), *SOME, *editors, "--leme.controls"]) == 0
+    assert "edit, subject" in capsys.readouterr().out
+    assert report.main(at(runs)) == 0
+    page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    for said in ("as printed", "Held against both readings", "Coupled entity and twin", "judged by people"):
+        assert said in page
+    assert (runs / "x" / "report" / "leme" / "worst-lora-down.txt").exists()
+    with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["subset"] == "all"]
+    agent = {row["metric"]: float(row["value"]) for row in rows if row["reader"] == "Bayesian reader"}
+    assert agent["edit, subject"] == agent["internal, subject"] == agent["topicality"] == 1
+    assert any(row["reader"].startswith("lora-down, told") for row in rows)
+
+
+def test_a_sequence_of_edits_writes_too(runs):
+    again = ["--sequential", "5", "--cases.count", "10"]
+    assert edit.main(["leme", *at(runs), *SOME, "lora-down", *again]) == 0
+    assert report.main(at(runs)) == 0
+
+
+def test_the_papers_agent_is_refused_in_words(runs, capsys):
+    assert edit.main(["leme", *at(runs), *SOME, "none", "--agent", "paper"]) == 2
+    assert "needs --agent exact" in complaint(capsys)
