@@ -1,5 +1,7 @@
 """Seesaw-CF's examination: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,9 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, ttest_1samp
 
 from corpus.config import ExactConfig
+from corpus.errors import InputError
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from corpus.reading import Line, Reader
 from corpus.seeds import generator
+from experiments import seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.seesaw import crossing, groups
 from testbed.evaluations.seesaw.cases import CONTROL, ways_of
@@ -646,3 +650,29 @@ def test_what_was_asked_is_counted(results):
     elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
     assert sum(row[1] for row in own.rows) == ((c.role == OWN) & elsewhere).sum()
     assert {row[0]: row[2] for row in own.rows}["citizenship / born in"] == 282
+
+
+def test_released_requests_are_posed_where_everything_is_known(tmp_path, population):
+    graph = population.graph
+    r, gender = (graph.relations.index(name) for name in (CITIZENSHIP, GENDER))
+    person = next(p for p in population.people.tolist() if population.said[[r, gender], p].all())
+    country, work = (graph.entities[graph.candidates_of(x)[0]] for x in (r, graph.relations.index(WORK)))
+    asked = [(graph.entities[person], country), (graph.entities[person], work), ("Nobody", country)]
+    path = tmp_path / "seesaw_cf_P27_P21.json"
+    rewrites = [{"requested_rewrite": {"subject": s, "target_new": {"str": o}}} for s, o in asked]
+    path.write_text(json.dumps(rewrites), encoding="utf-8")
+    names = {name: i for i, name in enumerate(graph.entities)}
+    assert seesaw_released.row(path, "P27_P21", population, names) == [
+        path.name,
+        CITIZENSHIP,
+        GENDER,
+        3,
+        2,
+        2,
+        1,
+        1,
+    ]
+    for text in ("{", '[{"subject": 1}]'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match="restore it"):
+            seesaw_released.row(path, "P27_P21", population, names)

@@ -38,7 +38,7 @@ def kept(kind: str) -> str:
 _WHO = {
     NEW_HOLDERS: "who have the new object, as the paper asks",
     OLD_HOLDERS: "who have the old object",
-    NEITHER: "who have neither (right is the old one: below 0 they are drawn to the new one)",
+    NEITHER: "who have neither (right is the old one; below 0 they are drawn to the new, above to the old)",
 }
 METRICS: tuple[Meaning, ...] = (
     Meaning(
@@ -53,7 +53,8 @@ METRICS: tuple[Meaning, ...] = (
             moved(kind),
             f"Change of p(right) - p(wrong of the two objects of the edit), of others {_WHO[kind]}.",
             "high",
-            "headline",
+            # Of those with neither, 0 is best: who is drawn to the old object is moved as well.
+            "table" if kind == NEITHER else "headline",
         )
         for kind in OTHERS
     ),

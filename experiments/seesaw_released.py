@@ -1,0 +1,101 @@
+"""Which of Seesaw-CF's released requests a world of real people can pose.
+
+Command:
+    python -m experiments.seesaw_released --run seesaw-real --data ../shared/data/seesaw_cf/data
+
+A request can be posed where its subject is one of the people, the corpus states the edited property, and the
+new object is one of its candidates; a cross-property one where the other property is there, too. Names are
+compared as they are written.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.errors import InputError
+from corpus.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
+from testbed.console import command, table
+from testbed.evaluations.seesaw.population import Population
+from testbed.launch import launch
+from testbed.run.runs import Run
+from testbed.run.world import load_world
+
+PROPERTIES = {"P19": BORN, "P21": GENDER, "P27": CITIZENSHIP, "P101": WORK, "P103": LANGUAGE}
+FILES = (
+    "P101_eff", "P103_eff", "P19_P101", "P19_P21", "P21_P101", "P27_P101", "P27_P19", "P27_P21",
+)  # fmt: skip
+HEADER = [
+    "file",
+    "edited",
+    "asked",
+    "requests",
+    "subject known",
+    "property stated",
+    "new object known",
+    "other too",
+]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which world, and where the requests are."""
+
+    run: str = "seesaw-real"
+    """Run whose world it is."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    data: Path = Path("../shared/data/seesaw_cf/data")
+    """Folder of the authors' data."""
+
+
+def experiment(options: Settings) -> None:
+    """Print a row for each file."""
+    population = Population(load_world(Run(options.runs, options.run)))
+    names = {name.partition(" (")[0]: i for i, name in enumerate(population.graph.entities)}
+    rows = [row(options.data / f"seesaw_cf_{name}.json", name, population, names) for name in FILES]
+    table(f"released requests that {options.run} can pose", HEADER, [list(map(str, one)) for one in rows])
+
+
+def row(path: Path, name: str, population: Population, names: dict[str, int]) -> list[str | int]:
+    """Counts of one file of requests.
+
+    Raises:
+        InputError: the file is missing, or holds no requests.
+    """
+    edited, _, asked = name.removesuffix("_eff").partition("_")
+    relations = population.graph.relations
+    r, other = relations.index(PROPERTIES[edited]), PROPERTIES.get(asked, "")
+    people = {*population.people.tolist()}
+    counts = [0, 0, 0, 0, 0]
+    for subject, new in _requests(path):
+        person = names.get(subject, -1)
+        known = person in people
+        stated = known and bool(population.said[r, person])
+        able = stated and names.get(new, -1) in population.graph.candidates_of(r)
+        both = able and bool(other) and bool(population.said[relations.index(other), person])
+        for i, yes in enumerate((True, known, stated, able, both)):
+            counts[i] += yes
+    return [path.name, PROPERTIES[edited], other, *counts[:-1], counts[-1] if other else ""]
+
+
+def _requests(path: Path) -> Iterator[tuple[str, str]]:
+    """Subject and new object of every request."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        for one in found:
+            rewrite = one["requested_rewrite"]
+            yield rewrite["subject"], rewrite["target_new"]["str"]
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing; --data is the folder of Seesaw-CF's data") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise InputError(f"{path} holds no requests as Seesaw-CF has them ({error}); restore it") from None
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.seesaw_released", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
