@@ -169,6 +169,15 @@ def test_an_outline_names_the_edited_and_the_stated_relations(place):
     assert edited.a[:2] == case.fact[:2]
 
 
+def test_all_objects_of_a_relation_are_recorded_and_of_a_link_one():
+    world, agent = make_coupled(pairs=40, objects=36)
+    case = next(iter(Leme().cases(world, agent, 2, 0.95, 0)))
+    for choice in case.choices:
+        is_link = choice.relation in world.graph.links
+        assert len(choice.options) == (1 if is_link else 36)
+        assert len(choice.facets["implied"]) in (0, 36)
+
+
 def test_controls_say_nothing_about_the_request(place):
     world = place[0]
     for case in Leme(controls=True).cases(*place, 6, 0.95, 0):

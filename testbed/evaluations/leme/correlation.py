@@ -7,12 +7,14 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from corpus.seeds import generator
-from testbed.evaluations.leme.meanings import FOUR, NINE, RATIO, TV
+from testbed.evaluations.leme.meanings import DISTINCT, ENTROPY, FOUR, NINE, RATIO, TV
 from testbed.scores.comparison import Scored
 from testbed.scores.gather import case_keys
 from testbed.scores.statistics import holm
 
-SHORT = (*FOUR, TV, RATIO)
+FAMILIES = (FOUR, (TV, RATIO), (ENTROPY, DISTINCT))
+"""Short questions, exact short measures, and simple measures of the texts themselves (Appendix I)."""
+SHORT = tuple(name for family in FAMILIES for name in family)
 RESAMPLES = 200
 NOBODY = "none"
 """The control that edits nothing."""
@@ -25,7 +27,7 @@ class Correlation(NamedTuple):
 
     Attributes:
         pooled: over all edits by all editors; low, high: its 95% interval by bootstrap over edits.
-        p: of no correlation, Holm's over the table of one group of short measures.
+        p: of no correlation, Holm's over the table of one family of short measures.
         within: the mean over editors of each one's own correlation, over its edits.
         within_p: as p.
         shuffled: the pooled one where edits are shuffled within editors: what editors' means alone give.
@@ -45,8 +47,7 @@ class Correlation(NamedTuple):
 def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], Correlation]:
     """Every short measure with each of the nine questions.
 
-    P-values are of the normal distribution with the bootstrap's standard error; the four short questions are
-    one family of Holm's, and the two exact measures another.
+    P-values are of the normal distribution with the bootstrap's standard error, Holm's within each family.
     """
     # Who edits nothing says the same of all edits, which no measure is to be praised for.
     editors = [e for e in editors if e.edited.editor != NOBODY] or editors
@@ -126,7 +127,7 @@ def _p(value: float, resampled: np.ndarray) -> float:
 
 def _adjusted(found: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
     adjusted = dict(found)
-    for family in (FOUR, (TV, RATIO)):
+    for family in FAMILIES:
         mine = {f"{short}|{long}": (short, long) for short, long in found if short in family}
         p = holm({name: found[pair].p for name, pair in mine.items()})
         within = holm({name: found[pair].within_p for name, pair in mine.items()})

@@ -20,8 +20,6 @@ from testbed.run.world import World
 
 UNLIKELY = 1e-9
 """What the fact above is with less probability is not asked about."""
-MOST = 32
-"""Objects of a relation that are all recorded; of a link, whose objects are subjects, only the one it has."""
 
 
 class Gold:
@@ -88,7 +86,9 @@ class Asker:
         gold, beliefs, every = self.gold, self._beliefs[fact], self._candidates(fact)
         s, r = int(self.graph.subject[fact]), int(self.graph.relation[fact])
         answer = every[beliefs.argmax(axis=1)].astype(np.int64)
-        kept = np.arange(len(every)) if len(every) <= MOST else np.flatnonzero(np.isin(every, answer))
+        # Of a link, whose objects are subjects, only the one it has is of interest.
+        is_link = r in self.graph.links
+        kept = np.flatnonzero(np.isin(every, answer)) if is_link else np.arange(len(every))
         options = every[kept].astype(np.int64)
         up = int(self.graph.upstream_fact[fact])
         up = up if up in self._beliefs else ABSENT

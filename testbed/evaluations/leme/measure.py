@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 import numpy as np
 
@@ -53,7 +52,7 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
 
 
 _NO_SHARES = {m.ENTROPY, m.SENTENCES, m.JOINT, m.COUPLING}
-_NOBODY = Standard((0, 0, 0), 0, {}, None, None, {SUBJECT: 0, RELATED: 0, TWIN: 0})
+_NOBODY = Standard((0, 0, 0), 0, {}, None, None, {SUBJECT: 0, RELATED: 0, TWIN: 0}, {})
 
 
 def samples(results: Results, texts: np.ndarray) -> Iterator[tuple[int, Passages]]:
@@ -159,5 +158,5 @@ def _follows(said: "list[Statement] | tuple[()]", standard: Standard, fact: tupl
 
 
 def _mean(*values: float) -> float:
-    known = [value for value in chain(values) if not math.isnan(value)]
+    known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan

@@ -20,7 +20,7 @@ SIGNIFICANT = 0.05
 def draw_correlations(found: Mapping[tuple[str, str], Correlation], path: Path) -> None:
     """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
     with styled():
-        figure, axis = plt.subplots(figsize=(12.4, 4.2))
+        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(SHORT) + 0.6))
         table = np.array([[found[short, long].pooled for long in NINE] for short in SHORT])
         image = axis.imshow(table, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         for i, short in enumerate(SHORT):

@@ -5,6 +5,7 @@ is held against the agent's beliefs holds under one reading of the request, that
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -139,8 +140,7 @@ def linked(one: Statement, standard: Standard) -> Statement | None:
 
 def _implying(obj: int, standard: Standard) -> int:
     """The object of the edited fact that implies one of the coupled fact by the link, if only one does."""
-    belief = standard.beliefs[standard.edited]
-    found = [o for o in belief.options.tolist() if standard.implied_by(o) == obj]
+    found = [above for above, below in standard.link.items() if below == obj]
     return found[0] if len(found) == 1 else ABSENT
 
 
@@ -216,5 +216,5 @@ def entropy(lines: Lines) -> float:
 
 
 def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
-    counts = [grams.count(gram) / len(grams) for gram in set(grams)]
+    counts = [times / len(grams) for times in Counter(grams).values()]
     return -sum(p * math.log2(p) for p in counts)

@@ -23,7 +23,6 @@ class Belief:
         before, after: float64[C].
         above: the fact of the case that it depends on, None where it depends on none.
         given: float64[A, C], p(object | object above) after the request.
-        implied: what the link implies of it, by object of the fact above.
     """
 
     def __init__(
@@ -33,10 +32,9 @@ class Belief:
         after: np.ndarray,
         above: Fact | None = None,
         given: np.ndarray | None = None,
-        implied: tuple[int, ...] = (),
         stratum: str = "",
     ) -> None:
-        self.options, self.above, self.given, self.implied = options, above, given, implied
+        self.options, self.above, self.given = options, above, given
         self._place = {o: i for i, o in enumerate(options.tolist())}
         self.before, self.after, self.stratum = before, after, stratum
 
@@ -74,6 +72,7 @@ class Standard(NamedTuple):
         beliefs: by fact.
         coupled, twin: the facts of related entity and twin that the link is about, None where there is none.
         entities: by role of a passage, whom it is about.
+        link: what the link implies of the coupled fact, by object of the edited one, where it implies any.
     """
 
     request: tuple[int, int, int]
@@ -82,6 +81,7 @@ class Standard(NamedTuple):
     coupled: Fact | None
     twin: Fact | None
     entities: Mapping[str, int]
+    link: Mapping[int, int]
 
     @property
     def edited(self) -> Fact:
@@ -90,11 +90,7 @@ class Standard(NamedTuple):
 
     def implied_by(self, obj: int) -> int:
         """What the link implies of the coupled fact if the edited one has an object; ABSENT if nothing."""
-        belief = self.beliefs.get(self.coupled) if self.coupled else None
-        if belief is None or not belief.implied:
-            return ABSENT
-        at = self.beliefs[self.edited].place(obj)
-        return belief.implied[at] if at >= 0 else ABSENT
+        return self.link.get(obj, ABSENT)
 
     @property
     def follows(self) -> int:
@@ -124,9 +120,16 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
                 named[COUPLED],
                 named[TWIN],
                 entities,
+                _link(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
             )
         )
     return found
+
+
+def _link(results: Results, edited: int, coupled: int) -> dict[int, int]:
+    implied = results.choices.facets["implied"][coupled].astype(int).tolist()
+    above = results.choices.options[edited, : len(implied)].tolist()
+    return {obj: below for obj, below in zip(above, implied, strict=True) if below != ABSENT}
 
 
 def _fact(results: Results, row: int) -> Fact:
@@ -147,6 +150,5 @@ def _belief(results: Results, row: int, facts: Mapping[Fact, int], time: int, be
         c.agent[row, time, :size],
         above if above in facts else None,
         given,
-        tuple(int(o) for o in c.facets["implied"][row]),
         str(c.facets["stratum"][row]),
     )

@@ -215,7 +215,11 @@ def _correlations(material: Material) -> Section:
     picture = Picture(
         "correlations.png", "Correlations of short and long form, pooled over edits and editors"
     )
-    text = "Four short questions, and two exact short measures, against the nine questions about passages."
+    text = (
+        "Four short questions, two exact short measures, and two simple ones of the texts themselves "
+        "(Appendix "
+        "I), against the nine questions about passages."
+    )
     folded = [table, paper.short_table(editors)]
     return Section("correlations", "Do short questions foretell it?", text, [picture], folded=folded)
 
