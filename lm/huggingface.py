@@ -20,7 +20,7 @@ from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel
-from lm.model import Params, init
+from lm.model import Params, shapes
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 HEAD = "lm_head"
@@ -174,7 +174,7 @@ def _check_tensors(folder: Path, architecture: Architecture, found: Mapping[str,
 
 def _expected(config: ModelConfig, vocabulary: int, tied: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of their tensors, one by one: a configuration may claim any number of layers."""
-    params = jax.eval_shape(lambda: init(config, vocabulary, 0))
+    params = shapes(config, vocabulary)
 
     def theirs(shape: tuple[int, ...], path: tuple[str, ...]) -> tuple[int, ...]:
         return shape[::-1] if path[-1] == "kernel" else shape

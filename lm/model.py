@@ -195,6 +195,12 @@ def init(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:
     return nnx.to_pure_dict(nnx.split(model)[1])
 
 
+@lru_cache
+def shapes(config: ModelConfig, vocabulary: int) -> Params:
+    """Shapes and types of all parameters; nothing is made."""
+    return jax.eval_shape(lambda: init(config, vocabulary, 0))
+
+
 def vocabulary_of(params: Params) -> int:
     """Number of token ids the parameters know."""
     return params["embedding"].shape[0]

@@ -23,7 +23,7 @@ from lm.decoding import generate
 from lm.delta import LowRank
 from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
-from lm.model import init
+from lm.model import shapes
 from lm.prompts import left_pad
 
 GOLDEN = Path(__file__).parent / "golden" / "huggingface"
@@ -51,7 +51,7 @@ def random_model(config, vocabulary=VOCABULARY, seed=0):
         large = x.shape[-2:] != (config.layers, config.hidden) and x.ndim > 1
         return jnp.float32(rng.normal(size=x.shape) * 0.4 if large else rng.uniform(0.5, 1.5, x.shape))
 
-    return LanguageModel(config, jax.tree.map(drawn, jax.eval_shape(lambda: init(config, vocabulary, 0))))
+    return LanguageModel(config, jax.tree.map(drawn, shapes(config, vocabulary)))
 
 
 def logits_of(model, tokens):

@@ -89,7 +89,7 @@ def test_asking_and_reporting(finished, tmp_path, monkeypatch, capsys):
     for module, args in quick:
         assert main_of(module).main(args) == 0, (module, args)
     out = capsys.readouterr().out
-    assert "Ada Marlow educated at" in out
+    assert ask_block()[1].splitlines()[0] in out.splitlines()
     assert "edited agent" in out
     assert str(Path("runs") / "demo" / "report" / "index.html") in out
 
@@ -137,7 +137,7 @@ def test_the_demo_says_what_the_readme_shows(shown, checkout):
     script, output = ask_block()
     for said in (shown, typed(script, checkout)):
         # What the world and the agent say is the same everywhere; a model's numbers depend on the machine.
-        for line in (line for line in output.splitlines() if line.startswith(("edit:", "Ada"))):
+        for line in (line for line in output.splitlines() if line.startswith(("edit", "Ada"))):
             assert line in said
         assert "0.95 Quintal College" in said
 

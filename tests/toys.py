@@ -16,7 +16,7 @@ from lm.config import ModelConfig
 from lm.editors.interface import CorpusSample, Request, requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init
+from lm.model import init, shapes
 from testbed.run.world import World
 
 # Odd sizes, so that a wrong axis cannot hide.
@@ -72,7 +72,7 @@ def save_parameters(params: dict, path: Path) -> None:
 
 def load_parameters(world: World, path: Path) -> dict:
     """A toy's parameters from a file."""
-    like = jax.eval_shape(lambda: init(CONFIG, world.tokenizer.vocabulary, 0))
+    like = shapes(CONFIG, world.tokenizer.vocabulary)
     with np.load(path) as arrays:
         return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(x) for x in arrays.values()])
 

@@ -1,9 +1,9 @@
 """A seeded campaign of hostile input, and what came of it: counts, each with the oracle that decides.
 
-    python -m tests.attack.campaign [--seconds 600] [--seed 0] [--whole] [--out docs/attack-counts.md]
+    python -m tests.attack.campaign [--seconds 600] [--seed 0] [--whole] [--only KIND ...] [--out FILE]
 
 Every kind of input gets a share of the processor time; --whole takes fixed numbers instead: thousands of
-tables, every file of a run damaged in five ways, 30 kills of each command.
+tables, every file of a run damaged in five ways, 200 single bytes, 30 kills of each command.
 """
 
 import argparse
@@ -12,13 +12,14 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from safetensors.numpy import load_file
 
 from corpus.errors import InputError
 from lm.huggingface import import_model
-from testbed import corpus, edit, export, report, train, verify
+from testbed import corpus, edit, export, report, train, tune, verify
 from testbed.command_line import parsed
 from testbed.engine.records import TABLES
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -42,6 +43,16 @@ from tests.test_sources import check_mutation as check_wikidata
 WAYS = ("bit", "byte", "cut", "empty", "gone")
 LONGEST = 600
 """Seconds of wall time after which one input counts as a hang."""
+SEARCH = [*EDITS, "--trials", "2"]
+KILLED = {
+    "corpus": (corpus, WORLD, "the run alone, byte for byte"),
+    "train": (train, RECIPE, "the same numbers and parameters"),
+    "edit": (edit, EDITS, "the same tables but for seconds"),
+    "tune": (tune, SEARCH, "the same search and choice"),
+    "report": (report, [], "summary.csv, byte for byte"),
+    "export": (export, [], "the folder, byte for byte"),
+}
+"""The commands that are killed, with their options and what decides whether going on made the same."""
 COLUMNS = ("kind", "tried", "refused", "accepted", "tracebacks", "hangs", "silently wrong", "oracle")
 
 
@@ -102,6 +113,8 @@ class Campaign:
 
     def __init__(self, folder, rng):
         self.folder, self.rng = folder, rng
+        self.took = {}
+        """Seconds that a command takes which is not killed."""
 
     @cached_property
     def built(self):
@@ -117,10 +130,23 @@ class Campaign:
         return runs
 
     @cached_property
-    def whole(self):
-        """A run with everything."""
-        runs = copied(self.trained, self.folder / "whole")
+    def edited(self):
+        """A run with edits too."""
+        runs = copied(self.trained, self.folder / "edited")
         quietly(edit, [*at(runs), *EDITS])
+        return runs
+
+    @cached_property
+    def searched(self):
+        """A run with a model and a search."""
+        runs = copied(self.trained, self.folder / "searched")
+        quietly(tune, [*at(runs), *SEARCH])
+        return runs
+
+    @cached_property
+    def whole(self):
+        """A run with everything else."""
+        runs = copied(self.edited, self.folder / "whole")
         quietly(report, at(runs))
         quietly(export, at(runs))
         return runs
@@ -131,10 +157,14 @@ class Campaign:
         return copied(self.whole, self.folder / "damaged")
 
     @cached_property
+    def files(self):
+        """Every file of it that is not empty."""
+        return sorted(p for p in (self.damaged / "x").rglob("*") if p.is_file() and p.stat().st_size)
+
+    @cached_property
     def damages(self):
-        """Every file of it, and every way."""
-        files = sorted(p for p in (self.damaged / "x").rglob("*") if p.is_file() and p.stat().st_size)
-        found = [(path, way) for path in files for way in WAYS]
+        """Each of them, in every way."""
+        found = [(path, way) for path in self.files for way in WAYS]
         self.rng.shuffle(found)
         return found
 
@@ -145,12 +175,14 @@ class Campaign:
             Attack("Wikidata files", self.wikidata, "a slow reader, line by line", 0.12, 4000),
             Attack("command lines", self.line, "what was typed; no private name", 0.06, 4000),
             Attack("model folders", self.hostile_model, "safetensors' own reading", 0.06, 1000),
-            Attack("damaged files", self.damage, "the bytes differ, so verify must say so", 0.16, 500),
-            Attack("reading damage", self.reading, "summary.csv of the whole run, byte for byte", 0.16, 500),
-            Attack("pairs of commands", self.pair, "the run alone, byte for byte", 0.08, 30),
-            Attack("killed corpora", self.killed_corpus, "the run alone, byte for byte", 0.08, 30),
-            Attack("killed trainings", self.killed_training, "the same numbers and parameters", 0.08, 30),
-            Attack("killed edits", self.killed_edits, "the same tables but for seconds", 0.08, 30),
+            Attack("damaged files", self.damage, "the bytes differ, so verify must say so", 0.1, 500),
+            Attack("single bytes", self.byte, "the bytes differ, so verify must say so", 0.05, 200),
+            Attack("reading damage", self.reading, "summary.csv of the whole run, byte for byte", 0.1, 500),
+            Attack("pairs of commands", self.pair, "the run alone, byte for byte", 0.06, 30),
+            *(
+                Attack(f"{name} killed", partial(self.killed, name), oracle, 0.055, 30)
+                for name, (_, _, oracle) in KILLED.items()
+            ),
         ]
 
     def table(self):
@@ -211,13 +243,23 @@ class Campaign:
         finally:
             path.write_bytes(whole)
 
+    def byte(self):
+        """One byte of one file changed to any other: found by verify."""
+        path = self.rng.choice(self.files)
+        whole = path.read_bytes()
+        try:
+            self._damage(path, "byte")
+            quietly(verify, at(self.damaged))
+            raise WrongError(str(path))
+        finally:
+            path.write_bytes(whole)
+
     def reading(self):
         """One file damaged: a report is refused, or the same."""
         if not hasattr(self, "summary"):
             self.summary = (self.whole / "x" / "report" / "summary.csv").read_bytes()
         runs = self.damaged
-        files = [p for p in (runs / "x").rglob("*") if p.is_file() and p.stat().st_size]
-        path = self.rng.choice(sorted(p for p in files if not {"report", "huggingface"} & {*p.parts}))
+        path = self.rng.choice([p for p in self.files if not {"report", "huggingface"} & {*p.parts}])
         whole = path.read_bytes()
         try:
             self._damage(path, self.rng.choice(WAYS))
@@ -247,56 +289,70 @@ class Campaign:
         quietly(corpus, [*at(self._fresh("alone")), *WORLD, "--seed", seed])
         self._same_files(runs, self.folder / "alone")
 
-    def killed_corpus(self):
-        runs = self._fresh("killed")
-        self._killed("testbed.corpus", [*at(runs), *WORLD])
-        quietly(corpus, [*at(runs), *WORLD])
-        self._same_files(runs, self.built)
-
-    def killed_training(self):
-        runs = copied(self.built, self._fresh("killed"))
-        self._killed("testbed.train", [*at(runs), *RECIPE])
-        quietly(train, [*at(runs), *RECIPE])
+    def killed(self, name):
+        """A command killed while it is at work, and given again: it makes what it makes alone."""
+        command, options, _ = KILLED[name]
+        runs = self._killed(name, options)
+        quietly(command, [*at(runs), *options])
         try:
-            assert_same_training(runs, self.trained)
+            self._same(name, runs)
         except AssertionError as error:
-            raise WrongError("training") from error
+            raise WrongError(name) from error
 
-    def killed_edits(self):
-        runs = copied(self.trained, self._fresh("killed"))
-        self._killed("testbed.edit", [*at(runs), *EDITS])
-        quietly(edit, [*at(runs), *EDITS])
-        for table in TABLES:
-            mine, other = (self._table(r, table) for r in (runs, self.whole))
-            if not mine.equals(other):
-                raise WrongError(table)
+    def _before(self, name):
+        """A run as a command finds it; None for none."""
+        return {"corpus": None, "train": self.built, "edit": self.trained, "tune": self.trained}.get(
+            name, self.edited
+        )
+
+    def _same(self, name, runs):
+        """Compare what a command has made with what it makes alone."""
+        whole = self.searched if name == "tune" else self.whole
+        if name == "train":
+            assert_same_training(runs, whole)
+        elif name == "edit":
+            assert all(self._table(runs, table).equals(self._table(whole, table)) for table in TABLES)
+        else:
+            parts = {"corpus": ("world", "corpus"), "export": ("huggingface",)}
+            parts |= {"tune": ("tuned",), "report": ("report/summary.csv",)}
+            self._same_files(runs, whole, parts[name])
 
     def _table(self, runs, name):
         [path] = (runs / "x" / "edits" / "hase").glob(f"*/{name}.parquet")
         table = pq.read_table(path)
         return table.drop_columns("seconds") if name == "cases" else table
 
-    def _killed(self, *command):
-        """A command killed at a random moment of the time that it takes, learned on the way."""
-        name, args = command
-        limit = getattr(self, "took", {}).get(name, 60)
-        process, began = python(name, *args), time.monotonic()
-        try:
-            process.communicate(timeout=self.rng.uniform(0, limit))
-            self.took = getattr(self, "took", {}) | {name: time.monotonic() - began}
-        except Exception:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+    def _killed(self, name, options):
+        """A run in which a command was killed at a random moment of the time that it takes.
+
+        Where it had ended before that moment, all begins anew, so that every kill hits.
+        """
+        while True:
+            runs, before = self._fresh("killed"), self._before(name)
+            if before:
+                copied(before, runs)
+            process, began = python(f"testbed.{name}", *at(runs), *options), time.monotonic()
+            moment = self.rng.uniform(0, self.took[name]) if name in self.took else None
+            try:
+                said = process.communicate(timeout=moment)
+                assert process.returncode == 0, said
+                self.took[name] = time.monotonic() - began
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                if process.returncode == -signal.SIGKILL:
+                    return runs
 
     def _fresh(self, name):
         shutil.rmtree(self.folder / name, ignore_errors=True)
         (self.folder / name).mkdir()
         return self.folder / name
 
-    def _same_files(self, runs, others):
-        for part in ("world", "corpus"):
-            for path in sorted((others / "x" / part).iterdir()):
-                if path.read_bytes() != (runs / "x" / part / path.name).read_bytes():
+    def _same_files(self, runs, others, parts=("world", "corpus")):
+        for part in parts:
+            place = others / "x" / part
+            for path in sorted(p for p in (place, *place.rglob("*")) if p.is_file()):
+                if path.read_bytes() != (runs / "x" / path.relative_to(others / "x")).read_bytes():
                     raise WrongError(str(path))
 
 
@@ -358,6 +414,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="KIND")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, hangs)
@@ -366,7 +423,7 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         campaign = Campaign(Path(folder), random.Random(options.seed))
-        for attack in campaign.attacks():
+        for attack in (a for a in campaign.attacks() if not options.only or a.name in options.only):
             seconds = float("inf") if options.whole else attack.share * options.seconds
             found = run(attack, seconds, attack.whole)
             bad += sum(found[name] for name in ("tracebacks", "hangs", "silently wrong"))
