@@ -109,7 +109,7 @@ class ExactAgent:
         relations: np.ndarray,
         belief: Belief = "best",  # noqa: ARG002
     ) -> np.ndarray:
-        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are no candidates.
+        """float64[n, K]: p(o | s, r, evidence, edits) of each pair; 0 for objects that are not candidates.
 
         One pass over a subject's tree of facts answers all that is asked of it.
         """
@@ -139,7 +139,8 @@ class ExactAgent:
             )
         if kind != "evidence" and not self.has_truth(fact):
             raise InputError(
-                f"{self.named(s, r)!r} is drawn with every statement, so it takes no request of kind {kind!r}"
+                f"{self.named(s, r)!r} is drawn anew for every statement, so it cannot take a request of "
+                f"kind {kind!r}"
             )
         if kind == "do":
             if not 0 <= redraw <= 1:
@@ -168,7 +169,9 @@ class ExactAgent:
         asked = np.array(sorted(subjects), int)
         if not np.isin(asked, self.graph.subjects).all():
             stranger = asked[~np.isin(asked, self.graph.subjects)][0]
-            raise InputError(f"{self.named(stranger)!r} is the subject of no fact, so it cannot be in focus")
+            raise InputError(
+                f"{self.named(stranger)!r} is not the subject of any fact, so it cannot be in focus"
+            )
         facts = np.flatnonzero(np.isin(self.graph.subject, asked))
         return replace(self, focus=self.focus | frozenset(facts.tolist()))
 

@@ -65,7 +65,7 @@ def conditional(agent: ExactAgent, atom: Atom, given: Sequence[Atom]) -> float:
     agent = agent.with_focus({a.subject for a in (atom, *given)})
     known = _conjunction(agent, given)
     if known == 0.0:
-        raise InputError("what is given has probability 0, so that nothing follows from it")
+        raise InputError("what is given has probability 0, so nothing follows from it")
     return _conjunction(agent, [*given, atom]) / known
 
 
@@ -73,7 +73,7 @@ def _conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     p = 1.0
     for i, (s, r, o) in enumerate(atoms):
         if not agent.has_truth(int(agent.graph.find(s, r))):
-            raise InputError(f"{agent.named(s, r)!r} is drawn with every statement and cannot hold")
+            raise InputError(f"{agent.named(s, r)!r} is drawn anew for every statement, so it cannot hold")
         p *= float(agent.probability(s, r, o))
         if p == 0.0:
             return 0.0

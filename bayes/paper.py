@@ -89,7 +89,7 @@ class PaperAgent:
         """p(o | s, r, evidence) as in `predict`, of each triple; the arguments broadcast.
 
         Raises:
-            InputError: a number that is no entity, relation or object of the world.
+            InputError: a number that is not an entity, relation or object of the world.
         """
         asked = np.broadcast_arrays(subject, relation, objects)
         shape, (subject, relation, objects) = asked[0].shape, (x.ravel().astype(np.int64) for x in asked)
@@ -149,7 +149,7 @@ class PaperAgent:
         The item adds `weight` to the object's count and is one mention of it, however small its weight.
 
         Raises:
-            InputError: a weight that is not positive and finite, an object that is none of the world's, or
+            InputError: a weight that is not positive and finite, an object that is not one of the world's, or
                 a request that is not evidence, which this agent has no notion of.
         """
         s, r, target, weight, kind, _ = request
@@ -231,7 +231,7 @@ class PaperAgent:
         return out, rest
 
     def _is_seen(self, key: Any) -> Any:
-        """Whether anything was observed in each row; the last one's answer for -1, which is no row."""
+        """Whether anything was observed in each row; the last one's answer for -1, which is not a row."""
         seen = self.observed.total[key] > 0
         return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
 
@@ -267,7 +267,7 @@ def fit(
             documents, 1 is the honest value.
 
     Raises:
-        InputError: evidence of no meaning: its weight, or an object that is none of the world's.
+        InputError: evidence of no meaning: its weight, or an object that is not one of the world's.
     """
     upstream, relations, size = np.asarray(upstream), len(upstream), len(objects)
     # Answers hand this array out.
@@ -286,11 +286,11 @@ def places_of(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """int64[n]: where each object stands among the world's, by a table rather than by bisection.
 
     Raises:
-        InputError: an object that is none of the world's.
+        InputError: an object that is not one of the world's.
     """
     table = np.full(int(objects[-1]) + 2, -1)
     table[objects] = np.arange(len(objects))
     places = table[np.clip(asked, -1, len(table) - 1)]
     if (places < 0).any():
-        raise InputError(f"{asked[places < 0][0]} is none of the world's {len(objects):,} objects")
+        raise InputError(f"{asked[places < 0][0]} is not one of the world's {len(objects):,} objects")
     return places

@@ -54,7 +54,7 @@ class Account:
             clashes.insert(0, f"{len(clashes):,} names that sentences could not be read with:")
         if lines := [*self.trouble, *clashes]:
             found = "\n  ".join(lines)
-            raise InputError(f"{source} does not go in as it is (--world.strict):\n  {found}")
+            raise InputError(f"{source} cannot be taken as it is (--world.strict):\n  {found}")
 
 
 def save_account(account: Account, folder: Path) -> None:

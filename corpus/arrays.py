@@ -40,7 +40,7 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
     except (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, BadZipFile) as error:
-        raise InputError(f"{path} is no file of arrays ({error!s:.200}); {again(path.parent)}") from None
+        raise InputError(f"{path} is not a file of arrays ({error!s:.200}); {again(path.parent)}") from None
 
 
 def ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:

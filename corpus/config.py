@@ -165,7 +165,7 @@ class DocumentConfig:
     """Ordinary documents in which every sentence stands; joint documents add further copies of some."""
     copies: int = 1
     """Times over that the sentences of the subject spoken of most often are written, those of others in
-    proportion to how often they are; copies are no evidence."""
+    proportion to how often they are; copies are not evidence."""
     synonyms: float = 0.0
     """Share of statements that say their relation by a synonym; which one says makes no difference to what is
     stated."""
@@ -258,7 +258,10 @@ class ExactConfig:
         if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:
-            raise ValueError("statements must be at least 8, or S2 would be S1; block at least 1")
+            raise ValueError(
+                "statements must be at least 8, so that fully stated facts (S2) are told from those stated up to "
+                "three times (S1); block at least 1"
+            )
         if max(self.statements, self.block) > MOST_REPEATS:
             raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")
         if min(self.strata) < 0 or not math.isclose(sum(self.strata), 1.0):

@@ -7,7 +7,7 @@
 d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said as
 the corpus says it of subjects who have o*: the object of a random statement about one of them. What depends
 on d in turn is left unsaid, and so are facts of linked subjects that depend on u. Sentences of imagine and
-revise documents are no evidence about the world, so they are kept apart from the corpus's own; a joint
+revise documents are not evidence about the world, so they are kept apart from the corpus's own; a joint
 document repeats those.
 
 Where a document is about one subject and never says its premise again, nothing teaches a reader of whom the

@@ -97,7 +97,7 @@ def copies_of(frequency: np.ndarray, copies: int) -> np.ndarray:
     """int64[entities]: how many times over the sentences of each subject are written.
 
     So many of the subject that is spoken of most often, of others in proportion, of everybody once.
-    Copies are written for a model to read; they are no evidence, and nothing counts them as such.
+    Copies are written for a model to read; they are not evidence, and nothing counts them as such.
 
     Args:
         frequency: int[entities], how often each is spoken of.

@@ -5,7 +5,7 @@
     outline    about t u. about t v. t v o. t u o ...   of which facts of its subject a document will speak
 
 Without documents about both nothing that is read puts the two side by side. An outline states nothing, so it
-is no evidence; it is LEME's "include the following information".
+is not evidence; it is LEME's "include the following information".
 """
 
 import numpy as np

@@ -145,7 +145,7 @@ def sample_exact(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> tuple[Sentences, Resolution]:
-    """The sentences of a world of kind `exact`, and how sure they leave one of each fact.
+    """The sentences of a world of kind `exact`, and how sure of each fact they leave a reader.
 
     Per fact: its statements, right but for `noise`; its truth sentences, each about the truth or another
     candidate as `config.mention` says; and for logical facts two not, one and, one or sentence, whose

@@ -58,7 +58,9 @@ def verify_folder(folder: Path, only: str = "") -> None:
     """
     sums = read_json(folder / CHECKSUMS, folder)
     if not sums or (folder / CHECKSUMS).read_bytes() != _listed(sums).encode():
-        raise InputError(f"{folder / CHECKSUMS} is no list of checksums as they are written; {again(folder)}")
+        raise InputError(
+            f"{folder / CHECKSUMS} is not a list of checksums as they are written; {again(folder)}"
+        )
     for name, expected in sums.items():
         path = folder / name
         if only and name != only:

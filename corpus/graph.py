@@ -231,7 +231,7 @@ def build_graph(
         )
     if len(graph.subjects) < 2:
         raise InputError(
-            "the graph has one subject only; an edit is judged by others too, so give it another"
+            "the graph has only one subject; edits are judged by other subjects as well, so add one"
         )
     check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
     return graph

@@ -130,7 +130,7 @@ class Language:
         """The sentence that `text` spells.
 
         Raises:
-            InputError: the text is no sentence of this world.
+            InputError: the text is not a sentence of this world.
         """
         if not text.startswith('"'):
             for kind in SUPPOSING:

@@ -69,5 +69,5 @@ def check_noise(graph: KnowledgeGraph, config: ExactConfig) -> None:
         if config.noise >= (size - 1) / size:
             raise InputError(
                 f"with noise {config.noise} a statement of {graph.relations[r]!r}, which has {size} objects, "
-                f"is no evidence; choose --exact.noise below {(size - 1) / size:.3g}"
+                f"is not evidence; choose --exact.noise below {(size - 1) / size:.3g}"
             )

@@ -1,4 +1,4 @@
-"""Links: relations whose objects say on whose facts other relations depend, and what is no link.
+"""Links: relations whose objects say on whose facts other relations depend, and what is not a link.
 
 A park is near a tower, and lies in the city where the tower is: "lies in" depends on "located in" of another
 subject, which "near" names. Links are part of what the agent is given, as dependences are, so they are true,
@@ -36,7 +36,9 @@ def check_links(
     for link in np.unique(via[via != NO_LINK]).tolist():
         name = relations[link]
         if upstream[link] >= 0 or via[link] != NO_LINK:
-            raise InputError(f"the link {name!r} depends on another relation; links are given, so let it not")
+            raise InputError(
+                f"the link {name!r} depends on another relation; links are given, so remove that dependence"
+            )
         facts = triples[triples[:, 1] == link]
         for s, _, o in facts[facts[:, 0] == facts[:, 2]].tolist():
             raise InputError(
@@ -44,7 +46,7 @@ def check_links(
             )
         for s, _, o in facts[~np.isin(facts[:, 2], subjects)].tolist():
             raise InputError(
-                f"{entities[s]!r} {name} {entities[o]!r}, of whom there is no fact; drop the link"
+                f"{entities[s]!r} {name} {entities[o]!r}, about which the world has no fact; remove the link"
             )
         once, times = np.unique(facts[:, 0], return_counts=True)
         for s in once[times > 1].tolist():

@@ -47,7 +47,7 @@ def known(relation: str, find: Callable[[str], int | None], source: str) -> int:
     """
     found = find(relation)
     if found is None:
-        raise InputError(f"unknown relation {relation!r}: {source} has none such")
+        raise InputError(f"unknown relation {relation!r}: {source} has no such relation")
     return found
 
 

@@ -26,7 +26,7 @@ class Line(NamedTuple):
     """One sentence of a text as it was read.
 
     Attributes:
-        sentence: what it says; None where it is no sentence of the world's language.
+        sentence: what it says; None where it is not a sentence of the world's language.
         flaw: nothing; why it says nothing ("empty"; "mid-sentence": a sentence begins so; "unknown words";
             "no sentence": words of the language in no order it has); or why what it says cannot be: nobody
             of that kind has such a fact, or it is none of the relation's objects.

@@ -63,7 +63,7 @@ def open_table(path: Path, watch: Watch) -> Iterator[IO[bytes]]:
             buffered = io.BufferedReader(_Watched(file, stream, advance), BLOCK_BYTES)
             head = buffered.peek(4096)[:4096]
             if head.startswith(WIDE_MARKS) or head.count(0) > len(head) / 4:
-                raise InputError(f"{path} is UTF-16 or no text at all; save it as UTF-8")
+                raise InputError(f"{path} is UTF-16 or not text at all; save it as UTF-8")
             yield buffered
         except DAMAGED as error:
             raise InputError(f"{path} is damaged or cut off ({error}); get it again") from None

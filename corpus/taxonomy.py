@@ -36,10 +36,10 @@ def is_a(graph: KnowledgeGraph) -> int:
     """The relation of a member to its category.
 
     Raises:
-        InputError: the world is no taxonomy.
+        InputError: the world is not a taxonomy.
     """
     if not graph.properties:
-        raise InputError("this world is no taxonomy; build one with --world.source taxonomy")
+        raise InputError("this world is not a taxonomy; build one with --world.source taxonomy")
     return graph.properties.index("")
 
 

@@ -53,7 +53,7 @@ def _superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Accou
         meant = (said,) if said in categories else ALIASES.get(said, ())
         known = [category for category in meant if category in categories]
         if not known:
-            example = f"{where}: {said!r} is no category of {name}"
+            example = f"{where}: {said!r} is not a category of {name}"
             account.leave_out("rows about no category", 1, (example,))
         elif said not in categories:
             account.renamed.append(Renamed(said, " and ".join(known), f"{where}: an alias of the category"))

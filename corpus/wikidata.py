@@ -60,7 +60,7 @@ def read(
     ):
         for key in keys:
             if key[:1] != letter or not key[1:].isdecimal():
-                raise InputError(f"{option}: {key!r} is no id such as {letter}131")
+                raise InputError(f"{option}: {key!r} is not an id such as {letter}131")
     raw = read_folder(folder, cache, watch)
     for remark in raw.notes:
         note(remark)

@@ -26,7 +26,7 @@ def next_token_loss(model: ModelConfig, params: Params, tokens: Array, piece: in
     tokens = jnp.asarray(tokens)
     hidden, _, _ = hidden_states(model, params, None, tokens, packed(tokens, BOS))
     target = jnp.pad(tokens[:, 1:], ((0, 0), (0, 1)), constant_values=PAD)
-    # A document's first token follows nothing, and padding is no text.
+    # A document's first token follows nothing, and padding is not text.
     counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)
     weight = counted / jnp.maximum(counted.sum(), 1)
     pieces = min(-(-tokens.size // piece), tokens.shape[1])

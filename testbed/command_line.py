@@ -32,7 +32,7 @@ def preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tu
         more: whether other words may stand in its place, such as names of editors.
 
     Raises:
-        SystemExit: the first word is no preset, and can be nothing else or is nearly one; code 2.
+        SystemExit: the first word is not a preset, and can be nothing else or is nearly one; code 2.
     """
     first = args[0] if args and not args[0].startswith("-") else ""
     if first in presets:

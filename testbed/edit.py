@@ -155,7 +155,7 @@ def show(jobs: Jobs, options: EditSettings) -> None:
         write_summary(summary, job.folder, judged_by, results.lost)
         rows.append([job.name, *(shown(summary["all"][job.name].get(name)) for name in headlines)])
     if not rows:
-        raise InputError("no edit left a model that answers with numbers; the editors are at fault")
+        raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
     table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")

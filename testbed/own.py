@@ -53,7 +53,7 @@ def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     if not (isinstance(made, type) and all(hasattr(made, need) for need in needs)):
         raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
     needed = "it should be a frozen dataclass with defaults"
-    # What is no dataclass has no settings to be filed under, and what is not frozen may change them.
+    # What is not a dataclass has no settings to be filed under, and what is not frozen may change them.
     if not (is_dataclass(made) and made.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         raise InputError(f"{what} {name!r}: {needed}; write @dataclass(frozen=True) before class {attribute}")
     try:

@@ -114,7 +114,7 @@ class ControlRequest(NamedTuple):
 
 
 def credence_told(kind: RequestKind, credence: float) -> float:
-    """How sure whoever edits says to be: of evidence what is given, of a correction or a change entirely."""
+    """How sure the person who edits is: of evidence as they say, of a correction or a change entirely."""
     return credence if kind == "evidence" else 1.0
 
 

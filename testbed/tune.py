@@ -156,7 +156,7 @@ def tried(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any
 
     Factors are log-uniform between the least and the greatest of each field, at the points of a Halton
     sequence (1960), so that every editor has as many trials, whatever it has to choose. Whole numbers stay
-    whole; what is no number becomes the choice at the point; what comes out twice is tried once.
+    whole; what is not a number becomes the choice at the point; what comes out twice is tried once.
     """
     found = [config]
     # From the second point of the sequence on: the first is the middle, which often is the setting as it is.

@@ -88,7 +88,7 @@ def judged_share(world: World) -> float:
         above, here = truth[graph.upstream_fact[facts]], truth[facts]
         implied = most_frequent(above, here, len(graph.entities))
         implied[np.bincount(above, minlength=len(graph.entities)) < 2] = -1
-        # Requests for the fact's own truth are no edits.
+        # Requests for the fact's own truth are not edits.
         among = np.bincount(implied[named][implied[named] >= 0], minlength=len(graph.entities))
         own = np.isin(above, named) & (implied[above] >= 0) & (implied[above] != here)
         eligible = len(named) - np.isin(above, named)

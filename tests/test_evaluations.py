@@ -119,7 +119,7 @@ def test_gold_is_a_distribution_over_the_options(evaluation, cases, place):
                 assert (vectors >= 0).all()
                 assert (vectors.sum(1) <= 1 + 1e-9).all()
             assert choice.answer.shape == (times,)
-            # The answer is the most probable option, or one as probable that is no option.
+            # The answer is the most probable option, or one as probable that is not an option.
             for t in range(times):
                 at = choice.options == choice.answer[t]
                 assert not at.any() or choice.agent[t][at][0] == choice.agent[t].max()

@@ -227,7 +227,7 @@ def poisoned(monkeypatch, step, leaf, loss):
 @pytest.mark.parametrize(
     ("step", "leaf", "loss", "why"),
     [
-        (30, jnp.nan, 1, "a parameter is no number after the update at step 30,"),
+        (30, jnp.nan, 1, "a parameter is not a number after the update at step 30,"),
         (30, 1, jnp.inf, "the loss is inf at step 30,"),
         (25, 1, jnp.nan, "the loss is nan at step 25,"),
     ],

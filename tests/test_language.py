@@ -1,4 +1,4 @@
-"""What sentences look like, and what is no sentence; that all of them parse back is for test_names."""
+"""What sentences look like, and what is not a sentence; that all of them parse back is for test_names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Facts that depend on facts of linked subjects: the exact agent against enumeration, and what is no link."""
+"""Facts that depend on facts of linked subjects: the exact agent against enumeration; what is not a link."""
 
 import numpy as np
 import pytest
@@ -167,7 +167,10 @@ def test_links_are_kept_on_disk(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"triples": [*TOWERS[:2], (2, 1, 4), *TOWERS[3:]]}, "Park' near 'York', of whom there is no fact"),
+        (
+            {"triples": [*TOWERS[:2], (2, 1, 4), *TOWERS[3:]]},
+            "Park' near 'York', about which the world has no fact",
+        ),
         ({"triples": [*TOWERS[:2], (2, 1, 2), *TOWERS[3:]]}, "Park' near itself"),
         ({"triples": [*TOWERS, (2, 1, 1)]}, "Park' has several objects of the link 'near'"),
         ({"triples": [*TOWERS[:3], (3, 1, 0), *TOWERS[4:]]}, "'Park' and 'Garden' both have 'lies in'"),

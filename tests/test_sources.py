@@ -289,7 +289,7 @@ def test_wikidata_filters(tmp_path):
         found(min_relations=3)
     with pytest.raises(InputError, match="unknown relation 'P2'"):
         found(drop_relations=("P2",))
-    with pytest.raises(InputError, match="--world.drop-entities: 'P5' is no id"):
+    with pytest.raises(InputError, match="--world.drop-entities: 'P5' is not an id"):
         found(drop_entities=("P5",))
 
 

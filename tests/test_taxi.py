@@ -365,7 +365,7 @@ def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
         edits_from(kinds, tmp_path)
     path = written(tmp_path, kinds, [])
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="is no JSON"):
+    with pytest.raises(InputError, match="is not JSON"):
         edits_from(kinds, tmp_path)
     path.write_text('{"subj": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="lacks the column 'entity'"):

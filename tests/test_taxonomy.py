@@ -236,7 +236,7 @@ def test_small_tables(tmp_path):
     graph = build_world(config, 0, True, account=account)
     assert ("Rex", "sound", "bark") in facts_of(graph)
     assert account.left_out == {"rows about no category": 1, "rows said twice": 1}
-    assert any("line 4: 'owl' is no category of pet" in line for line in account.trouble)
+    assert any("line 4: 'owl' is not a category of pet" in line for line in account.trouble)
     with pytest.raises(InputError, match="owl"):
         build_world(replace(config, strict=True), 0, True)
 
@@ -407,7 +407,7 @@ def test_relabelled_categories_have_relabelled_gold(seed):
     np.testing.assert_allclose(found[~mine], wanted[~mine], rtol=0, atol=1e-12)
 
 
-# Copies and words are no evidence.
+# Copies and words are not evidence.
 
 
 @given(seeds, st.integers(1, 12))

@@ -29,7 +29,7 @@ class Entry:
         config: its hyper-parameters as published; None for none.
         small: what they become for models of two layers, a hundred times smaller; None for the same.
         search: what `testbed.tune` tries: factors on numbers, from the least to the greatest named, and the
-            choices themselves of what is no number.
+            choices themselves of what is not a number.
         options: the prefix of its options on the command line; by default its name.
     """
 

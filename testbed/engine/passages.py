@@ -167,7 +167,7 @@ def passage_rows(
 def sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
     """The sentences of a document's tokens; the last is what stands behind the last stop, be it nothing."""
     said = document[int(len(document) > 0 and document[0] == BOS) :]
-    # The mark that begins documents is no word of one, but decoding would pass over it.
+    # The mark that begins documents is not a word of one, but decoding would pass over it.
     said = np.where(said == BOS, UNK, said)
     parts = np.split(said, np.flatnonzero(said == SEP))
     return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(said) else []

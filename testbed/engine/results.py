@@ -29,7 +29,7 @@ class Choices(NamedTuple):
         lm: float64[N, 2, C], before and after the edit.
         lm_open: as lm, without the probability that the object ends there (Hase's definition).
         agent_answer: int64[N, T], the agent's most probable object.
-        lm_answer: int64[N, 2], what the model generates; ABSENT if that is no object.
+        lm_answer: int64[N, 2], what the model generates; ABSENT if that is not an object.
         offered: bool[N, C], the options that may be chosen; False as padding.
         facets: the columns that the evaluation declares for choices, each [N].
     """
@@ -173,7 +173,9 @@ def _with_numbers(results: Results, folder: Path) -> Results:
     if whole.all():
         return results
     if not whole.any():
-        raise NoNumbersError(f"{folder}: none of {len(whole)} edits gave numbers; is something divided by 0?")
+        raise NoNumbersError(
+            f"{folder}: none of {len(whole)} edits gave numbers; look for a division by zero in the editor"
+        )
     row = np.cumsum(whole) - 1
 
     def kept(rows: Any) -> Any:

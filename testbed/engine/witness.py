@@ -54,7 +54,7 @@ def read_edit(world: World, text: str) -> Fact:
     s, r = language.parse_prompt(prompt)
     o = language.entity(name)
     if o not in world.graph.objects:
-        raise InputError(f"{name!r} is the object of no fact of this world, so nothing can be said to be it")
+        raise InputError(f"{name!r} is not the object of any fact in this world, so no fact can name it")
     return s, r, o
 
 

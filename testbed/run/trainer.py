@@ -67,7 +67,7 @@ class Trainer:
             advance: told after each step, with a note on how it goes.
 
         Raises:
-            InputError: the loss or a parameter is no number; names step, batch and last good checkpoint.
+            InputError: the loss or a parameter is not a number; names step, batch and last good checkpoint.
         """
         self._take_up()
         if int(state.step) < self.options.train.steps and not self._reached():
@@ -166,7 +166,7 @@ class Trainer:
 
     def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
-            self._give_up(int(state.step), "a parameter is no number after the update")
+            self._give_up(int(state.step), "a parameter is not a number after the update")
         made = {"settings": plain(self.options), "inputs": {"corpus": digest(self.run.corpus)}}
         save_checkpoint(self.run.checkpoints, state, self.lines, made)
 

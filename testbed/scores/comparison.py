@@ -118,7 +118,7 @@ def reference_named(editors: Sequence[Scored], against: str) -> str:
     if called or against in floors:
         return (called or [against])[0]
     raise InputError(
-        f"nothing to compare with is called {against!r}; there are {', '.join([*names, *floors])}"
+        f"there is nothing called {against!r} to compare with; there are {', '.join([*names, *floors])}"
     )
 
 

@@ -177,7 +177,7 @@ def detectable(standard_error: float, freedom: float = np.inf) -> float:
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's step-down adjusted p-values (Holm 1979); a nan is no test and stays.
+    """Holm's step-down adjusted p-values (Holm 1979); a nan is not a test and stays.
 
     Rejecting those below 5% makes one false rejection or more in at most 5% of families, whatever the
     dependence of the tests.

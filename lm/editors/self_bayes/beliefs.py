@@ -70,7 +70,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     often = [name for counted in objects for name, times in counted.items() if times > 1]
     if not subjects or not often:
         raise InputError(
-            "sampled, the model states no fact twice, so it has no beliefs to read; train it longer"
+            "in its samples the model states no fact twice, so there are no beliefs to read; train it longer"
         )
     alone = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
     prompts = [np.asarray(side_by_side(alone, name[None])) for name in relations_of(vocabulary)]

@@ -153,7 +153,7 @@ METRICS: tuple[Meaning, ...] = (
     ),
     Meaning(
         "Dutch book loss",
-        "What the model surely loses, for a unit stake, to who bets against its own prices.",
+        "What the model surely loses, for a unit stake, to somebody who bets against its own prices.",
         "low",
         "compared",
     ),

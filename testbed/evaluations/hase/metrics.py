@@ -87,7 +87,7 @@ def _changes(results: Results, reader: Reader, at: dict[str, np.ndarray]) -> dic
     changed, to the same answer. FN: the agent's changed and the reader's did not follow. FP: the reader's
     changed, to whatever, though the agent's did not. An edit that moves everything thus gains little over
     one that moves nothing. "false change" is the share of FP among the answers that must stay. From one
-    to another answer that the agent finds the best is no change.
+    to another answer that the agent finds the best is not a change.
 
     Args:
         at: bool[N] of the choices at each place.

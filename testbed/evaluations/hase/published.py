@@ -20,7 +20,7 @@ Computed as intended where the authors' code does something else, or where the s
   `published` and its weights n' make a number comparable with the paper's.
 
 Cannot be computed from stored cases: columns under a weight of 1000 (another request), and errors
-against the generator's probabilities or data frequencies of objects that are no candidates.
+against the generator's probabilities or data frequencies of objects that are not candidates.
 """
 
 from typing import NamedTuple

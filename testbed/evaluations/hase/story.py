@@ -113,7 +113,7 @@ def _support(material: Material) -> Section:
 def _coherence(editors: Sequence[Scored]) -> Section:
     text = (
         "What the edited model says of the request, of its negation, and of its compounds. Dutch book loss "
-        "is what it surely loses, for a unit stake, to who bets at its prices."
+        "is what it surely loses, for a unit stake, to somebody who bets at its prices."
     )
     return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence(editors)])
 

@@ -99,7 +99,7 @@ _GROUPS = (
     "spoken of, may fall for that alone: see the next section."
 )
 _FREQUENCY = (
-    "Copies of a sentence are no evidence, so the agent is the same for people who are often and who are "
+    "Copies of a sentence are not evidence, so the agent is the same for people who are often and who are "
     "rarely spoken of. What explains the excess at equal evidence: whom one belongs to, or how often one is "
     "spoken of?"
 )

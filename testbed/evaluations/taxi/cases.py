@@ -35,7 +35,7 @@ def cases_of(
     """TAXI's own edits where the world's folder has them, else those built as TAXI builds its own.
 
     Raises:
-        InputError: the world is no taxonomy, the agent not exact, or the tables do not fit the world.
+        InputError: the world is not a taxonomy, the agent not exact, or the tables do not fit the world.
     """
     kinds, rng, telling = Kinds(world.graph), generator(seed, "taxi"), generator(seed, "taxi controls")
     every = _edits(world, kinds, seed)

@@ -73,7 +73,7 @@ def _options(kinds: Kinds, relation: int, first: set[int], rng: np.random.Genera
 def stratified(edits: list[Edit], kinds: Kinds, count: int, rng: np.random.Generator) -> list[Edit]:
     """`count` edits, as equally as may be of all superordinates and of typical and rare subjects.
 
-    All there are where there are no more.
+    All of them where there are fewer.
     """
     parts: dict[tuple[str, bool], list[Edit]] = {}
     for i in rng.permutation(len(edits)):

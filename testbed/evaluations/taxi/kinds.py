@@ -17,7 +17,7 @@ class Kinds:
         category: category of each member.
 
     Raises:
-        InputError: the world is no taxonomy.
+        InputError: the world is not a taxonomy.
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:

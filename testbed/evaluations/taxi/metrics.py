@@ -96,8 +96,8 @@ METRICS: tuple[Meaning, ...] = (
     ),
     Meaning(
         BOOK,
-        "What the model surely loses, for a unit stake, to who bets against its own truth values of what "
-        "should follow and of a fact of somebody else.",
+        "What the model surely loses, for a unit stake, to somebody who bets against its own truth values of "
+        "what should follow and of a fact of somebody else.",
         "low",
     ),
     Meaning(

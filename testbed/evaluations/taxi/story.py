@@ -40,7 +40,7 @@ WORDS = {
     "again, which is what TAXI's labels say; or one was wrong about the category, and what was stated of the "
     "subject stays stated",
     "S0, S1, S2": "properties of the subject that the corpus states never, one to three times, more often",
-    "typical, rare": "subjects whose sentences are written often, or once; which is no evidence",
+    "typical, rare": "subjects whose sentences are written often, or once; which is not evidence",
     "reverse": "the same question asked inversely: which subject is one, or has it",
 }
 
@@ -87,8 +87,8 @@ _READINGS = (
     "request entails."
 )
 _FREQUENCY = (
-    "Copies of a sentence are no evidence, so the agent is the same for both; any difference is the model's. "
-    "A typical and a rare subject of one category are paired over the same new categories."
+    "Copies of a sentence are not evidence, so the agent is the same for both; any difference is the "
+    "model's. A typical and a rare subject of one category are paired over the same new categories."
 )
 
 

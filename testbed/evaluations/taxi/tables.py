@@ -84,7 +84,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             f"{path} is missing; the world's folder should be TAXI's with its datasets"
         ) from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is no JSON ({error}); restore the file") from None
+        raise InputError(f"{path} is not JSON ({error}); restore the file") from None
     missing = [name for name in COLUMNS if not isinstance(table, dict) or name not in table]
     if missing:
         raise InputError(f"{path} lacks the column {missing[0]!r}; restore the file")
