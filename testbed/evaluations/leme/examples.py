@@ -77,7 +77,7 @@ def side_by_side(editor: Scored, world: World) -> Table | None:
         f"{editor.name}: {names[s]} {world.graph.relations[r]} {names[o]}",
         header,
         rows,
-        "\u2717 marks what is not so, of facts that stay; \u2260 what another sentence of either passage denies.",
+        "\u2717 marks what is not so, of facts that stay; \u2260 what another sentence of the two denies.",
         words=4,
     )
 
