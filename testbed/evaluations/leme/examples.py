@@ -11,9 +11,10 @@ from testbed.engine.results import Results
 from testbed.evaluations.leme.flaws import ACROSS, CLASSES, GOLD, INSIDE, Marks, flaws
 from testbed.evaluations.leme.meanings import NINE
 from testbed.evaluations.leme.measure import samples
+from testbed.evaluations.leme.questions import says_the_edit
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from testbed.evaluations.leme.standard import Standard, standards
-from testbed.evaluations.leme.statements import Lines
+from testbed.evaluations.leme.statements import Lines, statements_of
 from testbed.run.world import World
 from testbed.scores.comparison import Scored
 from testbed.scores.readers import NO_EDIT
@@ -24,18 +25,25 @@ CONTRADICTIONS = (INSIDE, ACROSS, GOLD)
 
 
 class Pair(NamedTuple):
-    """What was written of one edit in one sample, with its errors."""
+    """What was written of one edit in one sample, with its errors, and what it says of the edited fact."""
 
     case: int
     passages: Mapping[str, Lines]
     marks: Marks
+    edit: float
+
+    @property
+    def contradictions(self) -> int:
+        """How many sentences contradict another one, or what is so."""
+        return sum(len(self.marks[name]) for name in CONTRADICTIONS)
 
 
 def pairs(results: Results, texts: np.ndarray) -> Iterator[Pair]:
     """Every pair of passages about subject and related entity, judged under the first reading."""
     known: list[Standard] = standards(results, 1)
     for case, passages in samples(results, texts):
-        yield Pair(case, passages, flaws(passages, known[case]))
+        edit = says_the_edit(statements_of(passages[SUBJECT]), known[case])
+        yield Pair(case, passages, flaws(passages, known[case]), edit)
 
 
 def written(editor: Scored, reader: str) -> np.ndarray:
@@ -47,14 +55,15 @@ def written(editor: Scored, reader: str) -> np.ndarray:
 def side_by_side(editor: Scored, world: World) -> Table | None:
     """One edit as two pairs of passages, before and after; None where nothing about this world was written.
 
-    It is the edit whose passages have most errors of contradiction among those that say the new object.
+    It is the one with a middling number of contradictions among those that say the new object, if any do.
     """
     results = editor.edited.results
     ours = set(np.flatnonzero(results.cases["run"] == results.cases["run"].min()).tolist())
     after = [pair for pair in pairs(results, written(editor, editor.name)) if pair.case in ours]
     if not after:
         return None
-    chosen = max(after, key=lambda pair: sum(len(pair.marks[name]) for name in CONTRADICTIONS))
+    ranked = sorted([pair for pair in after if pair.edit > 0] or after, key=lambda pair: pair.contradictions)
+    chosen = ranked[len(ranked) // 2]
     before = next(p for p in pairs(results, written(editor, NO_EDIT)) if p.case == chosen.case)
     columns = [(pair, role) for pair in (before, chosen) for role in (SUBJECT, RELATED)]
     rows: list[list[Cell]] = []
@@ -68,8 +77,7 @@ def side_by_side(editor: Scored, world: World) -> Table | None:
         f"{editor.name}: {names[s]} {world.graph.relations[r]} {names[o]}",
         header,
         rows,
-        "\u2717 marks a sentence that contradicts another of its passage, or of the other one, or what is "
-        "so.",
+        "\u2717 marks what is not so, of facts that stay; \u2260 what another sentence of the two denies.",
         words=4,
     )
 
@@ -78,8 +86,10 @@ def _shown(pair: Pair, role: str, at: int) -> str:
     lines = pair.passages[role]
     if at >= len(lines):
         return ""
-    wrong = any((role, at) in pair.marks[name] for name in CONTRADICTIONS)
-    return f"{'✗ ' if wrong else ''}{lines[at].text}"
+    if (role, at) in pair.marks[GOLD]:
+        return f"\u2717 {lines[at].text}"
+    contradicted = any((role, at) in pair.marks[name] for name in (INSIDE, ACROSS))
+    return f"\u2260 {lines[at].text}" if contradicted else lines[at].text
 
 
 def one_of_each(editor: Scored) -> Table:

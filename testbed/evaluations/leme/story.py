@@ -257,7 +257,7 @@ def _errors(material: Material) -> Section:
 
 def _passages(material: Material) -> Section | None:
     tables = [table for e in material.editors if (table := side_by_side(e, material.world))]
-    text = "For each editor the edit whose passages contradict most; before it, and after it."
+    text = "For each editor one edit that it took up, with a middling number of contradictions."
     return Section("passages", "Passages", text, folded=tables) if tables else None
 
 
