@@ -138,10 +138,7 @@ class ExactAgent:
                 f"{self.named(s, r)!r} is a link, by which other facts depend; edit those instead"
             )
         if kind != "evidence" and not self.has_truth(fact):
-            raise InputError(
-                f"{self.named(s, r)!r} is drawn anew for every statement, so it cannot take a request of "
-                f"kind {kind!r}"
-            )
+            raise InputError(f"{self.named(s, r)!r} is drawn for every statement; use a request 'evidence'")
         if kind == "do":
             if not 0 <= redraw <= 1:
                 raise InputError(f"redraw is a probability; {redraw} is not in [0, 1]")

@@ -259,8 +259,8 @@ class ExactConfig:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
         if self.statements < 8 or self.block < 1:
             raise ValueError(
-                "statements must be at least 8, so that fully stated facts (S2) are told from those stated up to "
-                "three times (S1); block at least 1"
+                "statements must be at least 8, so that fully stated facts (S2) are told from those stated "
+                "up to three times (S1); block at least 1"
             )
         if max(self.statements, self.block) > MOST_REPEATS:
             raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")

@@ -423,7 +423,10 @@ def test_requests_that_the_agent_has_no_notion_of(finished, capsys):
         (["Ada Marlo educated at"], "did you mean 'Ada Marlow'"),
         (["Ada Marlow likes"], "no relation of this world ends"),
         (["Ada Marlow educated at", "--edit", "Ada Marlow educated at"], "'subject relation = object'"),
-        (["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Ada Marlow"], "object of no fact"),
+        (
+            ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Ada Marlow"],
+            "not the object of any fact",
+        ),
         (
             ["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Nowhere"],
             "unknown entity 'Nowhere'",

@@ -59,7 +59,7 @@ def test_saved_and_loaded(world, tmp_path):
     [
         (np.empty((0, 3), int), ["r"], [-1], "graph is empty"),
         (np.array([[0, 0, 5], [1, 0, 6]]), ["r"], [-1], "2 distinct objects"),
-        (np.array([[0, 0, 5], [0, 1, 6], [0, 2, 7]]), ["r", "q", "p"], [-1, -1, -1], "one subject only"),
+        (np.array([[0, 0, 5], [0, 1, 6], [0, 2, 7]]), ["r", "q", "p"], [-1, -1, -1], "only one subject"),
         (np.array([[0, 0, 5], [1, 0, 6], [2, 1, 7]]), ["r", "r"], [-1, -1], "more than one relation"),
         (np.array([[0, 0, 5], [1, 0, 6], [2, 1, 7]]), ["r", "q"], [1, 0], "depends on itself"),
     ],

@@ -136,7 +136,7 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
         with pytest.raises(InputError, match="evidence"):
             paper.with_edit(EditRequest(s, r, o, 1.0, kind))
     stranger = int(np.setdiff1d(np.arange(len(graph.entities)), graph.objects)[0])
-    with pytest.raises(InputError, match="none of the world"):
+    with pytest.raises(InputError, match="not one of the world"):
         paper.probability(s, r, stranger)
     unknown = [((-1, r), "entity"), ((10**6, r), "entity"), ((s, -1), "relation"), ((s, 10), "relation")]
     for wrong, name in unknown:

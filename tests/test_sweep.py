@@ -139,7 +139,10 @@ def compiled_once(monkeypatch):
     monkeypatch.setattr(Worker, "_program", shared)
 
 
-@each_mode
+@pytest.mark.parametrize(
+    "mode",
+    [mode if mode == "independent" else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
+)
 @pytest.mark.usefixtures("compiled_once")
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
