@@ -158,7 +158,8 @@ def test_some_kinds_of_sentence_only(tmp_path):
         np.testing.assert_array_equal(getattr(some, column), getattr(kept, column))
 
 
-@pytest.mark.parametrize("packing", ["stream", pytest.param("document", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("packing", ["stream", "document"])
 def test_every_packing_trains(packing, built, tmp_path):
     copied(built, tmp_path)
     assert train.main([*at(tmp_path), *RECIPE, "--train.packing", packing, "--train.steps", "10"]) == 0
