@@ -13,6 +13,7 @@ itself after the stage in which they are over, or, while a model is trained, at 
 run is in experiments/records.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from testbed.edit import edit
 from testbed.engine.tuned import tuned
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.taxi.evaluation import Taxi
+from testbed.evaluations.taxi.subsets import RARE, TYPICAL
 from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
@@ -36,6 +38,7 @@ from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
+from testbed.scores.statistics import Estimate
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 from testbed.train import train
 from testbed.tune import tune
@@ -44,6 +47,8 @@ NAME = "taxi"
 TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "embeddings")
 EDITORS = ("none", *TUNED, "grace")
 SLOW = ("self-bayes", "self-bayes-told")
+KEPT = (TYPICAL, RARE, "held-out subject", "held-out object", "held out both", "seen both")
+"""Parts of the edits that the record keeps."""
 REAL, PLAIN = f"{NAME}-real", f"{NAME}-plain"
 OTHER_SEED = 1000
 """Of the taxonomy on which hyper-parameters are chosen."""
@@ -191,18 +196,29 @@ def record(options: Settings) -> Path:
         NAME,
         options.command,
         read_metrics(first),
+        (".png", ".md"),
         found=found,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )
 
 
 def _told(editor: Scored) -> dict[str, Any]:
-    """Every metric of all readers over all edits, and of the editor over every part."""
-    parts = {part: {editor.name: readers[editor.name]} for part, readers in editor.summary.items()}
+    """Every metric of all readers over all edits, and of the editor over the parts of KEPT.
+
+    Each is value, low and high of its interval, and the number of cases.
+    """
+    parts = {
+        part: {editor.name: editor.summary[part][editor.name]} for part in KEPT if part in editor.summary
+    }
     return {
-        part: {reader: {metric: e._asdict() for metric, e in found.items()} for reader, found in of.items()}
+        part: {reader: {metric: _short(e) for metric, e in found.items()} for reader, found in of.items()}
         for part, of in (parts | {"all": editor.summary["all"]}).items()
     }
+
+
+def _short(found: Estimate) -> list[float | None]:
+    numbers = (found.value, found.low, found.high)
+    return [*(None if math.isnan(x) else round(x, 4) for x in numbers), found.cases]
 
 
 def main(args: list[str] | None = None) -> int:
