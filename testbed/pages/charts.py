@@ -15,6 +15,8 @@ from testbed.scores.statistics import Estimate
 
 COLUMNS = 4
 PANEL = (2.6, 2.1)
+WORDS_IN_A_ROW = 24
+"""Letters of all ticks of a panel that stand side by side; longer ones are slanted."""
 
 
 def draw_lines(
@@ -51,7 +53,10 @@ def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks:
             label=name,
         )
     axis.set_title(wrapped(title), fontsize=9)
-    axis.set_xticks(at, ticks)
+    if sum(map(len, ticks)) > WORDS_IN_A_ROW:
+        axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
+    else:
+        axis.set_xticks(at, ticks)
     axis.set_xlim(-0.5, len(ticks) - 0.5)
     axis.grid(axis="y", color=GRID, lw=0.6)
 
