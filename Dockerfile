@@ -1,6 +1,6 @@
-# docker build -t credence-testbed . && docker run --rm -v "$PWD/runs:/work/runs" credence-testbed testbed.demo
+# docker build -t credence-testbed . && docker run --rm -v "$PWD/runs:/testbed/runs" credence-testbed testbed.demo
 FROM python:3.12-slim
-WORKDIR /work
+WORKDIR /testbed
 COPY . /source
 RUN pip install --no-cache-dir --require-hashes -r /source/requirements.lock \
     && pip install --no-cache-dir --no-deps /source && rm -r /source

@@ -17,6 +17,7 @@ What the world offers, for whoever asks about it:
     graph.silent           properties that a category lacks: facts nobody speaks of (kind exact)
     categories_of(graph, superordinate)
                            its categories, candidates of the root relation
+    counted(graph)         how much there is of each superordinate, as TAXI's Table 3 counts it
 
 A relation holds one value of each member, so a property of which one category has two values is split: values
 that occur together go into different relations, and else to the one that has their alternatives. A relation
@@ -24,7 +25,8 @@ may have the values of its rows and the foils beside them. A property that sever
 another relation in each. Both kinds get the superordinate's name behind their own, as in "has (animal 2)".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,3 +70,53 @@ def relation_for(graph: KnowledgeGraph, superordinate: int, name: str, objects: 
         r for r in relations_of(graph, superordinate, name) if np.isin(asked, graph.candidates_of(r)).all()
     ]
     return able[0] if able else None
+
+
+class SuperordinateCount(NamedTuple):
+    """One line of Powell et al.'s Table 3; their Table 1 adds its values and sums its edits.
+
+    Attributes:
+        properties: by their names in the tables, however many relations they became.
+        values: different objects of these properties that some category has.
+        edits: subjects, each with every other category of the superordinate.
+    """
+
+    name: str
+    categories: int
+    subjects: int
+    properties: int
+    values: int
+    edits: int
+
+
+def counted(graph: KnowledgeGraph) -> list[SuperordinateCount]:
+    """A line for each superordinate of a taxonomy, and one for all."""
+    member_group = graph.group[members(graph)]
+    spoken = ~graph.silent & (graph.relation != is_a(graph))
+    of_fact = graph.group[graph.subject]
+    lines = []
+    for group, name in enumerate(graph.groups):
+        mine = spoken & (of_fact == group)
+        categories = len(categories_of(graph, group))
+        subjects = int((member_group == group).sum())
+        properties = {graph.properties[r] for r in np.unique(graph.relation[mine])}
+        values = len(np.unique(graph.object[mine]))
+        edits = subjects * (categories - 1)
+        lines.append(SuperordinateCount(name, categories, subjects, len(properties), values, edits))
+    total = SuperordinateCount(
+        "all",
+        sum(line.categories for line in lines),
+        sum(line.subjects for line in lines),
+        sum(line.properties for line in lines),
+        # Superordinates may share a value.
+        len(np.unique(graph.object[spoken])),
+        sum(line.edits for line in lines),
+    )
+    return [*lines, total]
+
+
+def count_table(graph: KnowledgeGraph) -> tuple[str, Sequence[str], list[Sequence[str]]]:
+    """`counted` to print: title, header, a row for each line."""
+    header = ("superordinate", "categories", "subjects", "properties", "values", "possible edits")
+    rows: list[Sequence[str]] = [(line.name, *(f"{n:,}" for n in line[1:])) for line in counted(graph)]
+    return "taxonomy (Powell et al. 2024, Tables 1 and 3)", header, rows

@@ -9,14 +9,14 @@ there; with --minutes it leaves by itself after the stage in which they are over
 trained, at once. The record of the last run is in experiments/records.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from experiments.record import write_record
+from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -32,7 +32,6 @@ from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
-from testbed.train import train
 
 NAME = "leme"
 EDITORS = ("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context")
@@ -40,9 +39,6 @@ STRENGTHS = (1.0, 0.5, 0.0)
 """Probability that a coupled entity has the same object."""
 REPORTED = ("all", INJECTION, UPDATE)
 """Parts of the edits of which the record has the figures."""
-
-Stage = tuple[str, Callable[[], object]]
-"""What is done, and doing it, which is quick where it was done before."""
 
 
 @dataclass(frozen=True)
@@ -68,31 +64,17 @@ class Settings:
 def experiment(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
     prepare_jax()
-    began = time.perf_counter()
-
-    def left() -> float | None:
-        spent = (time.perf_counter() - began) / 60
-        return None if options.minutes is None else max(options.minutes - spent, 0.1)
-
-    for said, work in stages(options, left):
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say(f"next: {said}; run the same command to go on")
-            return
-        say(said)
-        work()
-    say(f"record: {record(options)}")
+    clock = Clock(options.minutes)
+    if done(stages(options, clock), clock):
+        say(f"record: {record(options)}")
 
 
-def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
-    """Everything in its order.
-
-    Args:
-        left: minutes that a training may take.
-    """
+def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+    """Everything in its order; trainings stop when the time is over."""
     for strength in STRENGTHS:
         for seed in range(options.seeds):
             run = run_of(options, strength, seed)
-            yield from _model(options, run, strength, seed, left)
+            yield from _model(options, run, strength, seed, clock)
             for one in _edits(options, run, seed):
                 yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     for strength in STRENGTHS:
@@ -101,14 +83,12 @@ def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stag
         yield f"report of strength {strength}", partial(report, told)
 
 
-def _model(
-    options: Settings, run: Run, strength: float, seed: int, left: Callable[[], float | None]
-) -> Iterator[Stage]:
+def _model(options: Settings, run: Run, strength: float, seed: int, clock: Clock) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
     made = CORPUS[NAME]
     world = replace(made.world, coupled=replace(made.world.coupled, strength=strength))
     yield f"corpus of {run.name}", partial(build_corpus, replace(made, world=world, **where))
-    yield f"model of {run.name}", lambda: train(replace(TRAIN[NAME], minutes=left(), **where))
+    yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
 
 
 def run_of(options: Settings, strength: float, seed: int) -> Run:

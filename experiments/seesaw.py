@@ -11,8 +11,7 @@ by itself after the stage in which they are over, or, while a model is trained, 
 last run is in experiments/records.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 from corpus.dials import PeopleWorld
 from corpus.seeds import generator
 from experiments.record import write_record
+from experiments.stages import Clock, Stage, done, train_until
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
@@ -44,21 +44,16 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.settings import TrainSettings
 from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
-from testbed.train import train
 
 NAME = "seesaw"
 EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", "grace", "oracle")
 SLOW = "self-bayes"
 SHARES = (8, 6, 4, 3, 2, 1)
 """Sizes of the groups, in 24ths of all people."""
-
-Stage = tuple[str, Callable[[], object]]
-"""What is done, and doing it, which is quick where it was done before."""
 
 
 class Cell(NamedTuple):
@@ -107,34 +102,20 @@ class Settings:
 def experiment(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
     prepare_jax()
-    began = time.perf_counter()
-
-    def left() -> float | None:
-        spent = (time.perf_counter() - began) / 60
-        return None if options.minutes is None else max(options.minutes - spent, 0.1)
-
-    for said, work in stages(options, left):
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say(f"next: {said}; run the same command to go on")
-            return
-        say(said)
-        work()
-    say(f"record: {record(options)}")
+    clock = Clock(options.minutes)
+    if done(stages(options, clock), clock):
+        say(f"record: {record(options)}")
 
 
-def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
-    """Everything in its order.
-
-    Args:
-        left: minutes that a training may take.
-    """
+def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+    """Everything in its order; trainings stop when the time is over."""
     for seed, cell in product(range(options.seeds), CELLS):
         run = run_of(options, cell, seed)
         where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
         yield f"corpus of {run.name}", partial(build_corpus, replace(_corpus(options, cell, seed), **where))
         recipe = replace(TRAIN[NAME].train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
         made = replace(TRAIN[NAME], train=recipe, **where)
-        yield f"model of {run.name}", partial(_train, made, left)
+        yield f"model of {run.name}", partial(train_until, made, clock)
         for one in _edits(options, run, seed):
             yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     for cell in CELLS:
@@ -166,10 +147,6 @@ def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
     world = replace(preset.world, subjects=options.people, people=people)
     exact = preset.exact if cell.said else replace(preset.exact, rows="given")
     return replace(preset, world=world, exact=exact)
-
-
-def _train(settings: TrainSettings, left: Callable[[], float | None]) -> None:
-    train(replace(settings, minutes=left()))
 
 
 def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:

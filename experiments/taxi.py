@@ -14,8 +14,7 @@ run is in experiments/records.
 """
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 from corpus.files import read_json
 from experiments.record import write_record
+from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -40,7 +40,6 @@ from testbed.scores.comparison import Scored, score
 from testbed.scores.gather import gather
 from testbed.scores.statistics import Estimate
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
-from testbed.train import train
 from testbed.tune import tune
 
 NAME = "taxi"
@@ -52,9 +51,6 @@ KEPT = (TYPICAL, RARE, "held-out subject", "held-out object", "held out both", "
 REAL, PLAIN = f"{NAME}-real", f"{NAME}-plain"
 OTHER_SEED = 1000
 """Of the taxonomy on which hyper-parameters are chosen."""
-
-Stage = tuple[str, Callable[[], object]]
-"""What is done, and doing it, which is quick where it was done before."""
 
 
 @dataclass(frozen=True)
@@ -93,46 +89,32 @@ class Settings:
 def experiment(options: Settings) -> None:
     """Worlds, models, hyper-parameters, edits, report, record."""
     prepare_jax()
-    began = time.perf_counter()
-
-    def left() -> float | None:
-        spent = (time.perf_counter() - began) / 60
-        return None if options.minutes is None else max(options.minutes - spent, 0.1)
-
-    for said, work in stages(options, left):
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say(f"next: {said}; run the same command to go on")
-            return
-        say(said)
-        work()
-    say(f"record: {record(options)}")
+    clock = Clock(options.minutes)
+    if done(stages(options, clock), clock):
+        say(f"record: {record(options)}")
 
 
-def stages(options: Settings, left: Callable[[], float | None]) -> Iterator[Stage]:
-    """Everything in its order.
-
-    Args:
-        left: minutes that a training may take.
-    """
+def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+    """Everything in its order; trainings stop when the time is over."""
     tuning = Run(options.runs, f"{NAME}-tuning")
-    yield from _model(options, tuning, OTHER_SEED, "", left)
+    yield from _model(options, tuning, OTHER_SEED, "", clock)
     chosen = replace(TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out))
     for editor in TUNED:
         yield f"tune {editor}", partial(tune, replace(chosen, editors=(editor,)))
     for run, seed, path in worlds(options):
-        yield from _model(options, run, seed, path, left)
+        yield from _model(options, run, seed, path, clock)
         for one in _edits(options, tuning, run, seed):
             yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     plain = Run(options.runs, PLAIN)
-    yield from _model(options, plain, 0, "", left)
+    yield from _model(options, plain, 0, "", clock)
     for one in _contexts(replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))):
         yield f"edit {PLAIN} by {', '.join(one.editors)}", partial(edit, one)
     runs = [run.name for run, _, path in worlds(options) if not path]
     told = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
-    yield "report", lambda: report(told)
+    yield "report", partial(report, told)
     if options.path:
-        yield "report of TAXI's tables", lambda: report(ReportSettings(run=REAL, runs=options.runs))
-    yield "report of plain documents", lambda: report(ReportSettings(run=PLAIN, runs=options.runs))
+        yield "report of TAXI's tables", partial(report, ReportSettings(run=REAL, runs=options.runs))
+    yield "report of plain documents", partial(report, ReportSettings(run=PLAIN, runs=options.runs))
 
 
 def worlds(options: Settings) -> list[tuple[Run, int, str]]:
@@ -141,18 +123,14 @@ def worlds(options: Settings) -> list[tuple[Run, int, str]]:
     return found + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
 
 
-def _model(
-    options: Settings, run: Run, seed: int, path: str, left: Callable[[], float | None]
-) -> Iterator[Stage]:
+def _model(options: Settings, run: Run, seed: int, path: str, clock: Clock) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
     made = CORPUS[NAME]
     if run.name == PLAIN:
         made = replace(made, documents=replace(made.documents, premise_again=False, bystanders=0.0))
-    yield (
-        f"corpus of {run.name}",
-        lambda: build_corpus(replace(made, world=replace(made.world, path=path), **where)),
-    )
-    yield f"model of {run.name}", lambda: train(replace(TRAIN[NAME], minutes=left(), **where))
+    world = replace(made.world, path=path)
+    yield f"corpus of {run.name}", partial(build_corpus, replace(made, world=world, **where))
+    yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
 
 
 def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:

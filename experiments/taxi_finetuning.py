@@ -12,15 +12,16 @@ Resumes when killed; with --minutes it leaves after the stage in which they are 
 run is in experiments/records.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus.config import TaxonomyWorld
 from corpus.files import staged_file
 from experiments.record import write_record
+from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.full import FullConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -40,7 +41,6 @@ from testbed.scores.readers import CHANCE
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
-from testbed.train import train
 
 NAME, EVALUATION = "taxi-finetuning", "taxi"
 EDITORS = {"full": "all layers", "full-early": "first third", "full-late": "last third"}
@@ -124,17 +124,23 @@ def made(options: Settings, setting: Setting) -> tuple[CorpusSettings, TrainSett
 def experiment(options: Settings) -> None:
     """Worlds, models, edits, figure, record."""
     prepare_jax()
-    began = time.perf_counter()
+    clock = Clock(options.minutes)
+    if done(stages(options, clock), clock):
+        say(f"record: {record(options)}")
+
+
+def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+    """Worlds, models, edits; trainings stop when the time is over."""
     for setting in settings():
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say("there is more to do; the same command goes on")
-            return
         corpus, training = made(options, setting)
-        say(setting.name)
-        build_corpus(corpus)
-        train(training)
+        yield f"corpus of {setting.name}", partial(build_corpus, corpus)
+        yield f"model of {setting.name}", partial(train_until, training, clock)
         for rate in RATES if setting == Setting(*BASE) else (RATE,):
-            edit(edits(options, setting, rate))
+            yield f"edit {setting.name}, learning rate {rate:g}", partial(edit, edits(options, setting, rate))
+
+
+def record(options: Settings) -> Path:
+    """The figure, its table, and the points behind them."""
     points = [point for setting in settings() for point in _points(options, setting)]
     first = Run(options.runs, Setting(*BASE).name)
     folder = first.report / NAME
@@ -145,12 +151,16 @@ def experiment(options: Settings) -> None:
     with staged_file(folder / "finetuning.md") as aside:
         aside.write_text(told, encoding="utf-8")
     accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in settings()}
-    kept = write_record(
-        first, NAME, "python -m experiments.taxi_finetuning", read_metrics(first), (".png", ".md"),
+    typed = f"python -m experiments.taxi_finetuning --edits {options.edits} --seed {options.seed}"
+    return write_record(
+        first,
+        NAME,
+        typed,
+        read_metrics(first),
+        (".png", ".md"),
         points=[_plain(p) for p in points],
-        models=accuracy, edits=options.edits,
-    )  # fmt: skip
-    say(f"record: {kept}")
+        models=accuracy,
+    )
 
 
 def edits(options: Settings, setting: Setting, rate: float) -> EditSettings:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpus import taxonomy
 from corpus.arrays import most_frequent
 from corpus.documents import DocumentKind, load_documents
 from corpus.exact import ExactModel
@@ -13,7 +14,6 @@ from testbed.console import table
 from testbed.run.runs import Run
 from testbed.run.strata import STRATA, SUPPORT_BINS, Stated, support_bin
 from testbed.run.world import World
-from testbed.taxonomy_tables import show_taxonomy
 
 
 class KindCount(NamedTuple):
@@ -100,7 +100,7 @@ def judged_share(world: World) -> float:
 def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     if world.graph.properties:
-        show_taxonomy(world.graph)
+        table(*taxonomy.count_table(world.graph))
     table(
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),

@@ -16,6 +16,7 @@ from corpus.reading import Line, Reader
 from corpus.seeds import generator
 from experiments import seesaw_released
 from testbed.engine.results import Choices, Claims, Results
+from testbed.evaluations.beliefs import SURE
 from testbed.evaluations.seesaw import crossing, groups
 from testbed.evaluations.seesaw.cases import CONTROL, ways_of
 from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
@@ -36,7 +37,6 @@ from testbed.evaluations.seesaw.flaws import (
     pair_code,
 )
 from testbed.evaluations.seesaw.frequency import regressions
-from testbed.evaluations.seesaw.gold import SURE
 from testbed.evaluations.seesaw.groups import Moved
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,

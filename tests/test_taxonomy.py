@@ -25,6 +25,7 @@ from corpus.phrasings import phrasings_of, rephrase
 from corpus.resolution import TOLERANCE
 from corpus.taxonomy import (
     categories_of,
+    counted,
     is_a,
     members,
     relation_for,
@@ -33,7 +34,6 @@ from corpus.taxonomy import (
 from corpus.taxonomy_graph import Row, split
 from corpus.world import build_world
 from testbed.corpus import main
-from testbed.taxonomy_tables import counted
 from tests.enumeration import Enumeration
 
 TAXI = Path(__file__).parents[2] / "shared" / "data" / "taxi"

@@ -7,15 +7,11 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
+from testbed.evaluations.beliefs import SURE, BeforeEdit, Pair, asked
 from testbed.evaluations.seesaw.edits import Edit
 from testbed.evaluations.seesaw.population import Population
 from testbed.evaluations.seesaw.roles import READINGS
 from testbed.protocol import Choice, Facet
-
-Pair = tuple[int, int]
-"""Person and relation."""
-SURE = 1 - 1e-9
-"""Whoever is believed to have an object so surely is believed so after an edit of somebody else, too."""
 
 
 class Gold:
@@ -28,7 +24,7 @@ class Gold:
 
     def __init__(self, population: Population, agent: Agent) -> None:
         self.population, self.agent, self.graph = population, agent, population.graph
-        self._before: dict[Pair, np.ndarray] = {}
+        self.before = BeforeEdit(population.graph, agent)
 
     def about(self, edit: Edit, own: Sequence[int], others: Iterable[int]) -> "Asker":
         """Beliefs before and after an edit, under each reading.
@@ -51,21 +47,8 @@ class Gold:
                 raise InputError(f"the agent takes no {request.kind} about {named!r}; use --agent exact")
             agent = self.agent.with_edit(request)
             unsure = [] if request.kind == "do" else [p for p in theirs if known[0][p].max() < SURE]
-            known.append(known[0] | self._asked(agent, mine) | self._asked(agent, unsure))
+            known.append(known[0] | asked(self.graph, agent, mine) | asked(self.graph, agent, unsure))
         return Asker(self, requests, known)
-
-    def before(self, pairs: Iterable[Pair]) -> dict[Pair, np.ndarray]:
-        """p(o | s, r) of the candidates of each relation, before any edit."""
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._before]
-        self._before |= self._asked(self.agent, missing)
-        return self._before
-
-    def _asked(self, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
-        if not pairs:
-            return {}
-        beliefs = agent.distributions(*np.array(pairs).T)
-        places = {r: np.searchsorted(self.graph.objects, self.graph.candidates_of(r)) for _, r in pairs}
-        return {pair: belief[places[pair[1]]] for pair, belief in zip(pairs, beliefs, strict=True)}
 
 
 class Asker:

@@ -8,10 +8,11 @@ from bayes.interface import Agent
 from corpus.errors import InputError
 from corpus.language import Atom
 from corpus.seeds import generator
+from testbed.evaluations.beliefs import Pair
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.held_out import seen_facets
 from testbed.evaluations.taxi.edits import Edit, edits_of, stratified
-from testbed.evaluations.taxi.gold import Asker, Gold, Pair
+from testbed.evaluations.taxi.gold import Asker, Gold
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
 from testbed.evaluations.taxi.settings import TaxiConfig

@@ -8,16 +8,12 @@ import numpy as np
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.language import Atom
+from testbed.evaluations.beliefs import SURE, BeforeEdit, Pair, asked
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.roles import READINGS
 from testbed.protocol import ABSENT, Choice, Facet
 from testbed.run.strata import Stated, stratum
 from testbed.run.world import World
-
-Pair = tuple[int, int]
-"""Subject and relation."""
-SURE = 1 - 1e-9
-"""Whoever is believed to have an object so surely is believed so after an edit of somebody else, too."""
 
 
 class Gold:
@@ -32,7 +28,7 @@ class Gold:
     def __init__(self, world: World, agent: Agent, kinds: Kinds) -> None:
         self.world, self.graph, self.agent, self.kinds = world, world.graph, agent, kinds
         self.stated = Stated(world.graph, world.sentences)
-        self._before: dict[Pair, np.ndarray] = {}
+        self.before = BeforeEdit(world.graph, agent)
         self._left: dict[tuple[int, Pair], np.ndarray] = {}
 
     def about(self, subject: int, old: int, new: int) -> "Asker":
@@ -54,24 +50,10 @@ class Gold:
                 )
         return Asker(self, requests, old)
 
-    def before(self, pairs: Iterable[Pair]) -> dict[Pair, np.ndarray]:
-        """p(o | s, r) of the candidates of each relation, before any edit."""
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._before]
-        self._before |= self.asked(self.agent, missing)
-        return self._before
-
-    def asked(self, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
-        """p(o | s, r) of the candidates of each relation under some agent."""
-        if not pairs:
-            return {}
-        beliefs = agent.distributions(*np.array(pairs).T)
-        places = {r: np.searchsorted(self.graph.objects, self.graph.candidates_of(r)) for _, r in pairs}
-        return {pair: belief[places[pair[1]]] for pair, belief in zip(pairs, beliefs, strict=True)}
-
     def left_by(self, subject: int, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
         """Beliefs about members of a category that a subject has left, by a correction that `agent` knows."""
         missing = [pair for pair in pairs if (subject, pair) not in self._left]
-        self._left |= {(subject, pair): belief for pair, belief in self.asked(agent, missing).items()}
+        self._left |= {(subject, pair): belief for pair, belief in asked(self.graph, agent, missing).items()}
         return {pair: self._left[subject, pair] for pair in pairs}
 
     def counts(self, pair: Pair, objects: np.ndarray) -> np.ndarray:
@@ -106,13 +88,13 @@ class Asker:
         before = self.gold.before(wanted)
         self._known[0] |= {pair: before[pair] for pair in wanted}
         for t, (agent, request) in enumerate(zip(self.agents, self.requests, strict=True), start=1):
-            known = self._known[0] | self.gold.asked(agent, [pair for pair in wanted if pair[0] == s])
+            known = self._known[0] | asked(self.gold.graph, agent, [pair for pair in wanted if pair[0] == s])
             if request.kind != "do":
                 unsure = [p for p in wanted if p[0] != s and before[p].max() < SURE]
                 category = [self.gold.kinds.category.get(other) for other, _ in unsure]
                 left = [p for p, c in zip(unsure, category, strict=True) if c == self.old]
                 joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
-                known |= self.gold.left_by(s, agent, left) | self.gold.asked(agent, joined)
+                known |= self.gold.left_by(s, agent, left) | asked(self.gold.graph, agent, joined)
             self._known[t] |= known
 
     def belief(self, said: Atom) -> np.ndarray:

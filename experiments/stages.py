@@ -1,0 +1,55 @@
+"""Long experiments as stages: each is kept when it is done, so that the same command goes on from there."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from testbed.console import say
+from testbed.run.settings import TrainSettings
+from testbed.train import train
+
+Stage = tuple[str, Callable[[], object]]
+"""What is done, and doing it, which is quick where it was done before."""
+
+
+class Clock:
+    """How long a command may still work.
+
+    Args:
+        minutes: from now on; without them, as long as it takes.
+    """
+
+    def __init__(self, minutes: float | None) -> None:
+        self._end = None if minutes is None else time.perf_counter() + 60 * minutes
+
+    def left(self) -> float | None:
+        """Minutes that are left, for a training to stop in; at least .1, and None where nothing limits it."""
+        return None if self._end is None else max((self._end - time.perf_counter()) / 60, 0.1)
+
+    @property
+    def over(self) -> bool:
+        """The minutes have passed."""
+        return self._end is not None and time.perf_counter() > self._end
+
+
+def done(stages: Iterable[Stage], clock: Clock) -> bool:
+    """Do one stage after another, until the time is over.
+
+    Args:
+        stages: in their order; may be made as they are needed.
+
+    Returns:
+        Whether all were done. If not, the next one is named.
+    """
+    for said, work in stages:
+        if clock.over:
+            say(f"next: {said}; run the same command to go on")
+            return False
+        say(said)
+        work()
+    return True
+
+
+def train_until(settings: TrainSettings, clock: Clock) -> None:
+    """Train a model to its last step, or until the time is over."""
+    train(replace(settings, minutes=clock.left()))
