@@ -1,7 +1,10 @@
 """TAXI's examination: its questions, gold under both readings, metrics, tables, and the whole command."""
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 
 from bayes.interface import EditRequest
 from bayes.inverse import who_has
-from corpus.config import WorldConfig
+from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
@@ -20,6 +23,7 @@ from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.edits import edits_of
 from testbed.evaluations.taxi.evaluation import Taxi
+from testbed.evaluations.taxi.exceptions import MOST, exceptions
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, backwards
 from testbed.evaluations.taxi.pairs import paired
@@ -27,7 +31,15 @@ from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
 from testbed.evaluations.taxi.people import RESPONSES, answers, changes, recomputed
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import EDIT, GONE, PROPERTY, READINGS, REVERSE
-from testbed.evaluations.taxi.tables import COLUMNS, MEMBERSHIP, QUERIES, edits_from
+from testbed.evaluations.taxi.tables import (
+    BASELINE,
+    BASELINE_COLUMNS,
+    COLUMNS,
+    MEMBERSHIP,
+    QUERIES,
+    baseline,
+    edits_from,
+)
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE
@@ -267,6 +279,29 @@ def test_the_four_metrics_and_their_reverse_are_those_of_the_paper(results):
             assert found[called].value() == pytest.approx(wanted, abs=1e-12), called
 
 
+def test_exceptions_are_those_that_a_loop_finds(results, place):
+    """Where the agent's belief in the label under `do` is below its belief in another option."""
+    c, names = results.choices, place[0].graph.entities
+    results = replace(results, cases=results.cases | {"run": np.zeros(len(results), int)})
+    found = []
+    for row in range(len(c.role)):
+        options = c.options[row][c.offered[row]].tolist()
+        belief = dict(zip(options, c.agent[row, 1][c.offered[row]].tolist(), strict=True))
+        label = int(c.facets["label"][row])
+        if c.role[row] in (EDIT, PROPERTY) and belief[label] < max(belief.values()) * (1 - 1e-6):
+            found.append((names[int(results.cases["subject"][c.case[row]])], names[label]))
+    editor = SimpleNamespace(edited=SimpleNamespace(results=results))
+    table = exceptions([editor], place[0])
+    assert bool(found) == bool(table)
+    if table:
+        assert table.note.startswith(f"{len(found)} of ")
+        assert [(row[0], row[3]) for row in table.rows] == found[:MOST]
+    wrong = c._replace(agent=np.where(c.options[:, None] == c.facets["label"][:, None, None], 0.0, c.agent))
+    editor.edited.results = replace(results, choices=wrong)
+    every = exceptions([editor], place[0])
+    assert len(every.rows) == min(MOST, int(np.isin(c.role, (EDIT, PROPERTY)).sum()))
+
+
 def test_chance_is_one_in_as_many_as_are_offered(results):
     c, found = results.choices, Taxi().measure(results, Taxi().readers(results, "x")[CHANCE])
     odds = 1 / c.offered.sum(1)
@@ -340,6 +375,25 @@ def test_edits_come_back_from_a_file_by_name(kinds, tmp_path):
     assert edits_from(kinds, tmp_path) == edits
 
 
+def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path):
+    """The right answers of members are what their own category has; a bad cell is named with its row."""
+    graph, names = kinds.graph, kinds.graph.entities
+    member, category = next(iter(kinds.category.items()))
+    relation = next(r for r in kinds.relations(member) if kinds.value(category, r) != ABSENT)
+    label = kinds.value(category, relation)
+    cells = (names[member], names[category], "rare", graph.properties[relation], [names[label]],
+             [names[member]], names[label], "<subj>")  # fmt: skip
+    table = {name: {"0": cell} for name, cell in zip(BASELINE_COLUMNS, cells, strict=True)}
+    path = tmp_path / BASELINE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(table), encoding="utf-8")
+    assert baseline(kinds, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
+    table["answer_fwd"]["0"] = "nothing"
+    path.write_text(json.dumps(table), encoding="utf-8")
+    with pytest.raises(InputError, match="row 0: nothing is called 'nothing'"):
+        baseline(kinds, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("column", "cell", "says"),
     [
@@ -404,6 +458,19 @@ def test_taxis_tables_hold_what_the_paper_counts():
              if (kinds.value(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
     assert len(split) == 28
     assert {graph.properties[q.relation] for _, q in split} == {"has"}
+
+
+@real
+def test_questions_before_any_edit_are_as_many_as_the_tables_have():
+    """251 of them are about categories, which are subjects where categories speak."""
+    taxonomy = TaxonomyWorld(categories_speak=True)
+    graph = build_world(WorldConfig(source="taxonomy", path=str(DATA), taxonomy=taxonomy), 0, True)
+    found = baseline(Kinds(graph), DATA)
+    assert Counter(one.of for one in found) == {"typical": 592, "rare": 592, "entity": 251}
+    assert all(one.options.count(one.label) == 1 and one.subjects.count(one.subject) == 1 for one in found)
+    facts = [int(graph.find(one.subject, one.relation)) for one in found]
+    assert min(facts) >= 0
+    assert [int(graph.object[fact]) for fact in facts] == [one.label for one in found]
 
 
 @real

@@ -6,6 +6,7 @@ import numpy as np
 
 from testbed.engine.results import clusters
 from testbed.evaluations.taxi import paper
+from testbed.evaluations.taxi.exceptions import exceptions
 from testbed.evaluations.taxi.metrics import (
     AGREES,
     CONSISTENCY,
@@ -53,7 +54,8 @@ def story(material: Material) -> Chapter:
         Section("paper", "Beside Powell et al. 2024", _PAPER,
                 tables=[paper.forward(editors, material.world), paper.reverse(editors)],
                 folded=[t for t in (beside_people(editors, material.world), counts(editors[0])) if t]),
-        Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
+        Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)],
+                folded=[t for t in (exceptions(editors, material.world),) if t]),
         _superordinates(material),
         _directions(material),
         _members(material),

@@ -1,23 +1,49 @@
-"""TAXI's own 976 edits and their questions, by the names that the tables give them (Powell et al. 2024)."""
+"""TAXI's own 976 edits and their questions, by the names that the tables give them (Powell et al. 2024).
+
+Beside them, the questions that are asked of a model before any edit.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpus import taxonomy
 from corpus.errors import InputError
+from corpus.taxonomy_files import ALIASES
 from testbed.evaluations.taxi.edits import Edit, Query
 from testbed.evaluations.taxi.kinds import Kinds
 from testbed.protocol import ABSENT
 
 QUERIES = Path("datasets") / "edits-evaluation.json"
+BASELINE = Path("datasets") / "baseline-evaluation.json"
 MEMBERSHIP = "category_membership"
 ITSELF = "<subj>"
 COLUMNS = (
     "subj", "entity", "orig_entity", "property", "answer_changed", "fwd_choices", "rev_choices",
     "answer_fwd", "orig_answer_fwd", "answer_rev",
 )  # fmt: skip
+"""Of questions after an edit."""
+BASELINE_COLUMNS = (
+    "subj", "entity", "token_type", "property", "fwd_choices", "rev_choices", "answer_fwd", "answer_rev",
+)  # fmt: skip
+"""Of questions before any edit."""
+
+
+class Baseline(NamedTuple):
+    """A question to the unedited model.
+
+    Attributes:
+        of: "typical", "rare", or "entity" where it is about a category itself.
+        subjects: who is offered when it is asked inversely.
+    """
+
+    of: str
+    subject: int
+    relation: int
+    label: int
+    options: tuple[int, ...]
+    subjects: tuple[int, ...]
 
 
 def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
@@ -28,7 +54,7 @@ def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
     """
     path = folder / QUERIES
     asked: dict[tuple[int, int, int], list[Query]] = {}
-    for where, row in _rows(path):
+    for where, row in _rows(path, COLUMNS):
         subject, new, old = (_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity"))
         if kinds.category.get(subject) != old:
             raise InputError(
@@ -45,37 +71,65 @@ def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
     return [Edit(*edit, tuple(queries)) for edit, queries in asked.items()]
 
 
+def baseline(kinds: Kinds, folder: Path) -> list[Baseline]:
+    """The questions that TAXI asks before any edit.
+
+    Raises:
+        InputError: as for `edits_from`.
+    """
+    found = []
+    for where, row in _rows(folder / BASELINE, BASELINE_COLUMNS):
+        subject, category = (_entity(kinds, row[name], where) for name in ("subj", "entity"))
+        options, subjects, label = _answers(kinds, row, subject, where)
+        relation = _relation(kinds, row, category, label, where)
+        found.append(Baseline(row["token_type"], subject, relation, label, options, subjects))
+    return found
+
+
 def _query(kinds: Kinds, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
     subject, _, new = edit
-    options = [_entity(kinds, name, where) for name in row["fwd_choices"]]
-    subjects = [_entity(kinds, name, where) for name in row["rev_choices"]]
-    label, before = (_entity(kinds, row[name], where) for name in ("answer_fwd", "orig_answer_fwd"))
+    options, subjects, label = _answers(kinds, row, subject, where)
+    before = _entity(kinds, row["orig_answer_fwd"], where)
+    relation = _relation(kinds, row, new, label, where)
+    return Query(relation, options, label, before, bool(row["answer_changed"]), subjects)
+
+
+def _answers(
+    kinds: Kinds, row: dict[str, Any], subject: int, where: str
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The options, forward and inverse, and the right one of the first."""
+    options = tuple(_entity(kinds, name, where) for name in row["fwd_choices"])
+    subjects = tuple(_entity(kinds, name, where) for name in row["rev_choices"])
+    label = _entity(kinds, row["answer_fwd"], where)
     if label not in options or row["answer_rev"] not in (ITSELF, row["subj"]) or subject not in subjects:
         raise InputError(f"{where}: the right answer is none of the options; restore the file")
+    return options, subjects, label
+
+
+def _relation(kinds: Kinds, row: dict[str, Any], category: int, label: int, where: str) -> int:
+    """Of the relations that a property was split into, the one in which the category has the answer."""
     if row["property"] == MEMBERSHIP:
-        relation = kinds.root
-    else:
-        group = int(kinds.graph.group[subject])
-        able = taxonomy.relations_of(kinds.graph, group, row["property"])
-        # Of the relations that a property was split into, the one in which the new category has the answer.
-        having = [r for r in able if kinds.value(new, r) == label]
-        if not having:
-            raise InputError(
-                f"{where}: {row['entity']!r} does not have {row['answer_fwd']!r} as {row['property']!r} in "
-                "this world; build the world of this very folder"
-            )
-        relation = having[0]
-    return Query(relation, tuple(options), label, before, bool(row["answer_changed"]), tuple(subjects))
+        return kinds.root
+    able = taxonomy.relations_of(kinds.graph, int(kinds.graph.group[category]), row["property"])
+    having = [r for r in able if kinds.value(category, r) == label]
+    if not having:
+        raise InputError(
+            f"{where}: {row['entity']!r} does not have {row['answer_fwd']!r} as {row['property']!r} in "
+            "this world; build the world of this very folder"
+        )
+    return having[0]
 
 
 def _entity(kinds: Kinds, name: Any, where: str) -> int:
-    found = kinds.entity(name) if isinstance(name, str) else ABSENT
+    # Misspelt as in the tables of the taxonomy; a name that means several things there means nothing here.
+    meant = ALIASES.get(name, ()) if isinstance(name, str) else ("",)
+    found = kinds.entity(meant[0] if len(meant) == 1 else name)
     if found == ABSENT:
         raise InputError(f"{where}: nothing is called {name!r} in this world; build the world of this folder")
     return found
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where each row stands, and its cells by column; the file holds a table by columns."""
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
@@ -85,11 +139,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         ) from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{path} is not JSON ({error}); restore the file") from None
-    missing = [name for name in COLUMNS if not isinstance(table, dict) or name not in table]
+    missing = [name for name in columns if not isinstance(table, dict) or name not in table]
     if missing:
         raise InputError(f"{path} lacks the column {missing[0]!r}; restore the file")
     for key in table["subj"]:
         try:
-            yield f"{path}, row {key}", {name: table[name][key] for name in COLUMNS}
+            yield f"{path}, row {key}", {name: table[name][key] for name in columns}
         except KeyError as error:
             raise InputError(f"{path}, row {key}: a column ends before it ({error}); restore it") from None

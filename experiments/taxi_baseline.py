@@ -1,0 +1,134 @@
+"""What the unedited model answers to the questions that TAXI asks before any edit (Powell et al. 2024).
+
+Command:
+    python -m experiments.taxi_baseline [--run taxi-real]
+
+The run's world is built of TAXI's folder. Its 1,435 questions are asked forward and inversely; 251 of them
+are about categories themselves, which have facts where the world was built with
+--world.taxonomy.categories-speak, and are counted as not asked elsewhere. The record is in
+experiments/records.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bayes.interface import EditRequest
+from corpus.errors import InputError
+from experiments.record import write_record
+from testbed.console import command, say
+from testbed.engine.questions import Questions
+from testbed.evaluations.taxi.kinds import Kinds
+from testbed.evaluations.taxi.tables import Baseline, baseline
+from testbed.launch import launch
+from testbed.protocol import ABSENT, Case, Choice, equally_good
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import load_world
+from testbed.scores.metric import Metric, mean
+from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.tables import Cell, Table, markdown_section
+
+NAME = "taxi-baseline"
+KINDS = ("typical", "rare", "entity")
+FORWARD, INVERSE = "forward", "inverse"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which model is asked."""
+
+    run: str = "taxi-real"
+    """The run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+def experiment(options: Settings) -> None:
+    """Ask, print, keep."""
+    prepare_jax()
+    run = Run(options.runs, options.run)
+    world = load_world(run)
+    if world.path is None:
+        raise InputError(f"{run.name} is not built of TAXI's folder; see --world.path of testbed.corpus")
+    kinds = Kinds(world.graph)
+    every = baseline(kinds, world.path)
+    asked = [one for one in every if world.graph.find(one.subject, one.relation) >= 0]
+    say(f"{len(asked):,} of {len(every):,} questions are about subjects of this world")
+    cases = [_case(kinds, one) for one in asked]
+    read = Questions(world, load_model(run, world)[0], cases).before(np.arange(len(cases))[:, None])
+    ended = np.asarray(read.ended)
+    right = np.full((len(cases), 2), np.nan)
+    for row, (one, case) in enumerate(zip(asked, cases, strict=True)):
+        for at, (choice, label) in enumerate(zip(case.choices, (one.label, one.subject), strict=False)):
+            right[row, at] = _right(ended[row, at, : len(choice.options)], choice.options == label)
+    chance = np.array([_chance(case) for case in cases])
+    rows = [*_rows(asked, kinds, right, chance)]
+    told = markdown_section(_table(rows))
+    say(told)
+    figures = [{"who": who, "way": way, **found._asdict()} for who, way, found, _ in rows]
+    typed = f"python -m experiments.taxi_baseline --run {options.run}"
+    kept = write_record(run, NAME, typed, read_metrics(run), figures=figures, asked=len(asked), of=len(every))
+    say(f"record: {kept}")
+
+
+def _case(kinds: Kinds, one: Baseline) -> Case:
+    """The question forward, and inversely where the relation can be said so."""
+    ways = [(one.subject, one.options, 0)]
+    if len(one.subjects) > 1 and (inverse := kinds.inverse(one.relation)):
+        ways.append((one.label, one.subjects, inverse))
+    choices = []
+    for said_first, options, phrasing in ways:
+        offered = np.unique(options)
+        nothing = np.full((1, len(offered)), np.nan)
+        answer = np.array([ABSENT])
+        choices.append(
+            Choice("", said_first, one.relation, offered, nothing, answer, nothing, ABSENT, "", phrasing)
+        )
+    request = EditRequest(one.subject, one.relation, one.label, 0.0, "do")
+    return Case(request, 0.0, one.label, {}, tuple(choices))
+
+
+def _right(probability: np.ndarray, is_label: np.ndarray) -> float:
+    """1 where the label is the most probable option, a share where several are."""
+    best = equally_good(probability, probability.max())
+    return float((best & is_label).sum() / best.sum())
+
+
+def _chance(case: Case) -> list[float]:
+    found = [1 / len(choice.options) for choice in case.choices]
+    return found + [float("nan")] * (2 - len(found))
+
+
+def _rows(
+    asked: Sequence[Baseline], kinds: Kinds, right: np.ndarray, chance: np.ndarray
+) -> Iterator[tuple[str, str, Estimate, float]]:
+    subject = np.array([one.subject for one in asked])
+    of = np.array([one.of for one in asked])
+    category = np.array([one.relation == kinds.root for one in asked])
+    for who in KINDS:
+        for what, mine in (("category", category), ("properties", ~category)):
+            for at, way in enumerate((FORWARD, INVERSE)):
+                there = (of == who) & mine & ~np.isnan(right[:, at])
+                metric: Metric = mean(np.where(there, right[:, at], 0.0), there)._replace(share=True)
+                found = estimate(metric, {"subject": subject}, there)
+                yield f"{who}: {what}", way, found, float(chance[there, at].mean()) if there.any() else np.nan
+
+
+def _table(rows: Sequence[tuple[str, str, Estimate, float]]) -> Table:
+    cells: list[list[Cell]] = [[who, way, found.cases, found, chance] for who, way, found, chance in rows]
+    header = ["asked about", "way", "questions", "right", "by chance"]
+    note = "Right is the most probable option; entity: the category itself. Intervals by subject."
+    return Table(NAME, "TAXI's questions to the unedited model", header, cells, note, words=2)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.taxi_baseline", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
