@@ -106,20 +106,24 @@ def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[.
 
 
 def _lines(description: str, total: int, done: int) -> Iterator[Callable[..., None]]:
-    """Progress where there is no terminal: now and then a line, with speed and time left."""
-    began = last = time.perf_counter()
+    """Progress where there is no terminal: now and then a line, with speed and time left.
+
+    Both are those of what came after the first advance, which waits for programs to be compiled.
+    """
+    began = last = since = time.perf_counter()
     made, first, told = done, done, ""
 
     def show(end: str) -> None:
         say(f"{description}: {made:,} of {total:,}{end}" + (f"; {told}" if told else ""))
 
     def advance(steps: int, note: str = "") -> None:
-        nonlocal made, last, told
+        nonlocal made, first, last, since, told
         made, told, now = made + steps, note or told, time.perf_counter()
+        if first == done:
+            first, since = made, now
         if now - last >= SECONDS_BETWEEN_LINES and made < total:
-            last, speed = now, (made - first) / (now - began)
-            left = f", {clock((total - made) / speed)} left" if speed else ""
-            show(f", {speed:,.3g} a second{left}")
+            last, speed = now, (made - first) / (now - since) if now > since else 0.0
+            show(f", {speed:,.3g} a second, {clock((total - made) / speed)} left" if speed else "")
 
     yield advance
     show(f" in {clock(time.perf_counter() - began)}")

@@ -101,6 +101,7 @@ def test_numbers_that_are_none_are_refused_wherever_they_stand(capsys):
 
 
 def test_without_a_terminal_a_line_now_and_then(capsys, monkeypatch):
+    """Speed is that of what came after the first advance, which waits for compilation."""
     clock = iter([0.0, 4.0, 12.0, 13.0, 30.0, 31.0])
     monkeypatch.setattr(console.time, "perf_counter", lambda: next(clock))
     with console.progress("train", 100, done=20) as advance:
@@ -110,7 +111,7 @@ def test_without_a_terminal_a_line_now_and_then(capsys, monkeypatch):
         advance(55)
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        "train: 44 of 100, 2 a second, 0:00:28 left; loss 1.000",
+        "train: 44 of 100, 1.75 a second, 0:00:32 left; loss 1.000",
         "train: 100 of 100 in 0:00:31; loss 1.000",
     ]
 
