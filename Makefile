@@ -2,15 +2,23 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test slow attack docs format lock clean
+.PHONY: demo test lint types tests slow attack docs format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
 
-test: .venv/.ready
+# mypy has one process and says one line: it runs beside the tests.
+test: lint
+	@$(MAKE) --no-print-directory -j2 types tests
+
+lint: .venv/.ready
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+
+types: .venv/.ready
 	$(RUN) -m mypy
+
+tests: .venv/.ready
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 slow: .venv/.ready
@@ -45,7 +53,7 @@ lock:
 	  VIRTUAL_ENV=.venv uv pip install --quiet --no-deps -e .; \
 	else \
 	  set -e; $(PYTHON) -m venv .venv; \
-	  { $(RUN) -m pip install --disable-pip-version-check --require-hashes -r requirements.lock || touch .venv/.failed; } \
+	  { $(RUN) -m pip install --no-compile --disable-pip-version-check --require-hashes -r requirements.lock || touch .venv/.failed; } \
 	    | sed -n 's/^Collecting \([^ ]*\).*/  \1/p'; \
 	  test ! -e .venv/.failed; \
 	  $(RUN) -m pip install --quiet --disable-pip-version-check --no-deps -e .; \

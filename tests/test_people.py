@@ -59,7 +59,7 @@ def objects(graph, name):
 
 
 @given(seeds, st.integers(6, 40), st.integers(2, 5), st.sampled_from([0.0, 0.5, 1.0]))
-@hypothesis_settings(max_examples=25, derandomize=True)
+@hypothesis_settings(max_examples=25)
 def test_people_have_the_shape_asked_for(seed, count, groups, said):
     graph = people(seed, count, groups=groups, said=said)
     assert graph.relations == RELATIONS
@@ -76,7 +76,7 @@ def test_people_have_the_shape_asked_for(seed, count, groups, said):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_objects_carry_coarser_categories(seed):
     graph = people(seed)
     category, continent = category_of(graph), continent_of(graph)
@@ -145,7 +145,7 @@ def placed(graph, name):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_frequency_and_what_is_said_change_nothing_else(seed):
     graph = people(seed)
     for dials in ({"spoken": "alike"}, {"spoken": "confounded", "often": 3}, {"said": 0.3}):
@@ -253,7 +253,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(settings, message, tmp_path, ca
 
 
 @given(seeds, st.sampled_from([0.0, 0.5, 1.0]))
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_everybody_is_in_one_group_of_each_grouping(seed, said):
     graph = people(seed, said=said)
     of = {name: np.array([row[2:] for row in groups_of(graph) if row[0] == name]) for name in GROUPINGS}

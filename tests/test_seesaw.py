@@ -235,7 +235,7 @@ def test_texts_open_with_the_name_and_every_relation(cases, place):
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=4))
-@hypothesis_settings(max_examples=40, derandomize=True)
+@hypothesis_settings(max_examples=40)
 def test_in_turn_takes_the_first_of_all_before_the_second_of_any(lists):
     found = in_turn(lists)
     assert sorted(found) == sorted(x for one in lists for x in one)
@@ -357,7 +357,7 @@ seeds = st.integers(0, 10**6)
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=25, derandomize=True)
+@hypothesis_settings(max_examples=25)
 def test_swapping_the_two_objects_swaps_the_sign(seed):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(5), 7)
