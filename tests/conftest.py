@@ -35,7 +35,7 @@ settings.load_profile("project")
 LONGEST = (
     "commands", "report", "model", "sweep", "editors", "mend", "delta", "tune", "my_evaluation", "faults",
     "exact_agent", "huggingface", "agent", "mesh", "associations", "fine_tuning", "self_bayes", "beliefs",
-    "training", "catalogue", "evaluations", "hase_metrics", "reasoning", "statistics", "logic",
+    "training", "grace", "catalogue", "evaluations", "hase_metrics", "reasoning", "statistics", "logic",
     "tokenizer_files",
 )  # fmt: skip
 

@@ -129,8 +129,17 @@ def plain_loss(model, params, tokens):
     return jnp.sum(losses, where=counted) / counted.sum()
 
 
-@pytest.mark.parametrize("remat", [False, True])
-@pytest.mark.parametrize("piece", [1, 20, 10_000])
+@pytest.mark.parametrize(
+    ("piece", "remat"),
+    [
+        (1, False),
+        (20, True),
+        *(
+            pytest.param(*p, marks=pytest.mark.slow)
+            for p in ((1, True), (20, False), (10_000, False), (10_000, True))
+        ),
+    ],
+)
 def test_gradients_equal_those_of_whole_logits(piece, remat):
     params, tokens = jax.tree.map(lambda x: x * 5, fresh().params), batch()
     got = jax.grad(next_token_loss, argnums=1)(replace(MODEL, remat=remat), params, tokens, piece)
@@ -138,7 +147,13 @@ def test_gradients_equal_those_of_whole_logits(piece, remat):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), got, expected)
 
 
-@pytest.mark.parametrize("variant", [{}, {"kv_heads": 1}, {"window": 3}])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {"kv_heads": 1, "window": 3},
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ({}, {"kv_heads": 1}, {"window": 3})),
+    ],
+)
 def test_hand_written_gradients_equal_finite_differences(variant):
     model, tokens = replace(MODEL, **variant), batch()
     with jax.enable_x64(True):
@@ -161,7 +176,7 @@ def test_bfloat16_is_close_to_float32():
         assert np.linalg.norm(a - b) < 0.1 * np.linalg.norm(a)
 
 
-@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+@pytest.mark.parametrize("optimizer", ["muon", pytest.param("adamw", marks=pytest.mark.slow)])
 def test_a_step_traces_once_and_learns(optimizer):
     recipe = TrainConfig(
         steps=40, rows=3, row_length=17, optimizer=optimizer, learning_rate=0.02, warmup=3, schedule="linear"
