@@ -49,12 +49,18 @@ class Settings:
     """Folder of all runs."""
     seeds: int = 3
     """Worlds of each strength, each with its own corpus, model and edits."""
-    edits: int = 100
+    edits: int = 40
     """Edits by each editor in each world."""
-    slow_edits: int = 30
+    slow_edits: int = 10
     """Edits by self-bayes, which takes seconds for each."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on from there."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        given = {"seeds": self.seeds, "edits": self.edits, "slow-edits": self.slow_edits}
+        return " ".join(["python -m experiments.leme", *(f"--{k} {v}" for k, v in given.items())])
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.edits, self.slow_edits) < 1:
@@ -120,7 +126,7 @@ def record(options: Settings) -> Path:
             f"{short} with {long}": one._asdict() for (short, long), one in related.items()
         }
     first = run_of(options, STRENGTHS[0], 0)
-    return write_record(first, NAME, "python -m experiments.leme", read_metrics(first), found=found)
+    return write_record(first, NAME, options.command, read_metrics(first), found=found)
 
 
 def _figures(editor: Scored) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Attention: who sees whom, rotary positions, and the weighted mean itself."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -11,6 +12,7 @@ from lm.config import ModelConfig
 
 Array = jax.Array | np.ndarray
 Rotation = tuple[jax.Array, jax.Array]
+KeysValues = tuple[jax.Array, jax.Array]
 HIDDEN_SCORE = -1e30
 
 
@@ -72,17 +74,45 @@ def attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) 
 
     Args:
         query: [B, T, N, H].
-        key, value: [B, S, K, H]; each of their heads serves N / K neighbouring heads of queries.
+        key, value: [B, K, S, H]; each of their heads serves N / K neighbouring heads of queries.
         mask: bool[B, T, S].
 
     Returns:
         [B, T, N, H] in the type of query; the softmax is taken in float32.
     """
-    whole = query.shape[1] == key.shape[1] and query.shape[1] % 2 == 0
+    whole = query.shape[1] == key.shape[2] and query.shape[1] % 2 == 0
     if jax.default_backend() == "gpu" and query.dtype == jnp.bfloat16 and whole:
+        key, value = (x.swapaxes(1, 2) for x in (key, value))
         return jax.nn.dot_product_attention(query, key, value, mask=mask[:, None], implementation="cudnn")
-    grouped = query.reshape(*query.shape[:2], key.shape[2], -1, query.shape[3])
+    grouped = query.reshape(*query.shape[:2], key.shape[1], -1, query.shape[3])
     return _attend(grouped, key, value, mask).reshape(query.shape)
+
+
+def attend_in_parts(query: jax.Array, seen: Sequence[KeysValues], mask: jax.Array) -> jax.Array:
+    """As `attend`, for one token: of keys and values that stand in several parts no copy is made.
+
+    Args:
+        query: [B, 1, N, H].
+        seen: keys and values, each [B, K, S', H], of S tokens in all.
+        mask: bool[B, 1, S].
+    """
+    wide = jnp.promote_types(query.dtype, jnp.float32)
+    first, _ = seen[0]
+    grouped = query.reshape(query.shape[0], first.shape[1], -1, query.shape[3])
+    products = [jnp.einsum("bkgh,bksh->bkgs", grouped, k, preferred_element_type=wide) for k, _ in seen]
+    score = jnp.concatenate(products, axis=-1) * query.shape[-1] ** -0.5
+    score = jnp.where(mask[:, :, None], score, HIDDEN_SCORE)
+    weight = jax.nn.softmax(score, axis=-1).astype(query.dtype)
+    ends = np.cumsum([key.shape[2] for key, _ in seen])[:-1].tolist()
+    parts = zip(jnp.split(weight, ends, axis=-1), seen, strict=True)
+    mixed = [jnp.einsum("bkgs,bksh->bkgh", w, v, preferred_element_type=wide) for w, (_, v) in parts]
+    return sum(mixed[1:], mixed[0]).astype(query.dtype).reshape(query.shape)
+
+
+def joined(seen: Sequence[KeysValues]) -> KeysValues:
+    """Keys and values in parts, [B, K, S', H], as one."""
+    key, value = (jnp.concatenate(parts, axis=2) for parts in zip(*seen, strict=True))
+    return key, value
 
 
 @jax.custom_vjp
@@ -98,7 +128,6 @@ def _attend_forward(
     wide = jnp.promote_types(query.dtype, jnp.float32)
     # Heads before positions, so that every product is a batch of plain matrices.
     query = query.transpose(0, 2, 3, 1, 4)
-    key, value = (x.transpose(0, 2, 1, 3) for x in (key, value))
     score = jnp.einsum("bkgth,bksh->bkgts", query, key, preferred_element_type=wide)
     score = jnp.where(mask[:, None, None], score * query.shape[-1] ** -0.5, HIDDEN_SCORE)
     weight = jax.nn.softmax(score, axis=-1).astype(query.dtype)
@@ -122,8 +151,8 @@ def _attend_backward(
     d_key = jnp.einsum("bkgts,bkgth->bksh", d_score, query, preferred_element_type=wide)
     return (
         d_query.astype(query.dtype).transpose(0, 3, 1, 2, 4),
-        d_key.astype(key.dtype).transpose(0, 2, 1, 3),
-        d_value.astype(value.dtype).transpose(0, 2, 1, 3),
+        d_key.astype(key.dtype),
+        d_value.astype(value.dtype),
         None,
     )
 

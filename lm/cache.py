@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-SLOTS = (2, 2, 1, 1)
+SLOTS = (3, 3, 1, 1)
 """The axes of a cache's arrays along which tokens stand."""
 ROWS = (1, 1, 0, 0)
 """The axes along which rows stand."""
@@ -15,7 +15,8 @@ class Cache(NamedTuple):
     """What later tokens need of tokens that were read.
 
     Attributes:
-        key, value: [L, B, S, K, H], keys already rotated.
+        key, value: [L, B, K, S, H], keys already rotated; heads before positions, so that what attends to
+            them multiplies plain matrices and copies nothing.
         positions: int32[B, S].
         real: bool[B, S], whether there is a token at all.
     """

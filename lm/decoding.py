@@ -8,7 +8,11 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import EOS, PAD, SEP
 from lm.attention import Array, Layout
+from lm.cache import Cache
 from lm.language_model import Context, LanguageModel
+
+STRETCH = 100
+"""Tokens that are said before their keys and values are joined to those before them."""
 
 Pick = Callable[[jax.Array, jax.Array], jax.Array]
 """Logits float32[B, V] and the number of the token, from 0 -> the tokens, int32[B]."""
@@ -109,28 +113,33 @@ def _said(
 ) -> jax.Array:
     """int32[B, longest]: what is said up to the first of the `endings` or a limit, PAD from there on.
 
-    Every token is read once; keys and values of the prompt and of what was said are kept.
+    Every token is read once. Keys and values of what was said lately are kept apart from those before it,
+    which a loop then only reads, and never copies.
     """
-    rows, before = context.cache.real.shape
+    rows = len(context.position)
     most = jnp.broadcast_to(longest if limit is None else limit, rows)
-
-    def unfinished(carry: tuple) -> jax.Array:
-        step, _, _, ended, _ = carry
-        return (step < longest) & ~ended.all()
-
-    def say(carry: tuple) -> tuple:
-        step, token, tokens, ended, read = carry
-        ended = ended | jnp.isin(token, jnp.array(endings))
-        # An ended row goes on being decoded beside the others; what it says is dropped.
-        tokens = tokens.at[:, step].set(jnp.where(ended, PAD, token))
-        here = jnp.ones((rows, 1), bool)
-        layout = Layout((context.position + step)[:, None], here[:, :, None], here)
-        hidden, own = model.hidden_states(token[:, None], layout, read)
-        following, ended = pick(model.unembed(hidden[:, 0]), step + 1), ended | (step + 1 >= most)
-        return step + 1, following, tokens, ended, read.put(before + step, own)
-
-    tokens = jnp.full((rows, longest), PAD, jnp.int32)
+    settled = context.cache
     first = jnp.int32(0)
-    room = context.cache.joined(context.cache.blank(longest))
-    start = first, pick(model.unembed(context.hidden), first), tokens, most <= 0, room
-    return jax.lax.while_loop(unfinished, say, start)[2]
+    tokens = jnp.full((rows, longest), PAD, jnp.int32)
+    now = first, pick(model.unembed(context.hidden), first), tokens, most <= 0
+    for begin in range(0, longest, STRETCH):
+        stretch = min(STRETCH, longest - begin)
+
+        def unfinished(carry: tuple, end: int = begin + stretch) -> jax.Array:
+            (step, _, _, ended), _ = carry
+            return (step < end) & ~ended.all()
+
+        def say(carry: tuple, settled: Cache = settled, begin: int = begin) -> tuple:
+            (step, token, tokens, ended), lately = carry
+            ended = ended | jnp.isin(token, jnp.array(endings))
+            # An ended row goes on being decoded beside the others; what it says is dropped.
+            tokens = tokens.at[:, step].set(jnp.where(ended, PAD, token))
+            here = jnp.ones((rows, 1), bool)
+            layout = Layout((context.position + step)[:, None], here[:, :, None], here)
+            hidden, own = model.hidden_states(token[:, None], layout, (settled, lately))
+            following, ended = pick(model.unembed(hidden[:, 0]), step + 1), ended | (step + 1 >= most)
+            return (step + 1, following, tokens, ended), lately.put(step - begin, own)
+
+        now, lately = jax.lax.while_loop(unfinished, say, (now, settled.blank(stretch)))
+        settled = settled.joined(lately)
+    return now[2]

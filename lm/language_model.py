@@ -1,5 +1,6 @@
 """LanguageModel: what editors edit and metrics question; `lm.scoring` and `lm.decoding` ask."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -52,7 +53,7 @@ class LanguageModel:
         return replace(self, delta=compose(self.delta, delta)) if delta else self
 
     def hidden_states(
-        self, tokens: Array, layout: Layout, past: Cache | None = None
+        self, tokens: Array, layout: Layout, past: Sequence[Cache] = ()
     ) -> tuple[jax.Array, Cache]:
         """States [B, T, D] after the final norm, and the cache of these tokens; see `lm.model`.
 
@@ -60,17 +61,18 @@ class LanguageModel:
         cache then.
         """
         before = None
-        if past is None and self.delta and "prefix" in self.delta:
-            layout, past = behind(self.delta["prefix"], tokens, layout)
-            before = past
+        if not past and self.delta and "prefix" in self.delta:
+            layout, before = behind(self.delta["prefix"], tokens, layout)
+            past = (before,)
         hidden, cache, _ = hidden_states(self.config, self.params, self.delta, tokens, layout, past)
         return hidden, cache if before is None else before.joined(cache)
 
     def activations(self, tokens: Array, layout: Layout) -> Activations:
         """What the layers compute on the way over int32[B, T] tokens."""
-        past = None
+        past: Sequence[Cache] = ()
         if self.delta and "prefix" in self.delta:
-            layout, past = behind(self.delta["prefix"], tokens, layout)
+            layout, before = behind(self.delta["prefix"], tokens, layout)
+            past = (before,)
         found = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
         assert found is not None
         return found

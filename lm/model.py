@@ -8,6 +8,7 @@ leading axis L).
 A *delta* edits the model without touching `params`; see `lm.delta`.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from lm.attention import Array, Layout, Rotation, attend, rotary, rotate
+from lm.attention import Array, KeysValues, Layout, Rotation, attend, attend_in_parts, joined, rotary, rotate
 from lm.cache import Cache
 from lm.config import ModelConfig
 from lm.delta import IN_LAYERS, Delta, LowRank, added, looked_up, low_rank
@@ -82,21 +83,18 @@ class Attention(nnx.Module):
         x: jax.Array,
         rotation: Rotation,
         mask: jax.Array,
-        past: tuple[jax.Array, jax.Array] | None,
+        past: Sequence[KeysValues],
         delta: Delta,
-    ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    ) -> tuple[jax.Array, KeysValues]:
         projections = {"query": self.query, "key": self.key, "value": self.value}
         query, key, value = (
             linear(x, delta.get(name)).reshape(*x.shape[:2], -1, self.width)
             for name, linear in projections.items()
         )
-        query, own = rotate(query, *rotation), (rotate(key, *rotation), value)
-        seen = (
-            own
-            if past is None
-            else tuple(jnp.concatenate(two, axis=1) for two in zip(past, own, strict=True))
-        )
-        mixed = attend(query, seen[0], seen[1], mask)
+        query, own = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
+        seen = *past, own
+        # What one token does with keys and values costs no more than a copy of them.
+        mixed = attend_in_parts(query, seen, mask) if x.shape[1] == 1 else attend(query, *joined(seen), mask)
         return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), own
 
 
@@ -130,9 +128,9 @@ class Block(nnx.Module):
         x: jax.Array,
         rotation: Rotation,
         mask: jax.Array,
-        past: tuple[jax.Array, jax.Array] | None,
+        past: Sequence[KeysValues],
         delta: Delta,
-    ) -> tuple[jax.Array, tuple[jax.Array, jax.Array], Activations]:
+    ) -> tuple[jax.Array, KeysValues, Activations]:
         mixed, own = self.attention(self.attention_norm(x), rotation, mask, past, delta)
         x = x + mixed
         read = self.mlp_norm(x)
@@ -156,7 +154,7 @@ class Decoder(nnx.Module):
         self.head = Linear(config.hidden, vocabulary, rngs)
 
     def __call__(
-        self, tokens: Array, layout: Layout, past: Cache | None, delta: Delta, inside: bool
+        self, tokens: Array, layout: Layout, past: Sequence[Cache], delta: Delta, inside: bool
     ) -> tuple[jax.Array, Cache, Activations | None]:
         config, (positions, mask, real) = self.config, layout
         x = self.embedding[...][tokens]
@@ -165,11 +163,9 @@ class Decoder(nnx.Module):
             x = x + (tokens[..., None] == ids).astype(x.dtype) @ values
         if config.precision == "bfloat16":
             x = x.astype(jnp.bfloat16)
-        keys = positions
-        if past is not None:
-            before = jnp.broadcast_to(past.real[:, None], (*positions.shape, past.real.shape[1]))
-            mask = jnp.concatenate([before, mask], axis=2)
-            keys = jnp.concatenate([past.positions, positions], axis=1)
+        before = [jnp.broadcast_to(c.real[:, None], (*positions.shape, c.real.shape[1])) for c in past]
+        mask = jnp.concatenate([*before, mask], axis=2)
+        keys = jnp.concatenate([*(c.positions for c in past), positions], axis=1)
         if config.window:
             mask &= positions[:, :, None] - keys[:, None, :] < config.window
         rotation = rotary(config, positions)
@@ -181,7 +177,7 @@ class Decoder(nnx.Module):
             return x, (own, activations if inside else None)
 
         body = jax.checkpoint(layer) if config.remat else layer
-        earlier = None if past is None else (past.key, past.value)
+        earlier = [(c.key, c.value) for c in past]
         changes = {name: part for name, part in delta.items() if name in IN_LAYERS}
         x, ((key, value), activations) = jax.lax.scan(
             body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
@@ -212,7 +208,7 @@ def hidden_states(
     delta: Delta | None,
     tokens: Array,
     layout: Layout,
-    past: Cache | None = None,
+    past: Sequence[Cache] = (),
     inside: bool = False,
 ) -> tuple[jax.Array, Cache, Activations | None]:
     """What the last layer knows at each position, after the final norm.
@@ -222,7 +218,7 @@ def hidden_states(
         delta: see `lm.delta`; None runs the model as it is. A prefix is the caller's to put into `past`.
         tokens: int32[B, T].
         layout: of these tokens among each other.
-        past: tokens read before, all real ones of which are seen.
+        past: tokens read before, in parts, all real ones of which are seen.
         inside: whether to return what layers compute on the way.
 
     Returns:

@@ -82,7 +82,7 @@ def object_log_probabilities(
     layout = Layout(
         context.position[:, None] + tree.depth, jnp.asarray(tree.sees), jnp.asarray(tree.tokens) != PAD
     )
-    hidden, _ = model.hidden_states(tree.tokens, layout, context.cache)
+    hidden, _ = model.hidden_states(tree.tokens, layout, (context.cache,))
     # Logits only where something follows: at the end of the prompt (first) and at each node.
     logits = model.unembed(jnp.concatenate([context.hidden[:, None], hidden], axis=1))
     normaliser = jax.nn.logsumexp(logits, axis=-1)

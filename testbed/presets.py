@@ -95,7 +95,7 @@ TRAIN = {
         run="leme",
         model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
         train=TrainConfig(
-            steps=900, rows=12, row_length=480, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
+            steps=600, rows=12, row_length=480, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
         ),
     ),
     "paper": TrainSettings(

@@ -1,6 +1,7 @@
 """LEME from the command line to the page, on a world of few pairs."""
 
 import csv
+import json
 
 import pytest
 
@@ -29,9 +30,27 @@ def test_the_whole_command(runs, capsys):
     assert "edit, subject" in capsys.readouterr().out
     assert report.main(at(runs)) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
-    for said in ("as printed", "Held against both readings", "Coupled entity and twin", "judged by people"):
+    for said in (
+        "as printed",
+        "Held against both readings",
+        "Coupled entity and twin",
+        "judged by people",
+        "signed rank",
+        "Chi-square",
+    ):
         assert said in page
     assert (runs / "x" / "report" / "leme" / "worst-lora-down.txt").exists()
+    told = (runs / "x" / "report" / "leme" / "passages-lora-down.jsonl").read_text(encoding="utf-8")
+    passages = [json.loads(line) for line in told.splitlines()]
+    # Two readers, three entities, two samples of ten edits; a twin may be missing.
+    assert 80 <= len(passages) <= 120
+    assert {line["reader"] for line in passages} == {"lora-down", "no edit"}
+    assert all(
+        line["text"].split(" . ") == [s["text"] for s in line["sentences"]] or not line["text"]
+        for line in passages
+    )
+    assert all((s["kind"] is None) <= bool(s["why"]) for line in passages for s in line["sentences"])
+    assert any(s["error"] for line in passages for s in line["sentences"])
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["subset"] == "all"]
     agent = {row["metric"]: float(row["value"]) for row in rows if row["reader"] == "Bayesian reader"}

@@ -106,7 +106,7 @@ def test_reading_in_two_parts_equals_reading_at_once(name):
     head = Layout(layout.positions[:, :7], layout.mask[:, :7, :7], layout.real[:, :7])
     tail = Layout(layout.positions[:, 7:], layout.mask[:, 7:, 7:], layout.real[:, 7:])
     _, past = hidden_states(model, first, head)
-    got, _ = hidden_states(model, second, tail, past)
+    got, _ = hidden_states(model, second, tail, (past,))
     np.testing.assert_allclose(got, expected[:, 7:], rtol=1e-3, atol=1e-4)
 
 

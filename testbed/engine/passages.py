@@ -135,7 +135,9 @@ def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: in
         return Texts(tokens, text_log_probability(model, prompts, tokens, sampling.longest))
 
     cases, texts, width = openings.prompts.shape
-    at_once = max(1, LOGITS_AT_ONCE // (texts * (width + longest) * model.vocabulary))
+    # On CPUs keys and values of one case fit the processor's cache, and those of many cases do not.
+    alone = jax.default_backend() == "cpu"
+    at_once = 1 if alone else max(1, LOGITS_AT_ONCE // (texts * (width + longest) * model.vocabulary))
     return jax.lax.map(one, (deltas, openings), batch_size=min(at_once, cases))
 
 

@@ -7,7 +7,9 @@ from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme import paper
 from testbed.evaluations.leme.correlation import SHORT, correlations
 from testbed.evaluations.leme.examples import one_of_each, side_by_side, write_worst
+from testbed.evaluations.leme.passages_file import write_passages
 from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
+from testbed.evaluations.leme.significance import chi_square_table, wilcoxon_table
 from testbed.evaluations.leme.subsets import KINDS
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
@@ -45,7 +47,8 @@ def story(material: Material) -> Chapter:
     sections = [
         difference_section(material),
         Section("nine", "Nine questions", _NINE, tables=[paper.nine(editors)],
-                folded=[paper.ratings(editors), _plain(editors, "leme-wide", "Over everything", _WIDER)]),
+                folded=[wilcoxon_table(editors), paper.ratings(editors),
+                        _plain(editors, "leme-wide", "Over everything", _WIDER)]),
         Section("readings", "How much drift was warranted?", _READINGS, tables=[by_reading(editors)]),
         _coupling(material),
         _scope(material),
@@ -178,7 +181,8 @@ def _scope(material: Material) -> Section:
     picture = Picture("scope.png", "Ground truth that passages contradict, warranted drift apart (Figure 5)")
     shown = [kind(claim) for claim in SCOPE for kind in (m.contradicted, m.supported)]
     tables = [_plain(editors, "leme-5", "Scope of the edit (Figure 5)", shown), paper.claims(editors)]
-    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], tables)
+    folded = [chi_square_table(editors)]
+    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], tables, folded=folded)
 
 
 def _correlations(material: Material) -> Section:
@@ -243,10 +247,12 @@ def _errors(material: Material) -> Section:
     editors = material.editors
     draw_errors(editors, material.folder / "errors.png")
     files = [write_worst(e, material.folder).name for e in editors]
+    whole = [write_passages(e, material.world, material.folder).name for e in editors]
     text = (
         "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
         "with "
-        f"their errors marked, are in {', '.join(files)}."
+        f"their errors marked, are in {', '.join(files)}; all passages about this world, a line of JSON "
+        f"each, in {', '.join(whole)}."
     )
     metrics = [m.error(name) for name in m.CLASSES]
     return Section("errors", "What goes wrong?", text,
