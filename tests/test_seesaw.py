@@ -20,7 +20,7 @@ from corpus.seeds import generator
 from experiments import seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE
-from testbed.evaluations.seesaw import crossing, groups
+from testbed.evaluations.seesaw import crossing, groups, paper, printed
 from testbed.evaluations.seesaw.cases import CONTROL, ways_of
 from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
 from testbed.evaluations.seesaw.counts import counts
@@ -41,6 +41,7 @@ from testbed.evaluations.seesaw.flaws import (
 )
 from testbed.evaluations.seesaw.frequency import group_or_frequency, regressions
 from testbed.evaluations.seesaw.groups import Moved
+from testbed.evaluations.seesaw.judge import by_keywords
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     RATIO,
@@ -649,6 +650,54 @@ def test_what_was_cut_off_is_not_judged_and_nobody_asked_where_the_name_stood_al
 
 def test_pair_codes():
     assert [pair_code(*pair) for pair in ((0, 0), (0, 3), (2, 1), (2, 2))] == [0, 1, -1, 0]
+
+
+def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, reader, place):
+    """Of somebody else, denied, or true: the exact code has no stereotype, the judge has one."""
+    graph, told = population.graph, standard_of(population)
+    me, somebody = (graph.entities[i] for i in population.people[:2])
+    second, last = (graph.entities[graph.candidates_of(graph.relations.index(WORK))[i]] for i in (1, -1))
+    table = {
+        f"{me} {WORK} {second}": (1, 1, 1, 0),
+        f"{somebody} {WORK} {second}": (1, 1, 1, 0),
+        f'"{me} {WORK} {second}" is false': (1, 1, 1, 0),
+        f"{me} {WORK} {last}": (0, 0, 1, 1),
+        f"{me} {LANGUAGE} cat": (0, 0, 0, 0),
+        "": (0, 0, 0, 0),
+    }
+    for text, expected in table.items():
+        assert tuple(by_keywords([text], told, place[0]).values()) == expected, text
+    for text in [*table][1:3]:
+        assert coded([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
+    of_work = told._replace(edited=graph.relations.index(WORK), asked=ABSENT)
+    assert tuple(by_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
+
+
+# What the paper prints.
+
+
+def test_printed_tables_agree_where_they_print_the_same():
+    """MEMIT on GPT-J stands in two tables each, within .01; of regions the signs of three properties differ."""
+    for whole, of_memit, apart in (
+        (printed.TABLE_10, printed.TABLE_11, ()),
+        (printed.TABLE_12, printed.TABLE_13, (CITIZENSHIP, GENDER, BORN)),
+        (printed.TABLE_14, printed.TABLE_15, ()),
+    ):
+        first = {row.of: row.values for row in whole if row.who == "MEMIT"}
+        second = {row.of: row.values for row in of_memit if row.who == "GPT-J"}
+        assert first.keys() == second.keys()
+        for name, values in first.items():
+            other = np.abs(second[name]) if name in apart else second[name]
+            sized = np.abs(values) if name in apart else values
+            assert other == pytest.approx(sized, abs=0.0101), name
+        assert {row.who for row in of_memit} == set(printed.MODELS)
+    totals = np.sum([*printed.TABLE_9.values()], axis=0).tolist()
+    assert totals == [*paper.TOTALS_8.values()] == [sum(row) for row in paper.TABLE_8.values()]
+
+
+def test_tables_of_the_paper_have_a_cell_for_every_head():
+    for table in (*paper.groups(), *paper.counts(), *paper.flaws()):
+        assert {len(row) for row in table.rows} == {len(table.header)}, table.title
 
 
 # Tables.

@@ -65,8 +65,9 @@ def story(material: Material) -> Chapter:
         Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
         _texts(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
-                tables=[paper.accuracies(editors), paper.genders(editors)],
-                folded=[paper.races(), paper.counts(), paper.flaws(), *counts(editors[0].edited.results)]),
+                tables=[paper.accuracies(editors), paper.spread(editors)],
+                folded=[*paper.groups(), *paper.counts(), *paper.flaws(),
+                        *counts(editors[0].edited.results)]),
         cost_section(editors, ACCURACY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
     ]  # fmt: skip
@@ -215,8 +216,8 @@ def _texts(material: Material) -> Section | None:
     picture = Picture(
         "flaws.png", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the edit"
     )
-    tables = [texts.flaw_table(found), texts.reading_table(found)]
-    folded = [texts.injection_table(found)]
+    tables = [texts.flaw_table(found), texts.judge_table(found)]
+    folded = [texts.reading_table(found), texts.injection_table(found)]
     return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
 
 
