@@ -677,7 +677,7 @@ def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, 
 
 
 def test_printed_tables_agree_where_they_print_the_same():
-    """MEMIT on GPT-J stands in two tables each, within .01; of regions the signs of three properties differ."""
+    """MEMIT on GPT-J stands in two tables, within .01; of regions the signs of three properties differ."""
     for whole, of_memit, apart in (
         (printed.TABLE_10, printed.TABLE_11, ()),
         (printed.TABLE_12, printed.TABLE_13, (CITIZENSHIP, GENDER, BORN)),
