@@ -17,7 +17,7 @@ from corpus.errors import InputError
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from corpus.reading import Line, Reader
 from corpus.seeds import generator
-from experiments import seesaw_released
+from experiments import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE
 from testbed.evaluations.seesaw import crossing, groups, paper, printed
@@ -39,7 +39,7 @@ from testbed.evaluations.seesaw.flaws import (
     coded,
     pair_code,
 )
-from testbed.evaluations.seesaw.frequency import group_or_frequency, regressions
+from testbed.evaluations.seesaw.frequency import WORLDS, group_or_frequency, regressions
 from testbed.evaluations.seesaw.groups import Moved
 from testbed.evaluations.seesaw.judge import by_keywords
 from testbed.evaluations.seesaw.metrics import (
@@ -68,6 +68,8 @@ from testbed.evaluations.seesaw.roles import (
     READINGS,
 )
 from testbed.protocol import ABSENT
+from testbed.scores.comparison import Scored
+from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from tests.worlds import make_people
 
@@ -773,3 +775,54 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="restore it"):
             seesaw_released.row(path, "P27_P21", population, names)
+
+
+# The experiment.
+
+
+def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_group():
+    options = seesaw.Settings()
+    made = {cell: seesaw._corpus(options, cell, 0).world.people for cell in seesaw.CELLS}
+    assert len({*map(str, seesaw.CELLS)}) == len(seesaw.CELLS)
+    assert {(cell.shift, cell.frequency) for cell in seesaw.FACTORIAL} == {
+        (shift, often) for shift in (True, False) for often in (True, False)
+    }
+    assert {people.by_gender > 0 for people in made.values()} == {True, False}
+    assert {people.said for people in made.values()} == {0.0, 1.0}
+    assert sum(cell.said for cell in seesaw.CELLS) * options.seeds >= WORLDS
+    sizes = {
+        seesaw._corpus(options, seesaw.CELLS[0], seed).world.people.sizes for seed in range(options.seeds)
+    }
+    assert len(sizes) == options.seeds
+    assert {sum(one) for one in sizes} == {options.people}
+
+
+def test_the_record_names_a_command_with_all_that_was_chosen():
+    told = seesaw.Settings(seeds=2, people=48, steps=9, edits=40, slow_edits=3).command
+    assert told == ("python -m experiments.seesaw --seeds 2 --people 48 --steps 9 --edits 40 --slow-edits 3")
+
+
+def test_falls_are_those_of_loops(results):
+    edited = Edited("x", "x", {}, Seesaw(), "", 1, results, {}, {}, {}, 0)
+    table = crossing.falls({"here": [Scored(edited, {}, {})]})
+    c, found = results.choices, {}
+    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    of, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
+    for said in (True, False):
+        for name, about in (
+            ("gender / work", (of == GENDER) & (asked == WORK)),
+            ("citizenship / work", (of == CITIZENSHIP) & (asked == WORK)),
+            ("any / gender", asked == GENDER),
+        ):
+            rows = np.flatnonzero(own & about & ((c.stated > 0) == said))
+            right = [(c.options[i, c.lm[i].argmax(-1)] == c.facets["truth"][i]).astype(int) for i in rows]
+            found[said, name] = np.mean([after - before for before, after in right]) if right else None
+    for _, facts, who, *changes in table.rows:
+        for name, change in zip(table.header[3:], changes, strict=True):
+            expected = found[facts == "stated", name]
+            assert (change is None) == (expected is None)
+            if change and who == "x":
+                assert change.value == pytest.approx(expected)
+            elif change and facts == "stated":
+                assert change.value == 0
+    assert all(found[True, name] is not None for name in table.header[3:])
