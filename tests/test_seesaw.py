@@ -67,10 +67,13 @@ from testbed.evaluations.seesaw.roles import (
     OWN,
     READINGS,
 )
+from testbed.evaluations.seesaw.story import told_of_real_people
+from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
 from testbed.scores.comparison import Scored
 from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.tables import Table
 from tests.worlds import make_people
 
 ALL = 10**6
@@ -775,6 +778,14 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="restore it"):
             seesaw_released.row(path, "P27_P21", population, names)
+
+
+def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
+    ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
+    for key, expected in (("kinds", True), ("paper", False)):
+        section = told_of_real_people(Section(key, key, "", tables=[ours], folded=[theirs]))
+        assert section.tables[0].note.startswith("Note. Real people")
+        assert ("occupations stand in" in section.folded[0].note) == expected
 
 
 # The experiment.
