@@ -54,8 +54,6 @@ EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-contex
 SLOW = "self-bayes"
 SHARES = (8, 6, 4, 3, 2, 1)
 """Sizes of the groups, in 24ths of all people."""
-BY_GENDER = 0.9
-"""How far women and men differ in work, where they do; as far as groups do elsewhere."""
 
 
 class Cell(NamedTuple):
@@ -80,7 +78,15 @@ class Cell(NamedTuple):
 
 
 FACTORIAL = [Cell(*switches) for switches in product((True, False), repeat=2)]
-CELLS = [*FACTORIAL, Cell(True, True, said=False), Cell(True, True, by_gender=True)]
+HIDDEN, BY_GENDER = Cell(True, True, said=False), Cell(True, True, by_gender=True)
+CELLS = [*FACTORIAL, HIDDEN, BY_GENDER]
+KINDS = {
+    "groups differ": [cell for cell in FACTORIAL if cell.shift],
+    "groups alike": [cell for cell in FACTORIAL if not cell.shift],
+    "groups differ, hidden": [HIDDEN],
+    "groups differ, work by gender": [BY_GENDER],
+}
+"""Worlds that are alike in what facts depend on."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
         shift=PeopleWorld().shift if cell.shift else 0.0,
         spoken="crossed" if cell.frequency else "alike",
         said=1.0 if cell.said else 0.0,
-        by_gender=BY_GENDER if cell.by_gender else 0.0,
+        by_gender=PeopleWorld().shift if cell.by_gender else 0.0,
     )
     world = replace(preset.world, subjects=options.people, people=people)
     exact = preset.exact if cell.said else replace(preset.exact, rows="given")
@@ -183,12 +189,11 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
 
 def record(options: Settings) -> Path:
     """The figures of all editors in every kind of world, the tables and the picture of the four panels."""
-    scored = {cell: score(gather(runs_of(options, cell), examination_named(NAME))) for cell in CELLS}
+    scored = {cell: _scored(options, [cell]) for cell in CELLS}
     first = run_of(options, CELLS[0], 0)
     _draw({cell: [moves(e) for e in scored[cell]] for cell in FACTORIAL}, first.report)
-    runs = [run for cell in CELLS if cell.said for run in runs_of(options, cell)]
-    every = [moves(e) for e in score(gather(runs, examination_named(NAME)))]
-    falls = crossing.falls({str(cell): editors for cell, editors in scored.items()})
+    every = [moves(e) for e in _scored(options, [cell for cell in CELLS if cell.said])]
+    falls = crossing.falls({kind: _scored(options, cells) for kind, cells in KINDS.items()})
     parts = ["# Which other facts fall\n\n" + markdown_section(falls)]
     parts += [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
     parts.append("# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regressions(every))))
@@ -204,6 +209,12 @@ def record(options: Settings) -> Path:
             run.name: read_metrics(run)[-1]["accuracy"] for c in CELLS for run in runs_of(options, c)
         },
     )
+
+
+def _scored(options: Settings, cells: Sequence[Cell]) -> list[Scored]:
+    """All editors in all worlds of some kinds."""
+    runs = [run for cell in cells for run in runs_of(options, cell)]
+    return score(gather(runs, examination_named(NAME)))
 
 
 def _tables(editors: Sequence[Scored]) -> list[Table]:
