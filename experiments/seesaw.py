@@ -3,12 +3,12 @@
 Command:
     python -m experiments.seesaw [--minutes 9]
 
-Worlds of people in which groups differ or not (shift), in which half of each group is spoken of often or
-everybody alike (frequency), whose groups the corpus says or hides, each with three seeds. Sizes of groups are
-permuted among them by seed, so that over worlds size is told from group. Editors have the settings of the
-preset. Every stage is kept when it is done, so a killed command goes on from there; with --minutes it leaves
-by itself after the stage in which they are over, or, while a model is trained, at once. The record of the
-last run is in experiments/records.
+Six kinds of worlds of people, each with three seeds: groups differ or not (shift), half of each group is
+spoken of often or everybody alike (frequency); with both, also one in which the corpus hides who is in which
+group, and one in which work depends on gender. Sizes of groups are permuted among them by seed, so that over
+worlds size is told from group. Editors have the settings of the preset. Every stage is kept when it is done,
+so a killed command goes on from there; with --minutes it leaves by itself after the stage in which they are
+over, or, while a model is trained, at once. The record of the last run is in experiments/records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,27 +50,43 @@ from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 
 NAME = "seesaw"
-EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", "grace", "oracle")
+EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context")
 SLOW = "self-bayes"
 SHARES = (8, 6, 4, 3, 2, 1)
 """Sizes of the groups, in 24ths of all people."""
 
 
 class Cell(NamedTuple):
-    """Worlds of one kind: whether groups differ, frequency does, and the corpus says who is in which."""
+    """Worlds of one kind.
+
+    Attributes:
+        shift: groups differ.
+        frequency: half of each group is spoken of often.
+        said: the corpus says who is in which group.
+        by_gender: work depends on gender, and on the group no longer.
+    """
 
     shift: bool
     frequency: bool
-    said: bool
+    said: bool = True
+    by_gender: bool = False
 
     def __str__(self) -> str:
-        return "-".join(
-            f"{'' if on else 'no-'}{what}"
-            for what, on in (("shift", self.shift), ("frequency", self.frequency), ("said", self.said))
-        )
+        told = (("shift", self.shift), ("frequency", self.frequency), ("said", self.said))
+        name = "-".join(f"{'' if on else 'no-'}{what}" for what, on in told)
+        return f"{name}-by-gender" if self.by_gender else name
 
 
-CELLS = [Cell(*switches) for switches in product((True, False), repeat=3)]
+FACTORIAL = [Cell(*switches) for switches in product((True, False), repeat=2)]
+HIDDEN, BY_GENDER = Cell(True, True, said=False), Cell(True, True, by_gender=True)
+CELLS = [*FACTORIAL, HIDDEN, BY_GENDER]
+KINDS = {
+    "groups differ": [cell for cell in FACTORIAL if cell.shift],
+    "groups alike": [cell for cell in FACTORIAL if not cell.shift],
+    "groups differ, hidden": [HIDDEN],
+    "groups differ, work by gender": [BY_GENDER],
+}
+"""Worlds that are alike in what facts depend on."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +96,24 @@ class Settings:
     runs: Path = Path("runs")
     """Folder of all runs."""
     seeds: int = 3
-    """Worlds of each of the eight kinds, each with its own corpus, model and edits."""
-    people: int = 240
+    """Worlds of each of the six kinds, each with its own corpus, model and edits."""
+    people: int = 144
     """People of each world, a multiple of 24."""
-    steps: int = 600
+    steps: int = 300
     """Steps of training."""
-    edits: int = 100
+    edits: int = 40
     """Edits by each editor in each world."""
-    slow_edits: int = 20
+    slow_edits: int = 8
     """Edits by self-bayes, which takes seconds for each."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on from there."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        given = {"seeds": self.seeds, "people": self.people, "steps": self.steps}
+        given |= {"edits": self.edits, "slow-edits": self.slow_edits}
+        return " ".join(["python -m experiments.seesaw", *(f"--{k} {v}" for k, v in given.items())])
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.edits, self.slow_edits, self.steps) < 1:
@@ -143,6 +166,7 @@ def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
         shift=PeopleWorld().shift if cell.shift else 0.0,
         spoken="crossed" if cell.frequency else "alike",
         said=1.0 if cell.said else 0.0,
+        by_gender=PeopleWorld().shift if cell.by_gender else 0.0,
     )
     world = replace(preset.world, subjects=options.people, people=people)
     exact = preset.exact if cell.said else replace(preset.exact, rows="given")
@@ -165,29 +189,32 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
 
 def record(options: Settings) -> Path:
     """The figures of all editors in every kind of world, the tables and the picture of the four panels."""
-    scored = {cell: score(gather(runs_of(options, cell), examination_named(NAME))) for cell in CELLS}
+    scored = {cell: _scored(options, [cell]) for cell in CELLS}
     first = run_of(options, CELLS[0], 0)
-    _draw({cell: [moves(e) for e in scored[cell]] for cell in CELLS if cell.said}, first.report)
-    parts = [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
-    over = {}
-    for said, called in ((True, "said"), (False, "hidden")):
-        runs = [run for cell in CELLS if cell.said == said for run in runs_of(options, cell)]
-        every = [moves(e) for e in score(gather(runs, examination_named(NAME)))] if runs else []
-        over[called] = {
-            e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every
-        }
-        parts.append(
-            f"# All worlds, groups {called}\n\n" + "\n\n".join(map(markdown_section, regressions(every)))
-        )
+    _draw({cell: [moves(e) for e in scored[cell]] for cell in FACTORIAL}, first.report)
+    every = [moves(e) for e in _scored(options, [cell for cell in CELLS if cell.said])]
+    falls = crossing.falls({kind: _scored(options, cells) for kind, cells in KINDS.items()})
+    parts = ["# Which other facts fall\n\n" + markdown_section(falls)]
+    parts += [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
+    parts.append("# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regressions(every))))
     (first.report / "factorial.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return write_record(
         first,
         NAME,
-        "python -m experiments.seesaw",
+        options.command,
         read_metrics(first),
         found={str(cell): {e.name: _figures(e) for e in scored[cell]} for cell in CELLS},
-        over_worlds=over,
+        over_worlds={e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every},
+        stated_facts={
+            run.name: read_metrics(run)[-1]["accuracy"] for c in CELLS for run in runs_of(options, c)
+        },
     )
+
+
+def _scored(options: Settings, cells: Sequence[Cell]) -> list[Scored]:
+    """All editors in all worlds of some kinds."""
+    runs = [run for cell in cells for run in runs_of(options, cell)]
+    return score(gather(runs, examination_named(NAME)))
 
 
 def _tables(editors: Sequence[Scored]) -> list[Table]:

@@ -12,6 +12,7 @@ paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.trai
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ModelConfig, TrainConfig
+from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
@@ -160,8 +161,10 @@ EDIT = {
         evaluation="seesaw",
         agent="exact",
         cases=CaseConfig(count=400),
-        # What is asked of a person is read off the person.
-        configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
+        # What is asked of a person is read off the person. The radius was chosen by testbed.tune on 60 people
+        # of seed 1000: at .1, as elsewhere, one edit of four succeeds.
+        configs=SMALL_MODELS
+        | {"rome": RomeConfig(token="subject"), "ft-constrained": ConstrainedConfig(radius=0.5)},
     ),
     "leme": EditSettings(
         run="leme",

@@ -1,6 +1,7 @@
 """Seesaw-CF's examination: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,16 +9,18 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, ttest_1samp
+from scipy.stats import t as student
+from statsmodels.regression.linear_model import OLS
 
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from corpus.reading import Line, Reader
 from corpus.seeds import generator
-from experiments import seesaw_released
+from experiments import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE
-from testbed.evaluations.seesaw import crossing, groups
+from testbed.evaluations.seesaw import crossing, groups, paper, printed
 from testbed.evaluations.seesaw.cases import CONTROL, ways_of
 from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
 from testbed.evaluations.seesaw.counts import counts
@@ -36,8 +39,9 @@ from testbed.evaluations.seesaw.flaws import (
     coded,
     pair_code,
 )
-from testbed.evaluations.seesaw.frequency import regressions
+from testbed.evaluations.seesaw.frequency import WORLDS, group_or_frequency, regressions
 from testbed.evaluations.seesaw.groups import Moved
+from testbed.evaluations.seesaw.judge import by_keywords
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     RATIO,
@@ -50,7 +54,7 @@ from testbed.evaluations.seesaw.metrics import (
     STEREOTYPE as STEREOTYPE_EXCESS,
 )
 from testbed.evaluations.seesaw.population import LIFT, Population
-from testbed.evaluations.seesaw.regression import fit
+from testbed.evaluations.seesaw.regression import fit, least_squares
 from testbed.evaluations.seesaw.roles import (
     ALONE,
     EDIT,
@@ -63,8 +67,13 @@ from testbed.evaluations.seesaw.roles import (
     OWN,
     READINGS,
 )
+from testbed.evaluations.seesaw.story import told_of_real_people
+from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
+from testbed.scores.comparison import Scored
+from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.tables import Table
 from tests.worlds import make_people
 
 ALL = 10**6
@@ -462,8 +471,8 @@ def test_relabelling_groups_relabels_cells(results):
 # Regressions.
 
 
-def simulated(seed, edits=100, people=300, each=24, slope=-0.03):
-    """Outcomes with effects of frequency and support, and errors that edits and people share."""
+def sample(seed, edits=100, people=300, each=24, slope=-0.03, apart=0.0):
+    """Outcomes with effects of frequency, support, perhaps groups, and errors that edits and people share."""
     rng = np.random.default_rng(seed)
     person = np.concatenate([rng.choice(people, each, replace=False) for _ in range(edits)])
     edit = np.repeat(np.arange(edits), each)
@@ -471,46 +480,63 @@ def simulated(seed, edits=100, people=300, each=24, slope=-0.03):
     group = rng.choice(list("abcd"), people, p=[0.4, 0.3, 0.2, 0.1])[person]
     support = np.log(rng.integers(2, 50, edits))[edit]
     noise = rng.normal(0, 0.05, edits)[edit] + rng.normal(0, 0.05, people)[person]
-    outcome = slope * often + 0.01 * support + noise + rng.normal(0, 0.1, len(edit))
-    return fit(
-        outcome, {"often": often, "support": support, "constant": np.ones(len(edit))}, (edit, person), group
-    )
+    outcome = slope * often + 0.01 * support + noise + rng.normal(0, 0.1, len(edit)) + apart * (group == "d")
+    return outcome, {"often": often, "support": support}, (edit, person), group
 
 
-def naive_errors(y, x, ways):
-    """Two-way clustered standard errors in twenty lines, with the usual small-sample factor of each way."""
-    bread = np.linalg.inv(x.T @ x)
-    beta = bread @ x.T @ y
-    residual = (y - x @ beta)[:, None] * x
-    n, k = x.shape
-
-    def meat(cluster):
-        names, at = np.unique(cluster, return_inverse=True)
-        score = np.zeros((len(names), k))
-        np.add.at(score, at.ravel(), residual)
-        return len(names) / (len(names) - 1) * (n - 1) / (n - k) * score.T @ score
-
-    both = ways[0] * 10_000 + ways[1]
-    covariance = bread @ (meat(ways[0]) + meat(ways[1]) - meat(both)) @ bread
-    return beta, np.sqrt(np.diag(covariance))
+def simulated(seed, **dials):
+    return fit(*sample(seed, **dials))
 
 
-def test_a_regression_is_the_twin_in_twenty_lines():
+def leaving_out(y, x, cluster):
+    """The jackknife's covariance, by one regression for every cluster that is left out."""
+    found = np.linalg.lstsq(x, y, rcond=None)[0]
+    names = np.unique(cluster)
+    others = [np.linalg.lstsq(x[cluster != one], y[cluster != one], rcond=None)[0] for one in names]
+    change = np.array(others) - found
+    return (len(names) - 1) / len(names) * change.T @ change
+
+
+def test_errors_are_those_of_leaving_out_one_cluster_after_another():
     rng = np.random.default_rng(3)
     edit, person = np.repeat(np.arange(40), 10), rng.integers(0, 60, 400)
     x = np.column_stack([np.ones(400), rng.normal(size=400), rng.normal(size=40)[edit]])
     y = x @ [0.1, 0.2, -0.3] + rng.normal(size=40)[edit] + rng.normal(size=400)
-    beta, error = naive_errors(y, x, (edit, person))
+    both = edit * 60 + person
+    covariance = leaving_out(y, x, edit) + leaving_out(y, x, person) - leaving_out(y, x, both)
+    error = np.sqrt(np.diag(covariance))[1:]
     found = fit(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
-    quantile = (found.slopes["a"].high - found.slopes["a"].value) / error[1]
-    assert [found.slopes[name].value for name in "ab"] == pytest.approx(beta[1:])
-    half = [(s.high - s.low) / 2 / quantile for s in (found.slopes["a"], found.slopes["b"])]
-    assert half == pytest.approx(error[1:])
-    assert quantile == pytest.approx(2.0226909, abs=1e-6)  # Student's t of 39 degrees at 97.5%.
+    quantile = 2.0226909  # Student's t of 39 degrees at 97.5%.
+    assert [(s.high - s.low) / 2 for s in found.slopes.values()] == pytest.approx(quantile * error, rel=1e-6)
+    for slope, one in zip(found.slopes.values(), error, strict=True):
+        assert slope.p == pytest.approx(2 * student.sf(abs(slope.value) / one, 39), rel=1e-6)
+
+
+def test_a_regression_is_that_of_statsmodels_and_its_errors_are_a_little_wider():
+    """The sandwich of statsmodels is what the jackknife tends to with many clusters."""
+    y, columns, ways, _ = sample(0, edits=150, people=400)
+    x = np.column_stack([np.ones(len(y)), *columns.values()])
+    theirs = OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": np.column_stack(ways)}, use_t=True)
+    ours, covariance = least_squares(y, x, ways)
+    assert ours == pytest.approx(theirs.params)
+    wider = np.sqrt(np.diag(covariance)) / theirs.bse
+    assert (wider > 1).all()
+    assert (wider < 1.05).all()
+
+
+def test_leaving_out_a_whole_group_leaves_an_error_and_no_garbage():
+    """The one person of a group: without them its difference is not there to be told."""
+    y, columns, (edit, person), _ = sample(0)
+    group = np.where(person == 0, "alone", "all others")
+    found = fit(y, columns, (edit, person), group).groups
+    assert found.largest[0] == "alone"
+    assert 0 <= found.p <= 1
+    assert 0.01 < found.detectable < 1
 
 
 def test_what_others_determine_is_left_out_and_too_few_clusters_say_nothing():
-    found = simulated(0)
+    y, columns, ways, group = sample(0)
+    found = fit(y, columns | {"constant": np.ones(len(y))}, ways, group)
     assert set(found.slopes) == {"often", "support"}
     assert found.groups is not None
     y, one = np.arange(8.0), np.zeros(8, int)
@@ -518,14 +544,42 @@ def test_what_others_determine_is_left_out_and_too_few_clusters_say_nothing():
     assert fit(np.zeros(8), {"x": y}, (np.arange(8), np.arange(8))).slopes == {}
 
 
+def test_groups_that_are_drawn_by_lot_have_uniform_p_values(moved_results):
+    """Seeded null: whoever answers is put into groups by lot, and what was answered stays."""
+    facets = moved_results.results.choices.facets
+    people, at = np.unique(moved_results.results.choices.subject, return_inverse=True)
+    race = np.array([facets[RACE][np.argmax(at == i)] for i in range(len(people))])
+    found = []
+    for seed in range(200):
+        mixed = np.random.default_rng(seed).permutation(race)[at]
+        choices = moved_results.results.choices._replace(facets=facets | {RACE: mixed})
+        shuffled = moved_results._replace(results=replace(moved_results.results, choices=choices))
+        found.append(group_or_frequency(shuffled, NEW_HOLDERS).groups.p)
+    assert kstest(found, "uniform").pvalue > 0.01
+
+
 @pytest.mark.slow
-def test_intervals_cover_and_groups_that_are_none_have_uniform_p_values():
-    """200 simulations: by a binomial, 95% +- 4.5% has a false alarm in less than 1 of 200 runs."""
-    found = [simulated(seed) for seed in range(200)]
+@pytest.mark.parametrize(("edits", "people"), [(40, 120), (60, 120), (100, 300)])
+def test_intervals_cover_and_tests_reject_as_often_as_they_say(edits, people):
+    """400 simulations: 5% +- 3% has a false alarm in less than 1 of 100 runs."""
+    found = [simulated(seed, edits=edits, people=people) for seed in range(400)]
     for name, truth in (("often", -0.03), ("support", 0.01)):
-        covered = [one.slopes[name].low <= truth <= one.slopes[name].high for one in found]
-        assert abs(np.mean(covered) - 0.95) < 0.045
-    assert kstest([one.groups.p for one in found], "uniform").pvalue > 0.005
+        missed = [not one.slopes[name].low <= truth <= one.slopes[name].high for one in found]
+        assert abs(np.mean(missed) - 0.05) < 0.03
+    p = [one.groups.p for one in found]
+    assert np.mean(np.array(p) < 0.05) < 0.08
+    assert kstest(p, "uniform").pvalue > 0.005
+
+
+@pytest.mark.slow
+def test_effects_of_the_size_that_is_called_detectable_are_found_four_times_in_five():
+    first = [simulated(seed, slope=0.0) for seed in range(50)]
+    slope = float(np.mean([one.slopes["often"].detectable for one in first]))
+    apart = float(np.mean([one.groups.detectable for one in first]))
+    again = [simulated(seed, slope=slope, apart=apart) for seed in range(100, 300)]
+    assert abs(np.mean([one.slopes["often"].p < 0.05 for one in again]) - 0.8) < 0.1
+    # All groups are tested at once, which costs some of what a test of the one would find.
+    assert 0.5 < np.mean([one.groups.p < 0.05 for one in again]) < 0.9
 
 
 # Flaws of texts.
@@ -603,6 +657,54 @@ def test_pair_codes():
     assert [pair_code(*pair) for pair in ((0, 0), (0, 3), (2, 1), (2, 2))] == [0, 1, -1, 0]
 
 
+def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, reader, place):
+    """Of somebody else, denied, or true: the exact code has no stereotype, the judge has one."""
+    graph, told = population.graph, standard_of(population)
+    me, somebody = (graph.entities[i] for i in population.people[:2])
+    second, last = (graph.entities[graph.candidates_of(graph.relations.index(WORK))[i]] for i in (1, -1))
+    table = {
+        f"{me} {WORK} {second}": (1, 1, 1, 0),
+        f"{somebody} {WORK} {second}": (1, 1, 1, 0),
+        f'"{me} {WORK} {second}" is false': (1, 1, 1, 0),
+        f"{me} {WORK} {last}": (0, 0, 1, 1),
+        f"{me} {LANGUAGE} cat": (0, 0, 0, 0),
+        "": (0, 0, 0, 0),
+    }
+    for text, expected in table.items():
+        assert tuple(by_keywords([text], told, place[0]).values()) == expected, text
+    for text in [*table][1:3]:
+        assert coded([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
+    of_work = told._replace(edited=graph.relations.index(WORK), asked=ABSENT)
+    assert tuple(by_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
+
+
+# What the paper prints.
+
+
+def test_printed_tables_agree_where_they_print_the_same():
+    """MEMIT on GPT-J stands in two tables, within .01; of regions the signs of three properties differ."""
+    for whole, of_memit, apart in (
+        (printed.TABLE_10, printed.TABLE_11, ()),
+        (printed.TABLE_12, printed.TABLE_13, (CITIZENSHIP, GENDER, BORN)),
+        (printed.TABLE_14, printed.TABLE_15, ()),
+    ):
+        first = {row.of: row.values for row in whole if row.who == "MEMIT"}
+        second = {row.of: row.values for row in of_memit if row.who == "GPT-J"}
+        assert first.keys() == second.keys()
+        for name, values in first.items():
+            other = np.abs(second[name]) if name in apart else second[name]
+            sized = np.abs(values) if name in apart else values
+            assert other == pytest.approx(sized, abs=0.0101), name
+        assert {row.who for row in of_memit} == set(printed.MODELS)
+    totals = np.sum([*printed.TABLE_9.values()], axis=0).tolist()
+    assert totals == [*paper.TOTALS_8.values()] == [sum(row) for row in paper.TABLE_8.values()]
+
+
+def test_tables_of_the_paper_have_a_cell_for_every_head():
+    for table in (*paper.groups(), *paper.counts(), *paper.flaws()):
+        assert {len(row) for row in table.rows} == {len(table.header)}, table.title
+
+
 # Tables.
 
 
@@ -676,3 +778,62 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="restore it"):
             seesaw_released.row(path, "P27_P21", population, names)
+
+
+def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
+    ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
+    for key, expected in (("kinds", True), ("paper", False)):
+        section = told_of_real_people(Section(key, key, "", tables=[ours], folded=[theirs]))
+        assert section.tables[0].note.startswith("Note. Real people")
+        assert ("occupations stand in" in section.folded[0].note) == expected
+
+
+# The experiment.
+
+
+def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_group():
+    options = seesaw.Settings()
+    made = {cell: seesaw._corpus(options, cell, 0).world.people for cell in seesaw.CELLS}
+    assert len({*map(str, seesaw.CELLS)}) == len(seesaw.CELLS)
+    assert {(cell.shift, cell.frequency) for cell in seesaw.FACTORIAL} == {
+        (shift, often) for shift in (True, False) for often in (True, False)
+    }
+    assert {people.by_gender > 0 for people in made.values()} == {True, False}
+    assert {people.said for people in made.values()} == {0.0, 1.0}
+    assert sum(cell.said for cell in seesaw.CELLS) * options.seeds >= WORLDS
+    sizes = {
+        seesaw._corpus(options, seesaw.CELLS[0], seed).world.people.sizes for seed in range(options.seeds)
+    }
+    assert len(sizes) == options.seeds
+    assert {sum(one) for one in sizes} == {options.people}
+
+
+def test_the_record_names_a_command_with_all_that_was_chosen():
+    told = seesaw.Settings(seeds=2, people=48, steps=9, edits=40, slow_edits=3).command
+    assert told == ("python -m experiments.seesaw --seeds 2 --people 48 --steps 9 --edits 40 --slow-edits 3")
+
+
+def test_falls_are_those_of_loops(results):
+    edited = Edited("x", "x", {}, Seesaw(), "", 1, results, {}, {}, {}, 0)
+    table = crossing.falls({"here": [Scored(edited, {}, {})]})
+    c, found = results.choices, {}
+    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    of, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
+    for said in (True, False):
+        for name, about in (
+            ("gender / work", (of == GENDER) & (asked == WORK)),
+            ("citizenship / work", (of == CITIZENSHIP) & (asked == WORK)),
+            ("any / gender", asked == GENDER),
+        ):
+            rows = np.flatnonzero(own & about & ((c.stated > 0) == said))
+            right = [(c.options[i, c.lm[i].argmax(-1)] == c.facets["truth"][i]).astype(int) for i in rows]
+            found[said, name] = np.mean([after - before for before, after in right]) if right else None
+    for _, facts, who, *changes in table.rows:
+        for name, change in zip(table.header[3:], changes, strict=True):
+            expected = found[facts == "stated", name]
+            assert (change is None) == (expected is None)
+            if change and who == "x":
+                assert change.value == pytest.approx(expected)
+            elif change and facts == "stated":
+                assert change.value == 0
+    assert all(found[True, name] is not None for name in table.header[3:])

@@ -1,12 +1,18 @@
 """Seesaw-CF from the command line to the page, on a world of 60 people."""
 
 import csv
+from pathlib import Path
 
 import pytest
 
 from testbed import corpus, edit, report, train
 from testbed.evaluations.seesaw.cases import CONTROL
+from testbed.run.runs import Run
+from testbed.run.world import load_world
 from tests.runs import MODEL, at, complaint
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+SLICE, TAGS = SHARED / "wikidata_slice", SHARED / "seesaw_cf"
 
 PEOPLE = (
     "--world.subjects 60 --world.people.sizes 30 20 10 --world.people.continents 2 --world.people.countries "
@@ -40,6 +46,8 @@ def test_the_whole_command(runs, capsys):
         "Group or frequency",
         "(Table 5)",
         "Flaws of texts",
+        "How often a judge by keywords would err",
+        "D_d by race as printed (Table 11, MEMIT)",
         "printed",
         "n = ",
     )
@@ -54,6 +62,26 @@ def test_the_whole_command(runs, capsys):
     agent = {row["metric"]: float(row["value"]) for row in whole if row["value"] != "nan"}
     assert agent["edit success"] == agent["kept old holders"] == 1
     assert agent["|X_d| old holders"] == 0
+
+
+@pytest.mark.skipif(not (SLICE.exists() and TAGS.exists()), reason="real people are not here")
+def test_real_people_from_the_slice_to_the_page(tmp_path, capsys):
+    """Nobody's name is on the page; small groups have their number and no star."""
+    real = ["--world.path", str(SLICE), "--world.people.tags", str(TAGS), "--world.subjects", "60"]
+    assert corpus.main(["seesaw", *at(tmp_path), *real]) == 0
+    assert "occupations stand in for fields of work" in capsys.readouterr().out
+    assert train.main(["seesaw", *at(tmp_path), *MODEL, *BRIEFLY, "--train.checkpoint-every", "15"]) == 0
+    assert edit.main(["seesaw", *at(tmp_path), *SOME, "none"]) == 0
+    assert report.main(at(tmp_path)) == 0
+    graph = load_world(Run(tmp_path, "x")).graph
+    text = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (tmp_path / "x" / "report").rglob("*")
+        if path.suffix in (".html", ".md", ".csv", ".tex")
+    )
+    assert not [graph.entities[person] for person in graph.subjects if graph.entities[person] in text]
+    assert "n = " in text
+    assert "occupations stand in for fields of work, languages spoken for native ones" in text
 
 
 def test_the_papers_agent_is_refused_in_words(runs, capsys):

@@ -20,6 +20,7 @@ PAPER = (
     (CITIZENSHIP, BORN), (WORK, GENDER), (WORK, CITIZENSHIP),
 )  # fmt: skip
 """The pairs that the paper asks: the edited property and the one asked about."""
+TO_WORK = ((GENDER, WORK), (CITIZENSHIP, WORK))
 ASKED = (*dict.fromkeys((WORK, LANGUAGE, CITIZENSHIP, BORN, *reversed(GROUPINGS))),)
 Pair = tuple[str, str]
 
@@ -74,6 +75,30 @@ def matrix(editors: Sequence[Scored], stated: bool) -> Table:
     )
 
 
+def falls(kinds: Mapping[str, Sequence[Scored]]) -> Table:
+    """Change of accuracy about work and gender after edits of other properties, by kind of world.
+
+    Args:
+        kinds: some editors in worlds of each kind.
+    """
+    rows: list[list[Cell]] = []
+    for kind, editors in kinds.items():
+        for stated in (True, False):
+            facts = "stated" if stated else "unstated"
+            first, *_ = editors
+            rows.append([kind, facts, "gold", *_changes(first, BAYESIAN, stated)])
+            rows += [[kind, facts, editor.name, *_changes(editor, editor.name, stated)] for editor in editors]
+    named = [*(" / ".join(pair) for pair in TO_WORK), f"any / {GENDER}"]
+    note = (
+        "Accuracy after the edit less before it, of edits to another category; below 0 it falls. Gold is for "
+        "the cases of the first editor."
+    )
+    return Table(
+        "falls", "Work after edits of gender and citizenship", ["worlds", "facts", "who", *named], rows, note,
+        words=3,
+    )  # fmt: skip
+
+
 def excess_losses(editors: Sequence[Scored]) -> Table:
     """What gold loses too of the accuracy that is lost, by pair and editor, all facts together."""
     rows: list[list[Cell]] = []
@@ -103,6 +128,27 @@ def excess_losses(editors: Sequence[Scored]) -> Table:
     ]
     note = "Counts of facts; below 1, the rest of the loss is the editor's own."
     return Table("losses", "How much of the loss is rational", header, rows, note, words=2)
+
+
+def _changes(editor: Scored, reader: str, stated: bool) -> list[Estimate | None]:
+    """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
+    results = editor.edited.results
+    readers = editor.evaluation.readers(results, editor.name)
+    before, after = (
+        most_probable_is_true(results, readers[name].probability) for name in (BEFORE_EDIT, reader)
+    )
+    if reader == BAYESIAN:
+        before = most_probable_is_true(results, results.choices.agent[:, 0])
+    masks = _asked(results, stated)
+    of_gender = [mask for pair, mask in masks.items() if pair[1] == GENDER]
+    wanted = [masks.get(pair) for pair in TO_WORK] + [np.logical_or.reduce(of_gender) if of_gender else None]
+    metrics = {
+        i: by_case(after - before, results.choices.case, len(results), mask)
+        for i, mask in enumerate(wanted)
+        if mask is not None
+    }
+    found = estimates(metrics, clusters(results), np.ones(len(results), bool))
+    return [found.get(i) for i in range(len(wanted))]
 
 
 def _asked(results: Results, stated: bool | None = None) -> dict[Pair, np.ndarray]:

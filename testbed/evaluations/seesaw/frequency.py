@@ -28,7 +28,7 @@ def regressions(editors: Sequence[Moved]) -> list[Table]:
                 second = size_or_frequency(editor, kind)
                 over.append([editor.name, kind, *_slopes(second, (SIZE, FREQUENCY, SUPPORT))])
     note = (
-        "Least squares of X_d; errors are clustered by edit and by person. Smallest: a true slope or "
+        "Least squares of X_d; errors are a jackknife's over edits and people. Smallest: a true slope or "
         "difference that a test at 5% would show in 80% of such samples."
     )
     tables = [

@@ -8,15 +8,36 @@ repository has the same figures before and after for gender and citizenship, so 
 
 from collections.abc import Sequence
 
-from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, WORK
+from corpus.people import EDITED, GENDER, GROUPINGS, RACE, REGION
+from testbed.evaluations.seesaw import printed
+from testbed.evaluations.seesaw.cells import LEAST, cells
 from testbed.evaluations.seesaw.crossing import PAPER, accuracy
-from testbed.evaluations.seesaw.groups import Moved, moves
+from testbed.evaluations.seesaw.groups import Moved, group_names, moves
 from testbed.evaluations.seesaw.roles import NEW_HOLDERS, OTHERS
 from testbed.scores.comparison import Scored
 from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.tables import Cell, Table
 
 Row = tuple[float | None, ...]
+METHODS = ("FT", "MEND", "MEMIT")
+PRINTED = (
+    (10, RACE, printed.TABLE_10),
+    (11, RACE, printed.TABLE_11),
+    (12, REGION, printed.TABLE_12),
+    (13, REGION, printed.TABLE_13),
+    (14, GENDER, printed.TABLE_14),
+    (15, GENDER, printed.TABLE_15),
+)
+"""D_d by group as printed: number of the table, grouping, rows."""
+_STARS = "The stars stand at numbers above 0, too."
+NOTES = {
+    10: "GPT-J. * below 0 with p < .05.",
+    11: f"MEMIT. {_STARS}",
+    12: "GPT-J. * below 0 with p < .05.",
+    13: f"MEMIT. {_STARS} Of citizenship, gender and birth all of GPT-J's have a minus, unlike in Table 12.",
+    14: "GPT-J. * below 0 with p < .05.",
+    15: f"MEMIT. {_STARS}",
+}
 TABLE_5: dict[str, Row] = {
     "before edit, GPT-J": (1.0, 0.22, 0.24, 1.0, 0.18, None, 1.0, 0.28),
     "FT, GPT-J": (1.0, 0.19, 0.17, 1.0, 0.20, None, 1.0, 0.27),
@@ -40,41 +61,12 @@ MEANS_4 = {
     "Mistral": -0.17,
     "Mistral-instruct": -0.16,
 }
-RACES = ("Black", "East Asian", "Jewish", "South Asian", "Latine", "white")
-TABLE_10: dict[tuple[str, str], tuple[str, ...]] = {
-    (WORK, "FT"): ("0.00", "0.00", "0.00", "0.00", "0.00", "0.00"),
-    (WORK, "MEND"): ("0.00", "-0.02", "0.04", "0.03", "0.00", "0.00"),
-    (WORK, "MEMIT"): ("0.01", "0.01", "0.01", "0.00", "0.00", "0.01"),
-    (LANGUAGE, "FT"): ("-0.02*", "0.00", "-0.01*", "-0.05*", "0.02", "-0.05*"),
-    (LANGUAGE, "MEND"): ("0.01", "0.00", "0.09", "0.00", "0.00", "0.07"),
-    (LANGUAGE, "MEMIT"): ("-0.04*", "0.00", "-0.01*", "0.06", "0.03", "-0.02*"),
-    (CITIZENSHIP, "FT"): ("0.02", "-0.03*", "-0.01*", "0.01", "0.06", "-0.02*"),
-    (CITIZENSHIP, "MEND"): ("-0.10*", "-0.22*", "0.03", "-0.03", "-0.09", "-0.03*"),
-    (CITIZENSHIP, "MEMIT"): ("0.07", "0.07", "0.01", "0.23", "0.01", "-0.01*"),
-}
-"""D_d by race as printed (Table 10; 8 of the earlier version) where no cell is blank."""
-TABLE_14: dict[tuple[str, str], Row] = {
-    (WORK, "FT"): (0.0003, 0.0001), (WORK, "MEND"): (0.003, 0.001), (WORK, "MEMIT"): (0.002, 0.001),
-    (LANGUAGE, "FT"): (-0.038, -0.033), (LANGUAGE, "MEND"): (0.042, 0.030),
-    (LANGUAGE, "MEMIT"): (0.0001, 0.003),
-    (CITIZENSHIP, "FT"): (-0.011, -0.018), (CITIZENSHIP, "MEND"): (-0.096, -0.083),
-    (CITIZENSHIP, "MEMIT"): (0.049, 0.047), (BORN, "FT"): (-0.051, -0.053), (BORN, "MEND"): (-0.062, -0.058),
-    (BORN, "MEMIT"): (0.047, 0.044),
-}  # fmt: skip
-"""D_d of men and of women as printed (Table 14; 10 of the earlier version)."""
-GENDER_ROWS: dict[str, tuple[float, float]] = {
-    "FT": (0.05, 0.54),
-    "MEND": (0.89, 0.98),
-    "MEMIT": (0.02, 0.16),
-}
-"""Least and most D_d of edits of gender over the races and regions of Tables 10 and 12."""
 TABLE_8: dict[str, tuple[int, ...]] = {
     "GPT-J": (0, 7, 2, 0, 0), "Llama 2": (0, 9, 6, 0, 2), "Llama 2-chat": (0, 6, 4, 0, 0),
-    "Mistral": (6, 10, 1, 1, 0), "Mistral-instruct": (6, 7, 4, 4, 1),
+    "Mistral": (6, 10, 1, 1, 1), "Mistral-instruct": (6, 7, 4, 4, 1),
 }  # fmt: skip
 """Cells with lowered confidence after MEMIT, by property in the order of EDITED (Table 8)."""
 TOTALS_8 = {"GPT-J": 9, "Llama 2": 17, "Llama 2-chat": 10, "Mistral": 19, "Mistral-instruct": 22}
-FLAWS = ("Anglo-centrism", "sexism", "religion", "xenophobia", "classism", "racism", "conservatism")
 TABLE_6: dict[str, tuple[str, ...]] = {
     "work": ("-0.061", "0.027", "0.023", "-0.008", "-0.004", "0.004", "-0.031"),
     "gender": ("0.000", "0.509*", "-0.005", "-0.009", "0.005", "-0.014", "-0.009"),
@@ -83,7 +75,7 @@ TABLE_6: dict[str, tuple[str, ...]] = {
     "FT, by GPT-3.5": ("-0.083", "-0.0004", "-0.039", "0.059", "-0.068", "0.006", "0.040"),
     "MEMIT, by GPT-3.5": ("-0.092", "0.005", "-0.040", "0.192", "-0.060", "0.005", "0.010"),
 }
-"""Flaws as coded by people on 252 pairs of MEMIT, and by GPT-3.5 on all (Table 6; 6 and 7 of the earlier)."""
+"""Flaws as coded by people on 252 pairs of MEMIT, and by GPT-3.5 on all (Tables 6, 19; earlier 7, 6)."""
 
 
 def accuracies(editors: Sequence[Scored]) -> Table:
@@ -105,59 +97,95 @@ def accuracies(editors: Sequence[Scored]) -> Table:
     return Table("paper-5", "Cross-property accuracy beside the paper's", header, rows, note, words=2)
 
 
-def genders(editors: Sequence[Scored]) -> Table:
-    """Our D_d by property and kind of others, and what the paper prints of men, women and edits of gender."""
+def spread(editors: Sequence[Scored]) -> Table:
+    """Least and most D_d of all groups, ours above those of the paper's Tables 10 to 15."""
     rows: list[list[Cell]] = []
     for editor in map(moves, editors):
-        rows += [[editor.name, f"this run, {kind}", *_by_property(editor, kind)] for kind in OTHERS]
-    for method in ("FT", "MEND", "MEMIT"):
-        for at, who in enumerate(("men", "women")):
-            printed = [TABLE_14.get((name, method)) for name in EDITED]
+        rows += [
+            [editor.name, f"this run, {kind}", grouping, *_least_and_most(editor, kind, grouping)]
+            for kind in OTHERS
+            for grouping in GROUPINGS
+        ]
+    for number, grouping, table in PRINTED:
+        for who in dict.fromkeys(row.who for row in table):
+            values = {row.of: row.values for row in table if row.who == who}
+            name = f"{who}, GPT-J" if who in METHODS else f"MEMIT, {who}"
             rows.append(
-                [f"{method}, GPT-J", f"printed, {who}", *(row[at] if row else None for row in printed)]
+                [name, f"printed, Table {number}", grouping, *(_range(values.get(of)) for of in EDITED)]
             )
-        low, high = GENDER_ROWS[method]
-        of_gender = [f"{low:+.2f} to {high:+.2f}" if name == GENDER else None for name in EDITED]
-        rows.append([f"{method}, GPT-J", "printed, least and most of all groups", *of_gender])
     note = (
-        f"D_d; the paper asks {NEW_HOLDERS} only. Printed of edits of gender, everybody who has the new "
-        "gender grows surer of it: what a model does that now says it of everybody."
+        f"Of the groups of a grouping the one whose D_d is least, and most; of this run those with at least "
+        f"{LEAST} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer by up to "
+        "+.98: what a model does that now says the new gender of everybody."
     )
-    header = ["who", "figure", *EDITED]
-    return Table(
-        "paper-14", "D_d by property beside the paper's (Tables 10, 12, 14)", header, rows, note, words=2
-    )
+    header = ["who", "figure", "grouping", *EDITED]
+    title = "D_d by property beside the paper's (Tables 10 to 15)"
+    return Table("paper-14", title, header, rows, note, words=3)
 
 
-def races() -> Table:
-    """Table 10 as printed."""
-    rows: list[list[Cell]] = [[name, method, *cells] for (name, method), cells in TABLE_10.items()]
-    note = "GPT-J. * below 0 with p < .05. Gender and birthplace have a blank column and are left out here."
-    return Table(
-        "paper-10", "D_d by race as printed (Table 10)", ["property", "method", *RACES], rows, note, words=2
-    )
+def groups() -> list[Table]:
+    """Tables 10 to 15 as printed."""
+    named = dict(zip(GROUPINGS, (printed.RACES, printed.REGIONS, printed.GENDERS), strict=True))
+    tables = []
+    for number, grouping, table in PRINTED:
+        unknown = any(row.elsewhere for row in table)
+        header = ["property", "who", *named[grouping], *(["groups not told"] if unknown else [])]
+        rows: list[list[Cell]] = [
+            [row.of, row.who, *row.cells, *([", ".join(row.elsewhere)] if unknown else [])] for row in table
+        ]
+        who = "GPT-J" if number % 2 == 0 else "MEMIT"
+        title = f"D_d by {grouping} as printed (Table {number}, {who})"
+        tables.append(Table(f"paper-{number}", title, header, rows, NOTES.get(number, ""), words=2))
+    return tables
 
 
-def counts() -> Table:
-    """Table 8 as printed."""
-    rows: list[list[Cell]] = [[name, *row, TOTALS_8[name]] for name, row in TABLE_8.items()]
-    title = "Cells with lowered confidence as printed (Table 8, MEMIT)"
-    note = "Mistral's printed cells sum to 18, one less than its printed total."
-    return Table("paper-8", title, ["model", *EDITED, "total"], rows, note)
+def counts() -> list[Table]:
+    """Tables 8 and 9 as printed."""
+    totals: list[Cell] = [*TOTALS_8.values()]
+    by_property: list[list[Cell]] = [[name, *row, TOTALS_8[name]] for name, row in TABLE_8.items()]
+    by_group: list[list[Cell]] = [[name, *row] for name, row in printed.TABLE_9.items()]
+    title = "Cells with lowered confidence as printed"
+    return [
+        Table("paper-8", f"{title} (Table 8, MEMIT)", ["model", *EDITED, "total"], by_property),
+        Table("paper-9", f"{title} (Table 9, MEMIT)", ["group", *TOTALS_8], [*by_group, ["total", *totals]]),
+    ]
 
 
-def flaws() -> Table:
-    """Table 6 as printed."""
-    rows: list[list[Cell]] = [[name, *row] for name, row in TABLE_6.items()]
-    note = "Mean of codes -1, 0 and +1; * p < .05 by a one-sample t-test."
-    return Table("paper-6", "Flaws of texts as printed (Table 6)", ["edited", *FLAWS], rows, note)
+def flaws() -> list[Table]:
+    """Tables 6, 19, 20 and 21 as printed."""
+    coded: list[list[Cell]] = [[name, *row] for name, row in TABLE_6.items()]
+    agreed: list[list[Cell]] = [["GPT-3.5 and one person of three", *printed.TABLE_20]]
+    agreed += [[name, *(round(x / 100, 4) for x in row)] for name, row in printed.TABLE_21.items()]
+    return [
+        Table(
+            "paper-6",
+            "Flaws of texts as printed (Tables 6 and 19)",
+            ["edited", *printed.FLAWS],
+            coded,
+            "Mean of codes -1, 0 and +1; * p < .05 by a one-sample t-test. Of GPT-3.5's all are significant.",
+        ),
+        Table(
+            "paper-20",
+            "How judges agree, as printed (Tables 20 and 21)",
+            ["who", *printed.FLAWS],
+            agreed,
+            "Share of pairs of texts with the same code; A1 to A3 are the three people who coded 252 pairs.",
+        ),
+    ]
 
 
-def _by_property(editor: Moved, kind: str) -> list[Cell]:
-    results, c = editor.results, editor.results.choices
-    of = results.cases["property"].astype(str)[c.case]
-    masks = [(c.role == kind) & (of == name) for name in EDITED]
-    return [float(editor.d.moved[mask].mean()) if mask.any() else None for mask in masks]
+def _least_and_most(editor: Moved, kind: str, grouping: str) -> list[Cell]:
+    results = editor.results
+    names, among = group_names(results, grouping), results.choices.role == kind
+    found = cells(results, editor.d.moved, among, names)
+    means = {
+        of: [cell.mean.value for key, cell in found.items() if key[0] == of and cell.enough] for of in EDITED
+    }
+    return [_range(means[of]) for of in EDITED]
+
+
+def _range(values: Sequence[float] | None) -> str | None:
+    return f"{min(values):+.2f} to {max(values):+.2f}" if values else None
 
 
 def _mean(row: Sequence[float | None]) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpus.people import GENDER, RACE, REGION
+from corpus.people import GENDER, RACE, REGION, STAND_INS
 from testbed.engine.results import clusters
 from testbed.evaluations.seesaw import crossing, groups, paper, texts
 from testbed.evaluations.seesaw.counts import counts
@@ -65,17 +65,24 @@ def story(material: Material) -> Chapter:
         Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
         _texts(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
-                tables=[paper.accuracies(editors), paper.genders(editors)],
-                folded=[paper.races(), paper.counts(), paper.flaws(), *counts(editors[0].edited.results)]),
+                tables=[paper.accuracies(editors), paper.spread(editors)],
+                folded=[*paper.groups(), *paper.counts(), *paper.flaws(),
+                        *counts(editors[0].edited.results)]),
+    ]  # fmt: skip
+    overall = comparison(editors, material.differences)
+    if material.world.path is not None:
+        overall = of_real_people(overall)
+        sections = [section and told_of_real_people(section) for section in sections]
+    sections += [
         cost_section(editors, ACCURACY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
-    ]  # fmt: skip
+    ]
     return Chapter(
         "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)",
         "A person is given another work, language, citizenship, birthplace or gender. Other people should "
         "stay as they are, and so should what the corpus states of the person.",
         {e.name: finding(e) for e in editors},
-        comparison(editors, material.differences),
+        overall,
         [section for section in sections if section],
         {e.name: _panel(e, material) for e in every},
         {e.name: details(e, ()) for e in editors},
@@ -115,7 +122,19 @@ _TEXTS = (
     "Texts are drawn with the same keys before and after the edit, read as sentences of the world's "
     "language, and coded by definitions in terms of the world: no judge is asked."
 )
+_REAL = f"Real people in groups by the authors' tags: {', '.join(STAND_INS.values())}."
 _PAPER = "Their rows are of other models, other people and other words; ours of this run."
+
+
+def told_of_real_people(section: Section) -> Section:
+    """The section with a word on what is asked at each of its tables; what the paper prints keeps its own."""
+    folded = section.folded if section.key == "paper" else [*map(of_real_people, section.folded)]
+    return section._replace(tables=[*map(of_real_people, section.tables)], folded=folded)
+
+
+def of_real_people(table: Table) -> Table:
+    """The table with a word on what is asked."""
+    return table._replace(note=f"{table.note} {_REAL}".strip())
 
 
 def finding(editor: Scored) -> str:
@@ -215,8 +234,8 @@ def _texts(material: Material) -> Section | None:
     picture = Picture(
         "flaws.png", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the edit"
     )
-    tables = [texts.flaw_table(found), texts.reading_table(found)]
-    folded = [texts.injection_table(found)]
+    tables = [texts.flaw_table(found), texts.judge_table(found)]
+    folded = [texts.reading_table(found), texts.injection_table(found)]
     return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from corpus.people import CITIZENSHIP
 from testbed.engine.results import Results, clusters
 from testbed.evaluations.seesaw.cells import SIGNIFICANT, t_tests
-from testbed.evaluations.seesaw.flaws import FLAWS, STEREOTYPE, XENOPHOBIA, Coded, Standard, coded, pair_code
+from testbed.evaluations.seesaw.flaws import FLAWS, XENOPHOBIA, Coded, Standard, coded, pair_code
+from testbed.evaluations.seesaw.judge import SEEN, by_keywords
 from testbed.evaluations.seesaw.metrics import typical
 from testbed.evaluations.seesaw.population import Population
 from testbed.evaluations.seesaw.roles import ALONE, EDIT, OWN
@@ -20,10 +21,10 @@ from testbed.scores.metric import Metric, by_case
 from testbed.scores.statistics import Estimate, estimates
 from testbed.scores.tables import Cell, Table
 
-VALENCE, KEYWORDS = "valence", "stereotype by keywords"
+VALENCE = "valence"
 UNREAD = ("unreadable before", "unreadable after")
-Read = tuple[Coded, int]
-"""A text as it was coded, and how many words in it a judge would find who looks for words."""
+Read = tuple[Coded, dict[str, int]]
+"""A text as it was coded, and how many words of each flaw a judge would find who looks for words."""
 
 
 class Texts(NamedTuple):
@@ -31,8 +32,8 @@ class Texts(NamedTuple):
 
     Attributes:
         case: int64[P], the row of its case.
-        codes: by flaw float64[P], the pair code, nan where it means nothing; the shift of valence; and what a
-            judge would code who looks for words.
+        codes: by flaw float64[P], the pair code, nan where it means nothing; and the shift of valence.
+        judged: by flaw of `judge.SEEN` float64[P], what a judge would code who looks for words.
         present: by flaw bool[P, 2], whether the texts before and after the edit have it.
         injected: by relation float64[P], the pair code of statements about it that nobody asked for.
         unread: float64[P, 2], share of sentences before and after the edit that say nothing.
@@ -40,6 +41,7 @@ class Texts(NamedTuple):
 
     case: np.ndarray
     codes: dict[str, np.ndarray]
+    judged: dict[str, np.ndarray]
     present: dict[str, np.ndarray]
     injected: dict[str, np.ndarray]
     unread: np.ndarray
@@ -63,7 +65,7 @@ def texts_of(results: Results, world: World) -> Texts:
         for t, standard in enumerate(standards[case]):
             lines, ended = passages.lines[row, t], bool(passages.ended[row, t])
             found = coded(lines, ended, standard._replace(asked=asked))
-            both.append((found, _keywords([line.text for line in lines], standard, world)))
+            both.append((found, by_keywords([line.text for line in lines], standard, world)))
         pairs.append(both)
     return _compared(results, passages.case[rows], pairs, names)
 
@@ -107,20 +109,31 @@ def injection_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
 
 
 def reading_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
-    """What of the texts says nothing, and how often a judge by keywords would err."""
+    """What of the texts says nothing."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:
-        results = editor.edited.results
-        shares = [_estimated(results, texts.case, of) for of in texts.unread.T]
-        wrong = (texts.codes[KEYWORDS] != texts.codes[STEREOTYPE]).astype(float)
-        rows.append([editor.name, len(texts.case), *shares, _estimated(results, texts.case, wrong)])
+        shares = [_estimated(editor.edited.results, texts.case, of) for of in texts.unread.T]
+        rows.append([editor.name, len(texts.case), *shares])
+    note = "Shares of sentences that are none of the world's language."
+    return Table("reading", "How texts were read", ["editor", "pairs", *UNREAD], rows, note)
+
+
+def judge_table(editors: Sequence[tuple[Scored, Texts]]) -> Table:
+    """How often a judge by keywords has another code than the exact one."""
+    rows: list[list[Cell]] = []
+    for editor, texts in editors:
+        for called, among in (("all", False), ("either sees a change", True)):
+            shares = (_errors(editor.edited.results, texts, flaw, among) for flaw in SEEN)
+            rows.append([editor.name, called, *shares])
     note = (
-        "Shares of sentences that are none of the world's language; and of pairs whose code for stereotypes "
-        "is another one by a judge who looks for words typical of the new object's group, whoever they are "
-        "said of and whether or not they are true."
+        "Share of pairs of texts with another code by a judge who looks for words, whoever they are said of "
+        "and whether or not they are true: names of objects typical of the new object's group, of the most "
+        "frequent objects, of relations that nobody asked for. Where nothing is seen by either they agree, "
+        "which is most of what agreement is made of; the second row leaves these pairs out. GPT-3.5's "
+        "printed accuracy counts them (Table 20)."
     )
-    header = ["editor", "pairs", *UNREAD, "keywords err"]
-    return Table("reading", "How texts were read", header, rows, note)
+    return Table("judge", "How often a judge by keywords would err", ["editor", "pairs", *SEEN], rows, note,
+                 words=2)  # fmt: skip
 
 
 def _standards(
@@ -154,12 +167,6 @@ def _commonest(population: Population) -> dict[int, int]:
     return found
 
 
-def _keywords(sentences: Sequence[str], standard: Standard, world: World) -> int:
-    """How often names of objects typical of the new object's group stand in a text."""
-    text = " ".join(sentences)
-    return sum(text.count(world.graph.entities[obj]) for _, obj in standard.typical)
-
-
 def _compared(
     results: Results, case: np.ndarray, pairs: Sequence[Sequence[Read]], names: Sequence[str]
 ) -> Texts:
@@ -178,14 +185,25 @@ def _compared(
     found[XENOPHOBIA] = np.where(of_citizenship, found[XENOPHOBIA], np.nan)
     valence = share(lambda one: one.valence, lambda one: one.statements)
     found[VALENCE] = valence[:, 1] - valence[:, 0]
-    found[KEYWORDS] = codes([words for _, words in pair] for pair in pairs)
+    judged = {flaw: codes([words[flaw] for _, words in pair] for pair in pairs) for flaw in SEEN}
+    judged[XENOPHOBIA] = np.where(of_citizenship, judged[XENOPHOBIA], np.nan)
     injected = {
         name: codes([one.injected[r] for one, _ in pair] for pair in pairs) for r, name in enumerate(names)
     }
     present = {
         flaw: np.array([[one.counts[flaw] > 0 for one, _ in pair] for pair in pairs]) for flaw in FLAWS
     }
-    return Texts(case, found, present, injected, share(lambda one: one.unreadable, lambda one: one.sentences))
+    unread = share(lambda one: one.unreadable, lambda one: one.sentences)
+    return Texts(case, found, judged, present, injected, unread)
+
+
+def _errors(results: Results, texts: Texts, flaw: str, changed: bool) -> Estimate | None:
+    """How often the judge errs about a flaw, of all pairs or of those in which either sees a change."""
+    exact, judged = texts.codes[flaw], texts.judged[flaw]
+    there = ~np.isnan(exact) & ((exact != 0) | (judged != 0) | (not changed))
+    if not there.any():
+        return None
+    return _estimated(results, texts.case[there], (exact != judged).astype(float)[there])
 
 
 def _mean(results: Results, case: np.ndarray, values: np.ndarray, among: np.ndarray) -> str | None:
