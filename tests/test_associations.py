@@ -114,7 +114,7 @@ def test_the_second_moment_equals_a_loop_over_tokens(setup):
     assert shown == [o.tolist() for o in openings(sample)]
 
 
-@pytest.mark.parametrize("token", ["subject", "last"])
+@pytest.mark.parametrize("token", ["subject", pytest.param("last", marks=pytest.mark.slow)])
 def test_rome_stores_the_value_at_the_key_and_disturbs_the_corpus_least(token, setup):
     """W' k* = W k* + shift, and of all W' of which that is true the one nearest to W under C."""
     model, sample, request = setup
@@ -167,6 +167,7 @@ def test_memit_solves_the_normal_equations_of_every_layer(setup):
         done[layer] = dense[layer]
 
 
+@pytest.mark.slow
 def test_what_memit_spreads_reaches_its_goal(setup):
     """Without a ridge the state behind the last layer is where one layer alone would have put it."""
     model, sample, request = setup

@@ -61,7 +61,7 @@ def counted(graph, config, sentences, agent):
     return counts, resolved
 
 
-@pytest.mark.parametrize("persistence", ["fact", "sentence"])
+@pytest.mark.parametrize("persistence", ["sentence", pytest.param("fact", marks=pytest.mark.slow)])
 @settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([0.3, 1.0, 4.0]))
 def test_consequences_are_the_exact_agents(persistence, seed, mass):
