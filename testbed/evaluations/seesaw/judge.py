@@ -1,7 +1,8 @@
 """A judge who looks for words: what coding by keywords makes of texts that are coded exactly.
 
-GPT-3.5 was told to code religion wherever one is mentioned, and Anglo-centrism wherever the US is (Halevy et al.
-2024, Appendix F); such a judge sees words, and neither whom they are said of nor whether they are true. Misinformation and dehumanisation have no words of their own.
+GPT-3.5 was told to code religion wherever one is mentioned, and Anglo-centrism wherever the US is (Halevy et
+al. 2024, Appendix F); such a judge sees words, and neither whom they are said of nor whether they are true.
+Misinformation and dehumanisation have no words of their own.
 """
 
 from collections.abc import Sequence
