@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.record import write_record
+from experiments.record import typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
@@ -60,7 +60,7 @@ class Settings:
     def command(self) -> str:
         """What repeats it."""
         given = {"seeds": self.seeds, "edits": self.edits, "slow-edits": self.slow_edits}
-        return " ".join(["python -m experiments.leme", *(f"--{k} {v}" for k, v in given.items())])
+        return typed(NAME, given)
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.edits, self.slow_edits) < 1:

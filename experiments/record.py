@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -67,3 +67,9 @@ def _without_places(stages: dict) -> dict:
     world = stages["corpus"]["settings"]["world"]
     world["path"] = Path(world["path"]).name
     return stages
+
+
+def typed(experiment: str, options: Mapping[str, object]) -> str:
+    """The command that repeats an experiment; options without a value are left out."""
+    given = (f"--{name} {value}" for name, value in options.items() if value)
+    return " ".join([f"python -m experiments.{experiment}", *given])

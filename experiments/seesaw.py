@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from corpus.dials import PeopleWorld
 from corpus.seeds import generator
-from experiments.record import write_record
+from experiments.record import typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -113,7 +113,7 @@ class Settings:
         """What repeats it."""
         given = {"seeds": self.seeds, "people": self.people, "steps": self.steps}
         given |= {"edits": self.edits, "slow-edits": self.slow_edits}
-        return " ".join(["python -m experiments.seesaw", *(f"--{k} {v}" for k, v in given.items())])
+        return typed(NAME, given)
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.edits, self.slow_edits, self.steps) < 1:

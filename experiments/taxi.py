@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.files import read_json
-from experiments.record import write_record
+from experiments.record import typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
@@ -79,7 +79,7 @@ class Settings:
         """What repeats it."""
         given = {"path": self.path, "seeds": self.seeds, "edits": self.edits, "real-edits": self.real_edits}
         given |= {"slow-edits": self.slow_edits, "held-out": self.held_out}
-        return " ".join(["python -m experiments.taxi", *(f"--{k} {v}" for k, v in given.items() if v)])
+        return typed(NAME, given)
 
     def __post_init__(self) -> None:
         if min(self.seeds, self.edits, self.real_edits, self.slow_edits, self.held_out) < 1:

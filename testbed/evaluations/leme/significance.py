@@ -1,7 +1,7 @@
 """The paper's own tests: Wilcoxon's of the nine questions, chi-square of claims (Rosati et al. 2024, §5)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.stats import chi2_contingency, wilcoxon
@@ -54,8 +54,7 @@ def wilcoxon_table(editors: Sequence[Scored]) -> Table:
             )
             for name in NINE
         }
-        adjusted = holm(p)
-        rows.append([editor.name, *(probability(adjusted[name]) for name in NINE)])
+        rows.append(_row(editor, p))
     note = (
         "One-sided: edit consistency rises, all else falls. Holm's over the nine. Edits of one subject are "
         "taken for independent, as in the paper."
@@ -69,13 +68,17 @@ def chi_square_table(editors: Sequence[Scored]) -> Table:
     for editor in editors:
         before, after = (_verdicts(editor, reader) for reader in (NO_EDIT, editor.name))
         p = {name: chi_square(before[name], after[name]) for name in CLAIMS}
-        adjusted = holm(p)
-        rows.append([editor.name, *(probability(adjusted[name]) for name in CLAIMS)])
+        rows.append(_row(editor, p))
     note = (
         "Supported, contradicted or neither, after the edit against before; Holm's over the claims. Those "
         "of one edit and its samples are taken for independent, as in the paper, which makes p too small."
     )
     return Table("leme-chi-square", "Chi-square tests of claims, p", ["who", *CLAIMS], rows, note, words=1)
+
+
+def _row(editor: Scored, p: Mapping[str, float]) -> list[Cell]:
+    adjusted = holm(p)
+    return [editor.name, *(probability(adjusted[name]) for name in p)]
 
 
 def _values(editor: Scored, reader: str, metric: str) -> np.ndarray:
