@@ -180,11 +180,8 @@ def test_topic_and_style():
     assert q.naturalness(lines) == 3 / 4
     assert q.naturalness([says(WHERE, GOTHIC, flaw="wrong kind of object")]) == 0
     assert q.distinct([*lines, *lines]) == 1 / 2
-    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct, q.entropy))
+    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct))
     assert math.isnan(q.first_drift([], TOWER))
-    assert q.entropy([Line("a a a a", None, "")]) == 0
-    # Two pairs and two triples of words, each once: one bit.
-    assert q.entropy([Line("a b c d", None, "")]) == pytest.approx((math.log2(3) + 1) / 2)
 
 
 statements = st.lists(
