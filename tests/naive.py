@@ -350,3 +350,16 @@ def sampling_distribution(logits, temperature, top_k, top_p):
     found = np.zeros(len(p))
     found[kept] = p[kept] / p[kept].sum()
     return found
+
+
+def rouge_of_words(text: list[str], reference: list[str]) -> float:
+    """ROUGE-1's F1 by crossing out each word of the reference that the text has; NaN where one is empty."""
+    left = list(reference)
+    for word in text:
+        if word in left:
+            left.remove(word)
+    if not text or not reference:
+        return float("nan")
+    shared = len(reference) - len(left)
+    precision, recall = shared / len(text), shared / len(reference)
+    return 2 * precision * recall / (precision + recall) if shared else 0.0

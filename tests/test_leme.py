@@ -227,6 +227,26 @@ def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(r
         assert found[m.silent(name)].value() == 1
 
 
+def test_texts_in_words_are_the_cases_own(place, cases, results):
+    language = place[0].tokenizer.language
+    for case, standard in zip(cases, standards(results, 1), strict=True):
+        assert language.parse(standard.texts.request).a == case.fact
+        assert language.entity(standard.texts.names["related"]) == case.facets["related"]
+        for choice in case.choices:
+            said = language.parse(standard.texts.true[choice.subject, choice.relation]).a
+            assert said == (choice.subject, choice.relation, choice.answer[0])
+
+
+def test_perplexity_is_the_loss_of_what_the_model_wrote(results):
+    p = results.passages
+    found = Leme().measure(results, Leme().readers(results, "somebody")["somebody"])[m.PERPLEXITY]
+    of = {}
+    for row in np.flatnonzero((p.role != "twin") & (p.tokens[:, 1] > 0)):
+        of.setdefault((p.case[row], p.sample[row]), []).append(-p.log_p[row, 1] / p.tokens[row, 1])
+    assert found.value() == pytest.approx(np.mean([np.mean(losses) for losses in of.values()]))
+    assert np.isnan(Leme().measure(results, Leme().readers(results, "x")[BAYESIAN])[m.PERPLEXITY].value())
+
+
 def empty(lines):
     quiet = np.empty(lines.shape, object)
     for i in np.ndindex(lines.shape):
@@ -263,15 +283,24 @@ def test_standards_are_the_cases_own(cases, results):
         assert own.above == case.fact[:2]
 
 
-def test_spearman():
+@pytest.mark.parametrize("levels", [4, 1000])
+def test_rank_correlations_of_samples_are_those_of_repeated_pairs(levels):
     rng = np.random.default_rng(0)
-    a, b = rng.random(30), rng.random(30)
-    assert spearman(a, b) == pytest.approx(spearmanr(a, b).statistic)
+    a, b = (rng.integers(0, levels, 30).astype(float) for _ in range(2))
     b[3] = np.nan
-    there = np.isfinite(b)
-    assert spearman(a, b) == pytest.approx(spearmanr(a[there], b[there]).statistic)
-    assert np.isnan(spearman(a, np.ones(30)))
-    assert np.isnan(spearman(a[:5], b[:5]))
+    drawn = rng.integers(0, 30, (8, 30))
+    times = np.stack([np.bincount(i, minlength=30) for i in drawn])
+    for found, i in zip(spearman(a, b, times), drawn, strict=True):
+        kept = i[i != 3]
+        assert found == pytest.approx(spearmanr(a[kept], b[kept]).statistic)
+
+
+def test_rank_correlations_of_too_few_and_of_constants_are_none():
+    a, once = np.arange(30.0), np.ones((1, 30))
+    assert spearman(a, a, once) == pytest.approx([1])
+    assert np.isnan(spearman(a, np.full(30, 0.1), once))
+    assert np.isnan(spearman(a[:9], a[:9], once[:, :9]))
+    assert np.isnan(spearman(a, np.full(30, np.nan), once))
 
 
 def test_the_printed_table_has_nine_ratings_a_row():

@@ -37,6 +37,7 @@ def test_the_whole_command(runs, capsys):
         "judged by people",
         "signed rank",
         "Chi-square",
+        "Each simple measure and its own question",
     ):
         assert said in page
     assert (runs / "x" / "report" / "leme" / "worst-lora-down.txt").exists()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.language import Atom, Kind, Sentence
+from corpus.language import Atom, Kind
 from corpus.reading import Line
 from testbed.evaluations.leme import questions as q
 from testbed.evaluations.leme.claims import Claim, claims_of, verdict
@@ -28,59 +28,37 @@ from testbed.evaluations.leme.flaws import (
 )
 from testbed.evaluations.leme.joint import LEAST, draw, mean_log_probability
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
-from testbed.evaluations.leme.standard import Belief, Standard
+from testbed.evaluations.leme.standard import Standard
 from testbed.evaluations.leme.statements import agree, sentences_of, statements_of, trimmed
-
-TOWER, PARK, TWIN, STRANGER = 0, 1, 2, 3
-CITY, COUNTRY, STYLE, LIES, STATE, PLANTING = range(6)
-OLD, NEW, THIRD = 10, 11, 12
-HERE, THERE = 20, 21
-GOTHIC, PLAIN = 30, 31
-LEFT, RIGHT = 40, 41
-WHERE, LAND, LOOK = (TOWER, CITY), (TOWER, COUNTRY), (TOWER, STYLE)
-IN, OF, WITH, TWINS = (PARK, LIES), (PARK, STATE), (PARK, PLANTING), (TWIN, LIES)
-
-
-def belief(options, before, after, above=None, given=None, stratum="S2"):
-    arrays = (np.array(x, float) for x in (before, after))
-    return Belief(np.array(options), *arrays, above, given, stratum)
-
-
-# The tower moves from OLD to NEW; with it its country, the park near it and, more often than not, its state.
-CITIES = [OLD, NEW, THIRD]
-STANDARD = Standard(
-    (TOWER, CITY, NEW),
-    OLD,
-    {
-        WHERE: belief(CITIES, [1, 0, 0], [0, 1, 0]),
-        LAND: belief([HERE, THERE], [1, 0], [0, 1], WHERE, np.array([[1, 0], [0, 1], [0.5, 0.5]])),
-        LOOK: belief([GOTHIC, PLAIN], [1, 0], [1, 0]),
-        IN: belief(CITIES, [1, 0, 0], [0, 0.9, 0.1], WHERE,
-                   np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]])),
-        OF: belief([LEFT, RIGHT], [1, 0], [0.2, 0.8], IN, np.array([[1, 0], [1 / 9, 8 / 9], [1, 0]])),
-        WITH: belief([GOTHIC, PLAIN], [0.3, 0.7], [0.3, 0.7]),
-        TWINS: belief(CITIES, [1, 0, 0], [1, 0, 0]),
-    },
+from tests.tower_and_park import (
+    CITY,
+    GOTHIC,
+    HERE,
     IN,
-    TWINS,
-    {"subject": TOWER, "related": PARK, "twin": TWIN},
-    {OLD: OLD, NEW: NEW, THIRD: THIRD},
-)  # fmt: skip
+    LAND,
+    LEFT,
+    LOOK,
+    NAN,
+    NEW,
+    NONSENSE,
+    OF,
+    OLD,
+    PARK,
+    PLAIN,
+    RIGHT,
+    STANDARD,
+    STRANGER,
+    THERE,
+    THIRD,
+    TOWER,
+    WHERE,
+    WITH,
+    false,
+    near,
+    says,
+    true,
+)
 
-
-def says(fact, obj, kind=Kind.ATOMIC, label=None, flaw="", second=None):
-    return Line(f"{fact} {obj} {kind} {label}", Sentence(kind, label, Atom(*fact, obj), second), flaw)
-
-
-def true(fact, obj):
-    return says(fact, obj, Kind.TRUTH, True)
-
-
-def false(fact, obj):
-    return says(fact, obj, Kind.TRUTH, False)
-
-
-NONSENSE = Line("tower tower", None, "no sentence")
 GOOD = [says(WHERE, NEW), says(LAND, THERE), says(LOOK, GOTHIC), true(WHERE, NEW), false(WHERE, OLD)]
 PARKS = [says(IN, NEW), says(OF, RIGHT), says(WITH, PLAIN), true(IN, NEW)]
 BAD = [says(WHERE, OLD), says(WHERE, NEW), says(LAND, HERE), says(LOOK, PLAIN)]
@@ -88,13 +66,6 @@ DENIED = [false(WHERE, NEW), false(WHERE, THIRD), false(LOOK, PLAIN), false(LAND
 BOTH_TRUE = [says(WHERE, NEW, Kind.AND, True, "", Atom(*LOOK, PLAIN))]
 EITHER = [says(WHERE, NEW, Kind.OR, True, "", Atom(*LOOK, PLAIN))]
 STAYING = [says(IN, OLD), says(OF, LEFT), says(WITH, GOTHIC)]
-
-
-def near(value):
-    return pytest.approx(value, nan_ok=True)
-
-
-NAN = math.nan
 
 
 @pytest.mark.parametrize(
@@ -180,11 +151,8 @@ def test_topic_and_style():
     assert q.naturalness(lines) == 3 / 4
     assert q.naturalness([says(WHERE, GOTHIC, flaw="wrong kind of object")]) == 0
     assert q.distinct([*lines, *lines]) == 1 / 2
-    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct, q.entropy))
+    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct))
     assert math.isnan(q.first_drift([], TOWER))
-    assert q.entropy([Line("a a a a", None, "")]) == 0
-    # Two pairs and two triples of words, each once: one bit.
-    assert q.entropy([Line("a b c d", None, "")]) == pytest.approx((math.log2(3) + 1) / 2)
 
 
 statements = st.lists(

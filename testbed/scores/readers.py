@@ -31,6 +31,7 @@ class Reader(NamedTuple):
         time: with which of the agent's beliefs it is compared, 0 for those before the edit.
         texts: object[P], what it writes where cases ask for passages: tuples of sentences as they were read,
             see `corpus.reading.Line`; None where the evaluation has not said.
+        losses: float64[P], of a token of each text under the unedited model; NaN of no tokens.
     """
 
     probability: np.ndarray
@@ -40,6 +41,7 @@ class Reader(NamedTuple):
     start_answer: np.ndarray
     time: int
     texts: np.ndarray | None = None
+    losses: np.ndarray | None = None
 
 
 def references(results: Results, editor: str, reading: int = 1) -> dict[str, Reader]:

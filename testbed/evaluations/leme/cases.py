@@ -113,6 +113,9 @@ def _case(
             "related": int(graph.subject[couple.coupled]),
             "twin": int(graph.subject[twin]) if twin >= 0 else ABSENT,
             "stated": bool(couples.count[couple.edited]),
+            "request": gold.in_words(subject, relation, new),
+            "subject_name": graph.entities[subject],
+            "related_name": graph.entities[int(graph.subject[couple.coupled])],
         },
         choices=tuple(choices),
         passages=tuple(

@@ -1,20 +1,24 @@
-"""Do short questions foretell what a model writes? Rank correlations over edits and editors (Table 16)."""
+"""Do short questions foretell what a model writes, and do simple measures of its texts see it?
+
+Rank correlations over edits and editors (Rosati et al. 2024, Table 16 and Appendix I).
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.stats import norm
 
 from corpus.seeds import generator
-from testbed.evaluations.leme.meanings import DISTINCT, ENTROPY, FOUR, NINE, RATIO, TV
+from testbed.evaluations.leme.meanings import FOUR, NINE, RATIO, SIMPLE, TV
 from testbed.scores.comparison import Scored
 from testbed.scores.gather import case_keys
 from testbed.scores.statistics import holm
 
-FAMILIES = (FOUR, (TV, RATIO), (ENTROPY, DISTINCT))
-"""Short questions, exact short measures, and simple measures of the texts themselves (Appendix I)."""
-SHORT = tuple(name for family in FAMILIES for name in family)
+SHORT = (*FOUR, TV, RATIO)
+"""Short questions and exact short measures."""
+FAMILIES = (FOUR, (TV, RATIO), tuple(SIMPLE))
+MEASURES = (*SHORT, *SIMPLE)
 RESAMPLES = 200
 NOBODY = "none"
 """The control that edits nothing."""
@@ -23,11 +27,11 @@ LEAST = 10
 
 
 class Correlation(NamedTuple):
-    """Of one short and one long measure.
+    """Of one measure with one of the nine questions.
 
     Attributes:
         pooled: over all edits by all editors; low, high: its 95% interval by bootstrap over edits.
-        p: of no correlation, Holm's over the table of one family of short measures.
+        p: of no correlation, Holm's over the table of one family of measures.
         within: the mean over editors of each one's own correlation, over its edits.
         within_p: as p.
         shuffled: the pooled one where edits are shuffled within editors: what editors' means alone give.
@@ -45,34 +49,35 @@ class Correlation(NamedTuple):
 
 
 def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], Correlation]:
-    """Every short measure with each of the nine questions.
+    """Every measure with each of the nine questions.
 
     P-values are of the normal distribution with the bootstrap's standard error, Holm's within each family.
     """
     # Who edits nothing says the same of all edits, which no measure is to be praised for.
     editors = [e for e in editors if e.edited.editor != NOBODY] or editors
     keys = sorted({key for e in editors for key in case_keys(e.edited.results)})
-    values = {name: _values(editors, name, keys) for name in (*SHORT, *NINE)}
+    values = {name: _values(editors, name, keys) for name in (*MEASURES, *NINE)}
     rng = generator(seed, "short and long form")
     drawn = rng.integers(0, len(keys), (RESAMPLES, len(keys)))
+    once = np.ones((1, len(keys)))
+    times = np.stack([np.bincount(i, minlength=len(keys)) for i in drawn])
     shuffled = rng.permuted(np.tile(np.arange(len(keys)), (len(editors), 1)), axis=1)
     found = {}
-    for short in SHORT:
-        for long in NINE:
-            a, b = values[short], values[long]
+    for measure in MEASURES:
+        for question in NINE:
+            a, b = values[measure], values[question]
             mixed = np.take_along_axis(b, shuffled, axis=1)
-            pooled, within = _pooled(a, b), _within(a, b)
-            spread = [(_pooled(a[:, i], b[:, i]), _within(a[:, i], b[:, i])) for i in drawn]
-            resampled = np.array(spread)
-            low, high = _quantiles(resampled[:, 0])
-            found[short, long] = Correlation(
-                pooled,
+            (pooled,), (within,) = _pooled(a, b, once), _within(a, b, once)
+            resampled = _pooled(a, b, times)
+            low, high = _quantiles(resampled)
+            found[measure, question] = Correlation(
+                float(pooled),
                 low,
                 high,
-                _p(pooled, resampled[:, 0]),
-                within,
-                _p(within, resampled[:, 1]),
-                _pooled(a, mixed),
+                _p(pooled, resampled),
+                float(within),
+                _p(within, _within(a, b, times)),
+                float(_pooled(a, mixed, once)[0]),
                 int((np.isfinite(a) & np.isfinite(b)).sum()),
             )
     return _adjusted(found)
@@ -90,24 +95,49 @@ def _values(editors: Sequence[Scored], metric: str, keys: Sequence[tuple[int, ..
     return found
 
 
-def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """The rank correlation of the pairs that are numbers; NaN of too few, or where one side is constant."""
+def spearman(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Rank correlations of samples from the pairs that are numbers.
+
+    Args:
+        a, b: float64[N].
+        times: [samples, N], how often each sample has each pair.
+
+    Returns:
+        float64[samples], NaN of too few, or where one side is constant.
+    """
     there = np.isfinite(a) & np.isfinite(b)
-    if there.sum() < LEAST:
-        return float("nan")
-    x, y = (rankdata(v[there]) for v in (a, b))
-    x, y = x - x.mean(), y - y.mean()
-    size = np.sqrt((x @ x) * (y @ y))
-    return float(x @ y / size) if size > 0 else float("nan")
+    times = times[:, there].astype(float)
+    points = times.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x, y = (_centred(_ranks(v[there], times), times, points) for v in (a, b))
+        moments = [np.einsum("sn,sn,sn->s", times, u, v) for u, v in ((x, y), (x, x), (y, y))]
+        found = moments[0] / np.sqrt(moments[1] * moments[2])
+    return np.where((points >= LEAST) & np.isfinite(found), found, np.nan)
 
 
-def _pooled(a: np.ndarray, b: np.ndarray) -> float:
-    return spearman(a.ravel(), b.ravel())
+def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """float64[samples, N]: the rank of each value in each sample, the mean one where some are equal."""
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    mass = np.add.reduceat(times[:, np.argsort(group, kind="stable")], starts, axis=1)
+    return (np.cumsum(mass, axis=1) - mass / 2 + 0.5)[:, group]
 
 
-def _within(a: np.ndarray, b: np.ndarray) -> float:
-    found = np.array([spearman(*pair) for pair in zip(a, b, strict=True)])
-    return float(found[np.isfinite(found)].mean()) if np.isfinite(found).any() else float("nan")
+def _centred(ranks: np.ndarray, times: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return ranks - (np.einsum("sn,sn->s", times, ranks) / points)[:, None]
+
+
+def _pooled(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """float64[samples] of edits, over editors together."""
+    return spearman(a.ravel(), b.ravel(), np.tile(times, (1, len(a))))
+
+
+def _within(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """float64[samples] of edits, the mean over the editors that have one."""
+    each = np.stack([spearman(*pair, times) for pair in zip(a, b, strict=True)])
+    known = np.isfinite(each)
+    counts = known.sum(axis=0)
+    return np.where(counts > 0, np.where(known, each, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, float]:
@@ -128,7 +158,7 @@ def _p(value: float, resampled: np.ndarray) -> float:
 def _adjusted(found: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
     adjusted = dict(found)
     for family in FAMILIES:
-        mine = {f"{short}|{long}": (short, long) for short, long in found if short in family}
+        mine = {"|".join(pair): pair for pair in found if pair[0] in family}
         p = holm({name: found[pair].p for name, pair in mine.items()})
         within = holm({name: found[pair].within_p for name, pair in mine.items()})
         for name, pair in mine.items():

@@ -13,6 +13,7 @@ import numpy as np
 from bayes.exact import ExactAgent
 from bayes.interface import EditRequest, RequestKind
 from corpus.errors import InputError
+from corpus.language import Atom, Kind, Sentence
 from testbed.evaluations.leme.settings import LemeConfig
 from testbed.protocol import ABSENT, Choice
 from testbed.run.strata import Stated, stratum
@@ -28,6 +29,7 @@ class Gold:
     def __init__(self, world: World, agent: ExactAgent) -> None:
         self.graph, self.agent = world.graph, agent
         self.stated = Stated(world.graph, world.sentences)
+        self._language = world.tokenizer.language
 
     def about(self, fact: int, new: int, config: LemeConfig, credence: float) -> "Asker":
         """Beliefs before and after a request, under each reading.
@@ -46,6 +48,10 @@ class Gold:
         s, r = int(self.graph.subject[fact]), int(self.graph.relation[fact])
         accepted = all(self.agent.accepts(s, r, kind) for kind in kinds)
         return accepted and not self.agent.rules_out(s, r, np.array([new]))[0]
+
+    def in_words(self, subject: int, relation: int, obj: int) -> str:
+        """A statement as a sentence of the world's language."""
+        return self._language.render(Sentence(Kind.ATOMIC, None, Atom(subject, relation, obj)))
 
     def implied(self, fact: int) -> tuple[int, ...]:
         """By object of what a fact depends on: what then is likelier than not, ABSENT where nothing is.
@@ -109,6 +115,7 @@ class Asker:
             phrasing=phrasing,
             facets={
                 "stratum": stratum(len(said)),
+                "true": gold.in_words(s, r, int(answer[0])),
                 "above": int(self.graph.subject[up]) if up >= 0 else ABSENT,
                 "above_relation": int(self.graph.relation[up]) if up >= 0 else ABSENT,
                 "given": tuple(given.ravel().tolist()),

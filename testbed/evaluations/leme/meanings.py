@@ -19,7 +19,8 @@ JOINT = "log-probability"
 DRIFT_NEW, DRIFT_OLD, DRIFT_THIRD = "drift: the new", "drift: the old", "drift: a third"
 COUPLED_NEW, TWIN_NEW, COUPLING = "coupled says the new", "twin says the new", "coupling"
 ON_COUPLE = "on the couple"
-FIRST_DRIFT, DISTINCT, ENTROPY, SENTENCES = "first drift", "distinct", "n-gram entropy", "sentences"
+FIRST_DRIFT, DISTINCT, SENTENCES = "first drift", "distinct", "sentences"
+ENTROPY, PERPLEXITY = "n-gram entropy", "log-perplexity"
 EFFICACY, GENERALISATION, LOCALITY, PORTABILITY = "efficacy", "generalisation", "locality", "portability"
 FOUR = (EFFICACY, GENERALISATION, LOCALITY, PORTABILITY)
 TV, RATIO = "TV all", "propagation ratio"
@@ -71,6 +72,14 @@ def error(name: str) -> str:
     return f"error: {name}"
 
 
+def rouge(question: str) -> str:
+    """Name of the simple measure of words that is held against a question."""
+    return f"ROUGE-1: {question}"
+
+
+SIMPLE = {rouge(question): question for question in NINE if question != NATURALNESS}
+SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
+"""Simple measures of texts, and the question that each is held against."""
 _LEFT = "statements about the edited fact are left out, as in the survey"
 _QUESTIONS = {
     EDIT_SUBJECT: "Of what the subject's passage says of the edited fact, the share that is the new object.",
@@ -83,6 +92,16 @@ _QUESTIONS = {
     "that the link couples, the share that agree.",
     TOPICALITY: "Share of sentences about the passage's entity, in both passages.",
     NATURALNESS: "Share of sentences that are whole and name the right kinds of things, in both passages.",
+}
+_SHARED = {
+    EDIT_SUBJECT: "the subject's passage and the request",
+    EDIT_RELATED: "the related passage and the request",
+    FACTUAL_SUBJECT: "the subject's passage and what was true of it besides the edited fact",
+    FACTUAL_RELATED: "the related passage and what was true of its entity",
+    INTERNAL_SUBJECT: "any two sentences of the subject's passage",
+    INTERNAL_RELATED: "any two sentences of the related passage",
+    CROSS: "the two passages",
+    TOPICALITY: "a passage and its entity's name",
 }
 _HEAD = (EDIT_SUBJECT, FACTUAL_SUBJECT, CROSS)
 
@@ -103,8 +122,8 @@ METRICS: tuple[Meaning, ...] = (
     ),
     Meaning(
         COUPLING,
-        "How much oftener the related passage than the twin's says of its coupled fact what follows from the "
-        "request. A request that stays with its subject has 0, and one that everybody has, too.",
+        "How much oftener the related passage than the twin's says of its coupled fact what follows from "
+        "the request. A request that stays with its subject has 0, and one that everybody has, too.",
         "high",
         "headline",
     ),
@@ -144,7 +163,12 @@ METRICS: tuple[Meaning, ...] = (
     Meaning(ON_COUPLE, "Share of sentences about either of the couple, in both passages.", "high"),
     Meaning(FIRST_DRIFT, "The part of a passage before somebody else is spoken of; 1 if nobody is.", "high"),
     Meaning(DISTINCT, "Different sentences, as a share of all.", "high"),
-    Meaning(ENTROPY, "Entropy of pairs and triples of words, in bits.", "high"),
+    Meaning(ENTROPY, "Entropy of pairs and triples of words, in bits; triples weigh double.", "high"),
+    Meaning(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.", "low"),
+    *(
+        Meaning(rouge(name), f"F1 of the words that {what} share.", "high", "file")
+        for name, what in _SHARED.items()
+    ),
     Meaning(SENTENCES, "Sentences of a passage.", "high", "file"),
     *(
         Meaning(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from testbed.evaluations.leme.flaws import CLASSES, flaws
 from testbed.evaluations.leme.joint import mean_log_probability
 from testbed.evaluations.leme.roles import RELATED, SUBJECT, TWIN
 from testbed.evaluations.leme.short import short_form
+from testbed.evaluations.leme.simple import mean, simple_measures
 from testbed.evaluations.leme.standard import Standard, standards
 from testbed.evaluations.leme.statements import Lines, Statement, sentences_of, statements_of
 from testbed.protocol import ABSENT
@@ -35,11 +37,16 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
     """The metrics of passages: of every pair of them an answer, NaN where it is neutral."""
     if reader.texts is None:
         return {}
-    known, case, found = standards(results, reader.time), [], []
-    for i, passages in samples(results, reader.texts):
-        case.append(i)
-        found.append(answers(passages, known[i], reader.time > 0))
-    names = answers({SUBJECT: (), RELATED: ()}, _NOBODY, reader.time > 0)
+    known, edited = standards(results, reader.time), reader.time > 0
+    losses = np.full(len(reader.texts), np.nan) if reader.losses is None else reader.losses
+    written = [*zip(samples(results, reader.texts), samples(results, losses), strict=True)]
+    case = [i for (i, _), _ in written]
+    found = [
+        answers(passages, known[i], edited) | simple_measures(passages, lost, known[i], edited)
+        for (i, passages), (_, lost) in written
+    ]
+    nothing: Passages = {SUBJECT: (), RELATED: ()}
+    names = answers(nothing, _NOBODY, edited) | simple_measures(nothing, {}, _NOBODY, edited)
     which = np.array(case, int)
     metrics = {}
     for name in names:
@@ -51,18 +58,18 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
     return metrics
 
 
-_NO_SHARES = {m.ENTROPY, m.SENTENCES, m.JOINT, m.COUPLING}
+_NO_SHARES = {m.SENTENCES, m.JOINT, m.COUPLING, *m.SIMPLE} - {m.DISTINCT}
 _NOBODY = Standard((0, 0, 0), 0, {}, None, None, {SUBJECT: 0, RELATED: 0, TWIN: 0}, {})
 
 
-def samples(results: Results, texts: np.ndarray) -> Iterator[tuple[int, Passages]]:
-    """Of every case and sample, the passages by role."""
+def samples(results: Results, column: np.ndarray) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Of every case and sample, by role what a column of passages has, such as their texts."""
     p = results.passages
-    of: dict[tuple[int, int], dict[str, Lines]] = {}
+    of: dict[tuple[int, int], dict[str, Any]] = {}
     for row in range(len(p.case)):
-        of.setdefault((int(p.case[row]), int(p.sample[row])), {})[str(p.role[row])] = texts[row]
-    for (case, _), passages in of.items():
-        yield case, passages
+        of.setdefault((int(p.case[row]), int(p.sample[row])), {})[str(p.role[row])] = column[row]
+    for (case, _), by_role in of.items():
+        yield case, by_role
 
 
 def answers(passages: Passages, standard: Standard, edited: bool) -> Answers:
@@ -111,9 +118,8 @@ def _style(passages: Passages, standard: Standard) -> Answers:
         m.TOPICALITY: q.share(about),
         m.ON_COUPLE: q.share(any(q.is_about(line, entity) for _, entity in both) for line in lines),
         m.NATURALNESS: q.naturalness(lines),
-        m.FIRST_DRIFT: _mean(*(q.first_drift(text, entity) for text, entity in both)),
+        m.FIRST_DRIFT: mean([q.first_drift(text, entity) for text, entity in both]),
         m.DISTINCT: q.distinct(lines),
-        m.ENTROPY: _mean(*(q.entropy(text) for text, _ in both)),
         m.SENTENCES: len(lines) / len(both),
     }
 
@@ -155,8 +161,3 @@ def _follows(said: "list[Statement] | tuple[()]", standard: Standard, fact: tupl
     if fact is None or standard.follows == ABSENT:
         return math.nan
     return q.share(one.object == standard.follows for one in said if one.fact == fact and one.holds)
-
-
-def _mean(*values: float) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan

@@ -2,10 +2,19 @@
 
 from collections.abc import Sequence
 
+from testbed.evaluations.leme import meanings
 from testbed.evaluations.leme.meanings import (
+    ENTROPY,
+    FACTUAL_RELATED,
+    FACTUAL_SUBJECT,
     FOUR,
+    INTERNAL_RELATED,
+    INTERNAL_SUBJECT,
+    NATURALNESS,
     NINE,
+    TOPICALITY,
     contradicted,
+    rouge,
     supported,
 )
 from testbed.evaluations.leme.subsets import KINDS, kinds
@@ -50,6 +59,30 @@ CORRELATIONS = (
     ("edit consistency", "edit success", 0.10),
 )
 """Table 16 as printed: Spearman correlations above .1; factual and internal consistency have none."""
+SIMPLE = {
+    (rouge(FACTUAL_SUBJECT), FACTUAL_SUBJECT): 0.46,
+    (rouge(FACTUAL_RELATED), FACTUAL_RELATED): 0.46,
+    (rouge(INTERNAL_SUBJECT), INTERNAL_SUBJECT): 0.37,
+    (rouge(INTERNAL_RELATED), INTERNAL_RELATED): 0.37,
+    (rouge(TOPICALITY), TOPICALITY): 0.30,
+    (ENTROPY, NATURALNESS): -0.57,
+}
+"""Appendix I as printed: Spearman correlations of simple measures with ratings, both passages together."""
+ENTROPIES = {
+    "no edit, GPT-J": 8.559,
+    "IKE, GPT-J": 8.497,
+    "FT, GPT-J": 8.5,
+    "MEND, GPT-J": 8.37,
+    "ROME, GPT-J": 8.376,
+    "MEMIT, GPT-J": 8.51,
+    "no edit, Llama-2 chat": 8.221,
+    "IKE, Llama-2 chat": 8.036,
+    "FT, Llama-2 chat": 7.971,
+    "MEND, Llama-2 chat": 8.206,
+    "ROME, Llama-2 chat": 8.137,
+    "MEMIT, Llama-2 chat": 8.15,
+}
+"""Table 20 as printed, n-gram entropy. Its three columns of ROUGE-1 are left out: it has two heads."""
 SHARES: dict[str, tuple[float | None, ...]] = {
     "GPT-J, CounterFact": (0.08, 0.0),
     "GPT-J, zsRE counterfactual": (0.38, 0.05),
@@ -108,8 +141,7 @@ def ratings(editors: Sequence[Scored]) -> Table:
     rows += [[name, "as printed", *values] for name, values in RATINGS.items()]
     note = (
         "Table 1 of Rosati et al. 2024: ratings by their rater model. Theirs is of other models, other "
-        "texts and "
-        "a scale of opinions; only directions can be compared."
+        "texts and a scale of opinions; only directions can be compared."
     )
     return Table("leme-1", "On the paper's scale from 1 to 7 (Table 1)", ["who", "source", *NINE], rows, note,
                  words=2)  # fmt: skip
@@ -123,6 +155,20 @@ def short_table(editors: Sequence[Scored]) -> Table:
     return Table("leme-17", "Short questions (Table 17)", ["who", "source", *FOUR], rows, words=2)
 
 
+def simple_table(editors: Sequence[Scored]) -> Table:
+    """Simple measures above the n-gram entropies of the paper's Table 20."""
+    names = [*meanings.SIMPLE]
+    rows: list[list[Cell]] = [[name, "this run", *(found.get(metric) for metric in names)]
+                              for name, found in _readers(editors)]  # fmt: skip
+    rows += [
+        [name, "as printed", *(value if metric == ENTROPY else None for metric in names)]
+        for name, value in ENTROPIES.items()
+    ]
+    note = "Entropy grows with a passage's length and its words; theirs are of another language and longer."
+    return Table("leme-20", "Simple measures of the texts (Table 20)", ["who", "source", *names], rows, note,
+                 words=2)  # fmt: skip
+
+
 def claims(editors: Sequence[Scored]) -> Table:
     """What passages make of claims, above what people made of them."""
     rows: list[list[Cell]] = [[name, "this run", None, *(found.get(metric) for metric in CLAIMS_SHOWN)]
@@ -130,8 +176,8 @@ def claims(editors: Sequence[Scored]) -> Table:
     rows += [[name, "judged by people", JUDGEMENTS[name], *values] for name, values in PEOPLE.items()]
     note = (
         "A passage supports a claim where most of what it says of the fact does. People judged 12 edits of "
-        "other "
-        "texts; sentences that they marked as evidence are in their file too, which inflates some shares."
+        "other texts; sentences that they marked as evidence are in their file too, which inflates some "
+        "shares."
     )
     header = ["who", "source", "judgements", *CLAIMS_SHOWN]
     return Table("leme-4", "What passages make of claims (Figure 4)", header, rows, note, words=2)

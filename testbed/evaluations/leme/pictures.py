@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from testbed.evaluations.leme.correlation import SHORT, Correlation
+from testbed.evaluations.leme.correlation import Correlation
 from testbed.evaluations.leme.flaws import CLASSES
 from testbed.evaluations.leme.meanings import NINE, error
 from testbed.pages.charts import finish, halves, panels, wrapped
@@ -17,15 +17,17 @@ from testbed.scores.statistics import Estimate
 SIGNIFICANT = 0.05
 
 
-def draw_correlations(found: Mapping[tuple[str, str], Correlation], path: Path) -> None:
+def draw_correlations(
+    found: Mapping[tuple[str, str], Correlation], measures: Sequence[str], path: Path
+) -> None:
     """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
     with styled():
-        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(SHORT) + 0.6))
-        table = np.array([[found[short, long].pooled for long in NINE] for short in SHORT])
+        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(measures) + 0.6))
+        table = np.array([[found[measure, question].pooled for question in NINE] for measure in measures])
         image = axis.imshow(table, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-        for i, short in enumerate(SHORT):
-            for j, long in enumerate(NINE):
-                one = found[short, long]
+        for i, measure in enumerate(measures):
+            for j, question in enumerate(NINE):
+                one = found[measure, question]
                 if not np.isfinite(one.pooled):
                     axis.text(j, i, "-", ha="center", va="center", fontsize=8)
                     continue
@@ -35,7 +37,7 @@ def draw_correlations(found: Mapping[tuple[str, str], Correlation], path: Path) 
                           fontweight="bold" if sure else "normal",
                           color="white" if abs(one.pooled) > 0.6 else "black")  # fmt: skip
         axis.set_xticks(range(len(NINE)), [wrapped(name, 12) for name in NINE], fontsize=8)
-        axis.set_yticks(range(len(SHORT)), SHORT, fontsize=8)
+        axis.set_yticks(range(len(measures)), measures, fontsize=8)
         figure.colorbar(image, ax=axis, label="Spearman's correlation")
         save(figure, path)
 

@@ -5,7 +5,6 @@ is held against the agent's beliefs holds under one reading of the request, that
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -206,15 +205,3 @@ def distinct(lines: Lines) -> float:
     """Different sentences, as a share of all."""
     said = [line.sentence or line.text for line in lines]
     return len(set(said)) / len(said) if said else math.nan
-
-
-def entropy(lines: Lines) -> float:
-    """The mean entropy, in bits, of a passage's pairs and triples of words (as in Meng et al. 2023)."""
-    words = " . ".join(line.text for line in lines).split()
-    grams = [[*zip(*(words[i:] for i in range(n)), strict=False)] for n in (2, 3)]
-    return sum(map(_entropy, grams)) / 2 if grams[1] else math.nan
-
-
-def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
-    counts = [times / len(grams) for times in Counter(grams).values()]
-    return -sum(p * math.log2(p) for p in counts)

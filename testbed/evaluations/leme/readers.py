@@ -31,7 +31,13 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
     written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
     written |= {name: _bayesian(results, found[name].time) for name in (BAYESIAN, second)}
     written[FREQUENCY] = _frequency(results)
-    return {name: reader._replace(texts=written.get(name)) for name, reader in found.items()}
+    p = results.passages
+    loss = -p.log_p / np.where(p.tokens > 0, p.tokens, np.nan)
+    losses = {BEFORE_EDIT: loss[:, 0], editor: loss[:, 1], NO_EDIT: loss[:, 0]}
+    return {
+        name: reader._replace(texts=written.get(name), losses=losses.get(name))
+        for name, reader in found.items()
+    }
 
 
 def _of_model(results: Results, when: int) -> np.ndarray:

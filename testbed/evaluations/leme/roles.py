@@ -20,10 +20,13 @@ ABOUT = (SUBJECT, RELATED, TWIN)
 """Whom passages are about."""
 FIRST: RequestKind = "do"
 """The first reading: the world changed, and what depends on the edited fact is drawn again."""
-FACETS = {"couple": str, "related": int, "twin": int, "stated": bool}
+FACETS = {"couple": str, "related": int, "twin": int, "stated": bool, "request": str, "subject_name": str,
+          "related_name": str}  # fmt: skip
 """Columns of cases: which relations are coupled; the related entity and the twin, ABSENT where there is none;
-whether the edited fact was stated."""
-OF_CHOICES = {"stratum": str, "above": int, "above_relation": int, "given": tuple, "implied": tuple}
-"""Columns of choices: how often the fact was stated; the fact of the case on which it depends, ABSENT where
-it depends on none; p(object | object of that fact), float64[T, objects above, objects] as one row; and of a
-coupled fact what the link implies for each object above, ABSENT where nothing is likelier than not."""
+whether the edited fact was stated; the request as a sentence; what subject and related entity are called."""
+OF_CHOICES = {"stratum": str, "true": str, "above": int, "above_relation": int, "given": tuple,
+              "implied": tuple}  # fmt: skip
+"""Columns of choices: how often the fact was stated; what is believed of it before, as a sentence; the
+fact of the case on which it depends, ABSENT where it depends on none; p(object | object of that fact),
+float64[T, objects above, objects] as one row; and of a coupled fact what the link implies for each object
+above, ABSENT where nothing is likelier than not."""

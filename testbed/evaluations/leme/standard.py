@@ -63,6 +63,20 @@ class Belief:
         return self._place.get(obj, ABSENT)
 
 
+class Texts(NamedTuple):
+    """What a case is about, in words.
+
+    Attributes:
+        request: as a sentence.
+        names: by role of a passage, its entity's.
+        true: by fact, the sentence that says what is believed of it before the request.
+    """
+
+    request: str = ""
+    names: Mapping[str, str] = {}
+    true: Mapping[Fact, str] = {}
+
+
 class Standard(NamedTuple):
     """What one case's passages are judged by.
 
@@ -73,6 +87,7 @@ class Standard(NamedTuple):
         coupled, twin: the facts of related entity and twin that the link is about, None where there is none.
         entities: by role of a passage, whom it is about.
         link: what the link implies of the coupled fact, by object of the edited one, where it implies any.
+        texts: what simple measures compare passages with.
     """
 
     request: tuple[int, int, int]
@@ -82,6 +97,7 @@ class Standard(NamedTuple):
     twin: Fact | None
     entities: Mapping[str, int]
     link: Mapping[int, int]
+    texts: Texts = Texts()
 
     @property
     def edited(self) -> Fact:
@@ -121,9 +137,19 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
                 named[TWIN],
                 entities,
                 _link(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
+                _texts(results, i, facts),
             )
         )
     return found
+
+
+def _texts(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
+    cases, true = results.cases, results.choices.facets["true"]
+    return Texts(
+        str(cases["request"][case]),
+        {role: str(cases[f"{role}_name"][case]) for role in ("subject", "related")},
+        {fact: str(true[row]) for fact, row in facts.items()},
+    )
 
 
 def _link(results: Results, edited: int, coupled: int) -> dict[int, int]:

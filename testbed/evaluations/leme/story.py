@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from testbed.engine.results import clusters
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme import paper
-from testbed.evaluations.leme.correlation import SHORT, correlations
 from testbed.evaluations.leme.examples import one_of_each, side_by_side, write_worst
+from testbed.evaluations.leme.foretelling import correlation_sections
 from testbed.evaluations.leme.passages_file import write_passages
-from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
+from testbed.evaluations.leme.pictures import draw_bars, draw_errors
 from testbed.evaluations.leme.significance import chi_square_table, wilcoxon_table
 from testbed.evaluations.leme.subsets import KINDS
 from testbed.pages.chapter import Chapter, Material, Picture, Section
@@ -19,16 +19,17 @@ from testbed.run.strata import STRATA
 from testbed.scores.comparison import Scored
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.tables import Cell, Table, better_of, probability
+from testbed.scores.tables import Cell, Table, better_of
 
 WORDS = {
-    "do, correction, "
-    "evidence": "what the request is to the agent: the world changes, and what depends on the "
-    "edited fact is drawn again; or one was wrong about it, and what was stated stays stated; or one more "
-    "thing is said of it",
-    "subject, related, "
-    "twin": "whom passages are about: the edited entity; one whose fact depends on the edited "
-    "fact by a link; one like that, with the same old object, linked to somebody else",
+    "do, correction, evidence": (
+        "what the request is to the agent: the world changes, and what depends on the edited fact is drawn "
+        "again; or one was wrong about it, and what was stated stays stated; or one more thing is said of it"
+    ),
+    "subject, related, twin": (
+        "whom passages are about: the edited entity; one whose fact depends on the edited fact by a link; "
+        "one like that, with the same old object, linked to somebody else"
+    ),
     "neutral": "a passage that says nothing that a question is about; it is counted, and in no share",
     "S0, S1, S2": "facts that the corpus states never, one to three times, more often",
 }
@@ -52,7 +53,7 @@ def story(material: Material) -> Chapter:
         Section("readings", "How much drift was warranted?", _READINGS, tables=[by_reading(editors)]),
         _coupling(material),
         _scope(material),
-        _correlations(material),
+        *correlation_sections(material),
         _kinds(material),
         _errors(material),
         Section("style", "Do they stay on topic, and are they natural?", _STYLE,
@@ -64,9 +65,8 @@ def story(material: Material) -> Chapter:
     return Chapter(
         "What does an edited model write? (LEME, Rosati et al. 2024)",
         "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
-        "every "
-        "sentence is read and held against what an agent believes that has read the same corpus. Shares are "
-        "under the reading \u201cdo\u201d, unless a table says otherwise.",
+        "every sentence is read and held against what an agent believes that has read the same corpus. "
+        "Shares are under the reading \u201cdo\u201d, unless a table says otherwise.",
         {e.name: finding(e) for e in editors},
         comparison(editors, material.differences),
         [section for section in sections if section],
@@ -79,10 +79,8 @@ def story(material: Material) -> Chapter:
 
 _NINE = (
     "Edit consistency: is the new fact said, and nothing that it makes impossible? Factual: does the rest "
-    "still "
-    "stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with what "
-    "the "
-    "link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
+    "still stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with "
+    "what the link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
 )
 _WIDER = (
     m.wider(m.FACTUAL_SUBJECT), m.wider(m.FACTUAL_RELATED), m.wider(m.INTERNAL_SUBJECT),
@@ -95,15 +93,12 @@ _READINGS = (
 )
 _COUPLING = (
     "A related passage that changes may change because it is coupled, or because the edit drags everybody "
-    "who "
-    "had the old object. The twin had it too, and is linked to somebody else: what is said of the coupled "
-    "one "
-    "beyond what is said of the twin went through the link."
+    "who had the old object. The twin had it too, and is linked to somebody else: what is said of the "
+    "coupled one beyond what is said of the twin went through the link."
 )
 _SCOPE = (
     "Statements of the old ground truth that passages contradict after the edit, apart for facts that stay "
-    "to "
-    "the agent, and for those that should move."
+    "to the agent, and for those that should move."
 )
 _STYLE = (
     "Share of whole sentences; about whom they are; how often they repeat; how likely the model finds them."
@@ -185,49 +180,6 @@ def _scope(material: Material) -> Section:
     return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], tables, folded=folded)
 
 
-def _correlations(material: Material) -> Section:
-    editors = material.editors
-    found = correlations(editors, editors[0].edited.seed)
-    draw_correlations(found, material.folder / "correlations.png")
-    rows: list[list[Cell]] = []
-    for short in SHORT:
-        for long in m.NINE:
-            one = found[short, long]
-            rows.append([short, long, one.pooled, one.low, one.high, probability(one.p), one.within,
-                         probability(one.within_p), one.shuffled, one.points])  # fmt: skip
-    header = [
-        "short",
-        "long",
-        "pooled",
-        "low",
-        "high",
-        "p",
-        "within editor",
-        "p within",
-        "shuffled",
-        "points",
-    ]
-    note = (
-        "Spearman's over edits and editors, intervals by bootstrap over edits, p-values Holm's. Within "
-        "editor: "
-        "the mean of each editor's own. Shuffled: edits of an editor in another order, so that only editors' "
-        "means are left. As printed in Table 16: "
-        + "; ".join(f"{long} with {short} {rho:.2f}" for long, short, rho in paper.CORRELATIONS)
-        + "."
-    )
-    table = Table("leme-16", "Short form and long form (Table 16)", header, rows, note, words=2)
-    picture = Picture(
-        "correlations.png", "Correlations of short and long form, pooled over edits and editors"
-    )
-    text = (
-        "Four short questions, two exact short measures, and two simple ones of the texts themselves "
-        "(Appendix "
-        "I), against the nine questions about passages."
-    )
-    folded = [table, paper.short_table(editors)]
-    return Section("correlations", "Do short questions foretell it?", text, [picture], folded=folded)
-
-
 def _kinds(material: Material) -> Section:
     """The nine questions by kind of edit."""
     editors = material.editors
@@ -250,9 +202,8 @@ def _errors(material: Material) -> Section:
     whole = [write_passages(e, material.world, material.folder).name for e in editors]
     text = (
         "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
-        "with "
-        f"their errors marked, are in {', '.join(files)}; all passages about this world, a line of JSON "
-        f"each, in {', '.join(whole)}."
+        f"with their errors marked, are in {', '.join(files)}; all passages about this world, a line of "
+        f"JSON each, in {', '.join(whole)}."
     )
     metrics = [m.error(name) for name in m.CLASSES]
     return Section("errors", "What goes wrong?", text,

@@ -1,0 +1,136 @@
+"""LEME's simple measures of texts: by hand, against plain twins, and beside what they stand for."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.reading import Line
+from testbed.evaluations.leme import meanings as m
+from testbed.evaluations.leme import paper
+from testbed.evaluations.leme.simple import alike, entropy, rouge, simple_measures, words_of
+from testbed.evaluations.leme.standard import Belief, Standard, Texts
+from tests.naive import rouge_of_words
+
+texts = st.lists(st.sampled_from("park tower in Paris gothic".split()), max_size=9).map(" ".join)
+
+
+def lines(*said):
+    return [Line(text, None, "") for text in said]
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "value"),
+    [
+        ("the cat sat", "the cat sat", 1),
+        ("the cat sat", "a dog ran", 0),
+        # Two of three words, and two of five: precision 2/3, recall 2/5.
+        ("the cat sat", "the cat on the mat", 1 / 2),
+        # A word counts as often as both texts have it: "the" once.
+        ("the the the the", "the cat", 1 / 3),
+        ("Tower 7, in Paris.", "tower 7 in paris", 1),
+        ('"not Tower-7 in Paris" is true', "tower 7 in paris", 8 / 11),
+        ("", "the cat", math.nan),
+        ("the cat", "...", math.nan),
+    ],
+)
+def test_rouge_by_hand(text, reference, value):
+    assert rouge(words_of(text), words_of(reference)) == pytest.approx(value, nan_ok=True)
+
+
+@given(texts, texts)
+def test_rouge_is_that_of_the_twin(one, other):
+    found = rouge(words_of(one), words_of(other))
+    assert found == pytest.approx(rouge_of_words(one.split(), other.split()), nan_ok=True)
+    assert found == pytest.approx(rouge(words_of(other), words_of(one)), nan_ok=True)
+    assert found == pytest.approx(rouge(words_of(" ".join(one.split()[::-1])), words_of(other)), nan_ok=True)
+
+
+@given(st.lists(texts, max_size=6))
+def test_sentences_are_compared_in_pairs(said):
+    whole = [text for text in said if text]
+    every = [rouge_of_words(one.split(), other.split()) for i, one in enumerate(whole) for other in whole[:i]]
+    assert alike(lines(*said)) == pytest.approx(sum(every) / len(every) if every else math.nan, nan_ok=True)
+
+
+def test_entropy_by_hand():
+    assert entropy(lines("a a a a")) == 0
+    # Three pairs, each once: log2 3 bits. Two triples, each once: one bit, which weighs double.
+    assert entropy(lines("a b c d")) == pytest.approx((math.log2(3) + 2) / 3)
+    # Sentences are parted by a word: a b . a b has the pairs ab twice, b. and .a, and three triples.
+    assert entropy(lines("a b", "a b")) == pytest.approx((1.5 + 2 * math.log2(3)) / 3)
+    assert math.isnan(entropy(lines("a b")))
+    assert math.isnan(entropy(lines("", "", "", "")))
+    assert math.isnan(entropy([]))
+
+
+def belief(options, before, after, stratum):
+    return Belief(*(np.array(x) for x in (options, before, after)), stratum=stratum)
+
+
+TOWER, PARK = 0, 1
+CITY, STYLE, LIES = range(3)
+STANDARD = Standard(
+    (TOWER, CITY, 11),
+    10,
+    {
+        (TOWER, CITY): belief([10, 11], [1, 0], [0, 1], "S2"),
+        (TOWER, STYLE): belief([30, 31], [1, 0], [1, 0], "S2"),
+        (PARK, LIES): belief([10, 11], [1, 0], [0, 1], "S2"),
+        (PARK, STYLE): belief([30, 31], [1, 0], [1, 0], "S0"),
+    },
+    (PARK, LIES),
+    None,
+    {"subject": TOWER, "related": PARK, "twin": -1},
+    {},
+    Texts(
+        "eiffel located in rome",
+        {"subject": "eiffel", "related": "champ mars"},
+        {
+            (TOWER, CITY): "eiffel located in paris",
+            (TOWER, STYLE): "eiffel style iron",
+            (PARK, LIES): "champ mars lies in paris",
+            (PARK, STYLE): "champ mars style lawn",
+        },
+    ),
+)  # fmt: skip
+
+
+def test_every_measure_is_held_against_its_own_text():
+    passages = {
+        "subject": lines("eiffel located in rome", "eiffel style iron"),
+        "related": lines("champ mars lies in paris"),
+    }
+    found = simple_measures(passages, {"subject": 2.0, "related": 1.0}, STANDARD, edited=True)
+    assert found == pytest.approx(
+        {
+            # All four words of the request are among the seven, and one of them ("in") among the park's five.
+            m.rouge(m.EDIT_SUBJECT): 2 * 4 / (7 + 4),
+            m.rouge(m.EDIT_RELATED): 2 * 1 / (5 + 4),
+            # What was true of the tower besides the edited fact: its style. What nobody stated is left out.
+            m.rouge(m.FACTUAL_SUBJECT): 2 * 3 / (7 + 3),
+            m.rouge(m.FACTUAL_RELATED): 1,
+            m.rouge(m.INTERNAL_SUBJECT): 2 * 1 / (4 + 3),
+            m.rouge(m.INTERNAL_RELATED): math.nan,
+            m.rouge(m.CROSS): 2 * 1 / (7 + 5),
+            m.rouge(m.TOPICALITY): (2 * 1 / (7 + 1) + 2 * 2 / (5 + 2)) / 2,
+            # Eight words with the stop between: seven pairs and six triples. Five words: four and three.
+            m.ENTROPY: (math.log2(7) + 2 * math.log2(6) + math.log2(4) + 2 * math.log2(3)) / 6,
+            m.PERPLEXITY: 1.5,
+        },
+        nan_ok=True,
+    )
+
+
+def test_before_a_request_nothing_is_held_against_it():
+    found = simple_measures({"subject": [], "related": []}, {}, STANDARD, edited=False)
+    assert m.rouge(m.EDIT_SUBJECT) not in found
+    assert all(math.isnan(value) for value in found.values())
+
+
+def test_each_simple_measure_has_a_question_and_printed_ones_are_among_them():
+    assert Counter(m.SIMPLE.values()) == Counter(m.NINE) + Counter({m.NATURALNESS: 2})
+    assert all(m.SIMPLE[measure] == question for measure, question in paper.SIMPLE)
