@@ -70,6 +70,17 @@ def test_what_does_not_depend_is_seldom_said_to():
     assert np.mean([mind.linked.sum() / 2 for mind in minds]) < 0.2
 
 
+def test_a_relation_that_was_never_read_depends_on_nothing():
+    """Groups that the corpus never names: the model says nothing of them readily, or nothing at all."""
+    mind = beliefs(0)
+    silent = mind._replace(p=mind.p.copy(), said=mind.said.copy())
+    silent.p[1], silent.said[1] = 0, 0
+    found, whole = find_dependence(silent, CONFIG), find_dependence(mind, CONFIG)
+    assert found.parent[1] == -1 and not (found.parent == 1).any()
+    assert found.parent[[2, 3]].tolist() == whole.parent[[2, 3]].tolist()
+    assert np.isfinite(found.persists).all()
+
+
 def test_evidence_is_dirichlet_multinomial():
     rng = np.random.default_rng(0)
     rows, drawn = rng.integers(0, 5, 60), rng.integers(0, 7, 60)

@@ -77,6 +77,8 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     kappa = np.ones((relations, relations))
     several, share = (np.zeros((relations, relations)) for _ in range(2))
     for down in range(relations):
+        if known[down].sum() < FEWEST:
+            continue
         belief, place = _dense(beliefs, down, known[down])
         for up in range(relations):
             both = known[up] & known[down]
