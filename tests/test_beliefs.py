@@ -1,5 +1,7 @@
 """What a model believes is read out of the model alone: people it speaks of, and its own probabilities."""
 
+from collections import Counter
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -53,6 +55,30 @@ def test_beliefs_are_the_models_probabilities(toy, read):
     # p(r, o | s): of all relations and objects together no more than 1.
     assert (read.said.sum(axis=0) <= 1.001).all()
     assert (read.said > 0).all()
+
+
+def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
+    """Of a group that the corpus never names the model may say something else each time."""
+    met = beliefs._met
+
+    def unheard(*args):
+        subjects, objects = met(*args)
+        objects[1] = Unheard()
+        return subjects, objects
+
+    monkeypatch.setattr(beliefs, "_met", unheard)
+    found = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
+    assert not found.p[1].any()
+    assert not found.said[1].any()
+    assert found.p[0].any()
+    assert found.p[2].any()
+
+
+class Unheard(Counter):
+    """Counts nothing."""
+
+    def update(self, *_, **__):
+        pass
 
 
 def test_what_was_read_is_said_more_readily(toy, read):

@@ -76,7 +76,8 @@ def test_a_relation_that_was_never_read_depends_on_nothing():
     silent = mind._replace(p=mind.p.copy(), said=mind.said.copy())
     silent.p[1], silent.said[1] = 0, 0
     found, whole = find_dependence(silent, CONFIG), find_dependence(mind, CONFIG)
-    assert found.parent[1] == -1 and not (found.parent == 1).any()
+    assert found.parent[1] == -1
+    assert not (found.parent == 1).any()
     assert found.parent[[2, 3]].tolist() == whole.parent[[2, 3]].tolist()
     assert np.isfinite(found.persists).all()
 

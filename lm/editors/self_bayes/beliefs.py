@@ -93,7 +93,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     for r, asked in enumerate(prompts):
         found = _scored(model, asked, named[r])
         best = np.argsort(-found, axis=1, kind="stable")[:, : config.top]
-        places = np.array([place[name] for name in named[r]])
+        places = np.array([place[name] for name in named[r]], int)
         top[r, :, : best.shape[1]] = places[best]
         p[r, :, : best.shape[1]] = np.take_along_axis(found, best, axis=1)
     return Beliefs(alone, table, top, p, _scored(model, alone, relations, ended=False).T * p[:, :, 0])
@@ -160,7 +160,7 @@ def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended:
     A name of one token with which no other begins needs no reading: what follows the prompt says it all.
     """
     begun = Counter(name[0] for name in names)
-    short = np.array([len(name) == 1 and begun[name[0]] == 1 for name in names])
+    short = np.array([len(name) == 1 and begun[name[0]] == 1 for name in names], bool)
     found = np.empty((len(prompts), len(names)), np.float32)
     for which, ask in ((short, _next), (~short, _spelt)):
         rows = [np.array(names[i], np.int32) for i in np.flatnonzero(which)]
