@@ -22,12 +22,14 @@ prepare_jax()
 # Examples depend on --hypothesis-seed alone (pyproject.toml sets it), not on past runs, CI or the clock.
 settings.register_profile(
     "project",
+    max_examples=50,
     deadline=None,
     derandomize=False,
     database=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("thorough", settings.get_profile("project"), max_examples=500)
 settings.load_profile("project")
 
 

@@ -137,6 +137,7 @@ def test_rome_stores_the_value_at_the_key_and_disturbs_the_corpus_least(token, s
     np.testing.assert_allclose(free @ slope, 0, atol=1e-5 * np.abs(slope).max())
 
 
+@pytest.mark.slow
 def test_memit_with_one_layer_and_no_ridge_is_rome(setup):
     model, sample, request = setup
     almost = replace(ONE_LAYER, ridge=1e-12)

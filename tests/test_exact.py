@@ -167,7 +167,7 @@ def tiny_graph(rng, subjects, objects, upstream=(-1, 0, -1)):
     return build_graph(np.array(triples), names, relation_names, np.array(upstream), None, candidates)
 
 
-@hypothesis_settings(max_examples=150)
+@hypothesis_settings(max_examples=80)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["fact", "sentence"]),

@@ -64,6 +64,7 @@ def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()
 
 
+@pytest.mark.slow
 def test_the_same_question_can_be_answered_anew(spelt):
     """Both entries have one key; the later edit counts, and begins where the first one ended."""
     words, model, state, edit = spelt

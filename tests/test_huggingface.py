@@ -107,7 +107,7 @@ configs = st.builds(
 )
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=12)
 @given(configs, st.integers(1, 31), st.integers(0, 99))
 def test_there_and_back_is_bit_identical(tmp_path_factory, config, vocabulary, seed):
     model = random_model(config, vocabulary, seed)

@@ -120,7 +120,7 @@ def sure_loss(prices, payoffs):
 
 
 @pytest.mark.slow
-@hypothesis_settings(max_examples=150)
+@hypothesis_settings(max_examples=80)
 @given(worlds, st.booleans())
 def test_no_dutch_book(world, edited):
     agent, _, (a, b, request) = setting(world, 3)

@@ -98,9 +98,9 @@ def test_a_checkpoint_goes_from_one_layout_to_another(layouts):
     restored = json.loads((folder / "restored.json").read_text(encoding="utf-8"))
     assert len(restored) == 2 * len({name.split("-")[0] for name in found})
     assert set(restored.values()) == {True}
-    (path,) = (folder / "muon-4x2").iterdir()
-    here = many_devices.arrays(load_checkpoint(path, many_devices.like("muon", 1, 1)))
-    with np.load(folder / "muon-4x2.npz") as there:
+    (path,) = (folder / "adamw-4x2").iterdir()
+    here = many_devices.arrays(load_checkpoint(path, many_devices.like("adamw", 1, 1)))
+    with np.load(folder / "adamw-4x2.npz") as there:
         assert set(there) == set(here)
         for key in here:
             np.testing.assert_array_equal(here[key], there[key], err_msg=key)

@@ -62,7 +62,7 @@ def counted(graph, config, sentences, agent):
 
 
 @pytest.mark.parametrize("persistence", ["sentence", pytest.param("fact", marks=pytest.mark.slow)])
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([0.3, 1.0, 4.0]))
 def test_consequences_are_the_exact_agents(persistence, seed, mass):
     config = ExactConfig(

@@ -153,7 +153,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
     while not finished:
         calls = iter(range(1000))
 
-        def breathe(*_, calls=calls, limit=1 + sessions // 3):
+        def breathe(*_, calls=calls, limit=1 + sessions // 2):
             if next(calls) >= limit:
                 raise Killed
 
@@ -235,6 +235,7 @@ def test_the_first_edits_of_sequences_are_those_of_unedited_models(whole):
     assert np.abs(first[later] - alone[number[later]]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     """Two batches of three edits on top of each other, composed unmerged and asked one case at a time."""
     _, world, model, cases = ready

@@ -87,7 +87,7 @@ def test_odd_names_round_trip_or_are_refused(which):
     # Names whose stops are sure, and names whose stops are not, come up whatever is drawn.
     @example(["A", "B", "C", "D", "E", "F"], ("born in", "likes"), 0)
     @example(["A Jr.", "A Jr", "B", "D", "E Jr.", "F"], ("born in", "likes"), 0)
-    @hypothesis_settings(max_examples=200)
+    @hypothesis_settings(max_examples=100)
     @given(labels, RELATIONS, st.integers(0, 99))
     def check(names, relations, seed):
         rng = np.random.default_rng(seed)

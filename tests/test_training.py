@@ -162,6 +162,7 @@ def test_hand_written_gradients_equal_finite_differences(variant):
         check_grads(loss, (params,), order=1, modes=["rev"], rtol=1e-5, eps=1e-6)
 
 
+@pytest.mark.slow
 def test_bfloat16_is_close_to_float32():
     params, tokens = jax.tree.map(lambda x: x * 3, fresh().params), batch()
     exact, rough = (
