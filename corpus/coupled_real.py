@@ -141,11 +141,11 @@ def _names(
 ) -> tuple[list[str], list[str], list[Phrasing]]:
     """What entities and relations are called such that every sentence parses back, and their synonyms."""
     known = relation_names(Path(facts.source), {r.property for r in stated}, watch)
+    first_names = facts.relations.of(np.array([r.property for r in stated]))
     labels, keys, ways = [], [], []
-    for i, (kind, p, *_) in enumerate(stated):
-        synonyms = [name for name in dict.fromkeys(known[p]) if name != known[p][0]][:SYNONYMS]
-        said = [known[p][0], *synonyms]
-        labels += [name if (kind, p) in LINKS else f"{name} ({kind})" for name in said]
+    for i, ((kind, p, *_), name) in enumerate(zip(stated, first_names, strict=True)):
+        said = [*dict.fromkeys([name, *known[p]])][: 1 + SYNONYMS]
+        labels += [words if (kind, p) in LINKS else f"{words} ({kind})" for words in said]
         keys += [f"P{p}-{kind}-{j}" for j in range(len(said))]
         ways += [i] * len(said)
     entities, spoken, renamed = readable(

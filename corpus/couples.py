@@ -125,32 +125,28 @@ def _possible(
     coupling: Relation, facts: Facts, held: Mapping[int, Objects], objects: int, account: Account
 ) -> list[Couple]:
     """Who may be a couple of a kind, the best first."""
-    of, kinds = held[coupling.property], (LINKED_TO[coupling.kind], coupling.kind)
+    kinds = LINKED_TO[coupling.kind], coupling.kind
+    of = {s: objects[0] for s, objects in held[coupling.property].items()}
     linked = np.unique(facts.triples[facts.triples[:, 1] == coupling.via][:, [2, 0]], axis=0)
+    known = (Couple(*pair) for pair in linked.tolist() if of.keys() >= {*pair} and pair[0] != pair[1])
     # Whose object is one of the two would be the country of itself, or of the other.
-    mutual = [
-        one
-        for one in (Couple(*pair) for pair in linked.tolist())
-        if of.get(one.first, [NONE])[0] == of.get(one.second, one)[0]
-        and of[one.first][0] not in one
-        and one.first != one.second
-    ]
+    mutual = [one for one in known if of[one.first] == of[one.second] and of[one.first] not in one]
     account.leave_out("links between entities without a common object", len(linked) - len(mutual))
-    times = Counter(of[one.first][0] for one in mutual)
+    times = Counter(of[one.first] for one in mutual)
     common = {*sorted(times, key=lambda o: (-times[o], o))[:objects]}
-    found = [one for one in mutual if of[one.first][0] in common]
+    found = [one for one in mutual if of[one.first] in common]
     account.leave_out("couples whose object is rarer than --world.coupled.objects", len(mutual) - len(found))
     everything = _statements({*chain(*found)}, facts)
 
     def rank(couple: Couple) -> tuple[int, ...]:
         shared = everything[couple.first] & everything[couple.second]
-        known = sum(
+        stated = sum(
             entity in held[r.property]
             for entity, kind in zip(couple, kinds, strict=True)
             for r in RELATIONS
             if r.kind == kind
         )
-        return -len(shared), -known, *couple
+        return -len(shared), -stated, *couple
 
     return sorted(found, key=rank)
 

@@ -170,7 +170,7 @@ def described_names(folder: Path, first_names: dict[int, str], watch: Watch = un
 
 
 def relation_names(folder: Path, relations: Iterable[int], watch: Watch = unwatched) -> dict[int, list[str]]:
-    """All names of some relations, the one that counts elsewhere first.
+    """All names of some relations.
 
     Raises:
         InputError: a missing or damaged file.
