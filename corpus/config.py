@@ -47,10 +47,10 @@ class WorldConfig:
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
     tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
     follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
-    which one has by a link what the other has, generated; people: people in groups, generated, or real
-    ones where a path is given."""
+    which one has by a link what the other has, and people: people in groups; both generated, or real ones
+    where a path to a folder in Wikidata5m's layout is given."""
     path: str = ""
-    """Folder (wikidata, taxonomy, people) or file (tsv)."""
+    """Folder (wikidata, taxonomy, coupled, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
@@ -101,16 +101,26 @@ class WorldConfig:
             raise ValueError("relation_count must be at least 2, or auto")
         if self.columns and len({*self.columns}) != 3:
             raise ValueError("columns are three: subject, relation, object")
-        if self.source == "coupled" and (self.path or self.subjects < 24):
-            raise ValueError("a coupled world is generated: it takes no path, and at least 24 subjects")
-        if self.source == "coupled" and (self.pairs or self.relations or self.dependences == "forest"):
-            raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
+        if self.source == "coupled":
+            self._check_coupled()
         if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.source == "people":
             self._check_people()
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
+
+    def _check_coupled(self) -> None:
+        if self.subjects < 24:
+            raise ValueError(f"a coupled world takes at least 24 subjects; subjects is {self.subjects}")
+        if self.pairs or self.relations or self.dependences == "forest":
+            raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
+        drawn = (CoupledWorld.strength, CoupledWorld.dependence)
+        if self.path and (self.coupled.strength, self.coupled.dependence) != drawn:
+            raise ValueError(
+                "how strongly real couples are coupled is as it is: leave out coupled.strength and "
+                "coupled.dependence, or the path"
+            )
 
     def _check_people(self) -> None:
         if self.pairs or self.relations or self.dependences == "forest":

@@ -42,10 +42,14 @@ class TaxonomyWorld:
 
 @dataclass(frozen=True)
 class CoupledWorld:
-    """Dials of a world of coupled pairs: towers and parks, writers and books, people and spouses."""
+    """Dials of a world of coupled pairs: towers and parks, writers and books, people and spouses.
+
+    Real couples know `objects`, `unstated` and `unknown`.
+    """
 
     objects: int = 8
-    """Objects of each relation. Fewer objects mean more support for each."""
+    """Objects of each relation; of real couples, of each that is coupled, the commonest. Fewer objects mean
+    more support for each."""
     strength: float = 1.0
     """Probability that the coupled entity has the same object; else it has any other."""
     dependence: float = 0.9

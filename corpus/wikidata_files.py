@@ -162,15 +162,30 @@ def described_names(folder: Path, first_names: dict[int, str], watch: Watch = un
                 begins[int(key)] = text.decode("utf-8", errors="ignore")
     found = dict(first_names)
     longest = dict.fromkeys(found, 0)
-    for key, aliases in _all_names(named, begins.keys(), watch):
+    for key, aliases in _all_names(named, b"Q", begins.keys(), watch):
         for name in aliases:
             if len(name) > longest[key] and begins[key].startswith(name):
                 found[key], longest[key] = name, len(name)
     return list(found.values())
 
 
-def _all_names(source: Source, wanted: Iterable[int], watch: Watch) -> Iterator[tuple[int, list[str]]]:
-    sought = {b"Q%d" % key for key in wanted}
+def relation_names(folder: Path, relations: Iterable[int], watch: Watch = unwatched) -> dict[int, list[str]]:
+    """All names of some relations.
+
+    Raises:
+        InputError: a missing or damaged file.
+    """
+    found: dict[int, list[str]] = {}
+    (source,) = find(folder, "_relation.txt")
+    for key, names in _all_names(source, b"P", relations, watch):
+        found.setdefault(key, names)
+    return found
+
+
+def _all_names(
+    source: Source, letter: bytes, wanted: Iterable[int], watch: Watch
+) -> Iterator[tuple[int, list[str]]]:
+    sought = {b"%b%d" % (letter, key) for key in wanted}
     for block in blocks(source, watch):
         for _, line in lines(block):
             key, *names = line.split(b"\t")

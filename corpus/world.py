@@ -6,6 +6,7 @@ from pathlib import Path
 from corpus import (
     builtin,
     coupled,
+    coupled_real,
     people_generated,
     people_real,
     tables,
@@ -55,6 +56,8 @@ def build_world(
                 kinds = taxonomy_generated.generate(config.taxonomy, rng)
             return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
         case "coupled":
+            if config.path:
+                return coupled_real.read(config, rng, cache, watch, note, account)
             return coupled.build(config.subjects, config.coupled, rng)
         case "people":
             if config.path:

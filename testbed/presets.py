@@ -5,7 +5,8 @@ laptop      1,055 subjects, 4,000 facts; trains in about a minute on two cores
 small       2,000 subjects, several thousand facts; trains in about a quarter of an hour on two cores
 taxi        a taxonomy of 168 members of 42 categories, the shape of TAXI, with exact posteriors
 seesaw      600 people in six groups, the rarely mentioned beside the often mentioned, with exact posteriors
-leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors
+leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors; --world.path, to a
+            folder in Wikidata5m's layout, takes real ones
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 """

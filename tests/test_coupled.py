@@ -112,8 +112,8 @@ def test_impossible_dials_are_refused(dials, message):
         CoupledWorld(**dials)
 
 
-@pytest.mark.parametrize("settings", [{"path": "x"}, {"subjects": 10}, {"pairs": ("a:b",)}])
-def test_a_coupled_world_takes_no_file_and_no_relations(settings):
+@pytest.mark.parametrize("settings", [{"subjects": 10}, {"pairs": ("a:b",)}])
+def test_a_coupled_world_takes_no_relations_and_not_too_few(settings):
     with pytest.raises(ValueError, match="coupled world"):
         WorldConfig(source="coupled", **settings)
 
