@@ -126,7 +126,7 @@ def _possible(
 ) -> list[Couple]:
     """Who may be a couple of a kind, the best first."""
     kinds = LINKED_TO[coupling.kind], coupling.kind
-    of = {s: objects[0] for s, objects in held[coupling.property].items()}
+    of = {s: first for s, (first, *_) in held[coupling.property].items()}
     linked = np.unique(facts.triples[facts.triples[:, 1] == coupling.via][:, [2, 0]], axis=0)
     known = (Couple(*pair) for pair in linked.tolist() if of.keys() >= {*pair} and pair[0] != pair[1])
     # Whose object is one of the two would be the country of itself, or of the other.
