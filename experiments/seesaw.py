@@ -220,7 +220,9 @@ def _scored(options: Settings, cells: Sequence[Cell]) -> list[Scored]:
 def _tables(editors: Sequence[Scored]) -> list[Table]:
     every = [moves(editor) for editor in editors]
     matrices = [crossing.matrix(editors, stated) for stated in (True, False)]
-    return [three_kinds(every), lowered(every), *regressions(every), *matrices]
+    return [
+        three_kinds(every), lowered(every), *regressions(every), *matrices, crossing.excess_losses(editors),
+    ]  # fmt: skip
 
 
 def _figures(editor: Scored) -> dict[str, Any]:
