@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from testbed.engine.catalogue import configurations
+from testbed.engine.shard import shard_from
 from testbed.evaluations.catalogue import examinations, prefix_of
 from testbed.run.settings import NO_RESULT, AgentName, PaperAgentConfig, RequestName, check_seed, plain
 
@@ -68,10 +69,15 @@ class EditSettings:
     paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
     batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
     """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
+    shard: str = field(default="", metadata=NO_RESULT)
+    """Make only a part of independent edits, such as 2/8, the second of eight: a process each, on one file
+    system; the last one to end puts their parts together."""
     seed: int = 0
     """Root seed of the requests and of the editor."""
 
     def __post_init__(self) -> None:
+        if shard_from(self.shard).of > 1 and self.sequential > self.batch:
+            raise ValueError(f"--shard {self.shard} shares out independent edits; leave out --sequential")
         if self.batch_edits != "auto" and self.batch_edits < 1:
             raise ValueError("batch_edits must be at least 1, or auto")
         if min(self.sequential, self.batch) < 1:
@@ -119,6 +125,8 @@ class TuneSettings(EditSettings):
         super().__post_init__()
         if self.trials < 1:
             raise ValueError(f"trials must be at least 1; it is {self.trials}")
+        if self.shard:
+            raise ValueError("shard shares out the edits of testbed.edit; leave it out")
         if self.tuned:
             raise ValueError("tuned is what this command chooses; leave it out")
 
