@@ -139,7 +139,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
     columns = columns_of(exam)
-    grouping = Grouping(options.sequence, options.batch, options.batch_edits)
+    grouping = Grouping(options.sequence, options.batch, options.batch_edits, options.mesh.data)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
     found = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},

@@ -12,8 +12,10 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import read_json, write_json_once
+from lm.config import MeshConfig
 from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
+from lm.mesh import make_mesh
 from testbed.engine.checks import prepare
 from testbed.engine.memory import fitting
 from testbed.engine.methods import Method
@@ -37,12 +39,14 @@ class Grouping:
     Attributes:
         sequence: edits made one after another on top of each other; 1 for independent ones.
         batch: facts of one edit.
-        abreast: edits computed side by side; auto takes as many as fit.
+        abreast: edits computed side by side, on all devices; auto takes as many as fit.
+        devices: that they are laid over, each as many as the others.
     """
 
     sequence: int = 1
     batch: int = 1
     abreast: int | Literal["auto"] = "auto"
+    devices: int = 1
 
 
 class Bench:
@@ -64,9 +68,11 @@ class Bench:
         grouping: Grouping,
         seed: int,
     ) -> None:
-        self.run, self.world, self.model, self.seed = run, world, model, seed
+        self.run, self.world, self.seed = run, world, seed
         self.columns, self.grouping = columns, grouping
-        self.questions = Questions(world, model, cases, seed)
+        mesh = make_mesh(MeshConfig(grouping.devices))
+        self.questions = Questions(world, model, cases, seed, mesh)
+        self.model = self.questions.model
         apart = grouping.sequence == 1
         self.controls = [control.name for control in cases[0].controls] if apart else []
         """What editors are told besides requests; in sequences nothing is."""
@@ -126,11 +132,19 @@ class Bench:
                     shapes.append(worker.carried_shapes(first, rounds))
                 told = worker.facts_told(group.batch)
                 size = fitting(self.model, shapes, self.questions.shape, told, worker.method.most)
+                size *= group.devices
             # Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
             chunks = max(math.ceil(sequences / size), min(shard.of, sequences))
-            plan = Plan(cases, group.sequence, group.batch, math.ceil(sequences / chunks))
+            each = math.ceil(sequences / chunks / group.devices)
+            plan = Plan(cases, group.sequence, group.batch, each * group.devices)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
-        return _begun(folder, shard)
+        plan = _begun(folder, shard)
+        if plan.abreast % group.devices:
+            raise InputError(
+                f"{folder} was begun with {plan.abreast} edits side by side, which {group.devices} devices "
+                "(--mesh.data) cannot share; go on with as many devices as it was begun with"
+            )
+        return plan
 
 
 def finish(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:
