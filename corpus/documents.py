@@ -107,6 +107,8 @@ def copies_of(frequency: np.ndarray, copies: int) -> np.ndarray:
 
 def append_documents(documents: Documents, more: Documents) -> Documents:
     """The documents of both, one after the other; both index the same sentences."""
+    if not len(more):
+        return documents
     return Documents(
         order=np.concatenate([documents.order, more.order.astype(np.int32)]),
         offsets=np.concatenate([documents.offsets, documents.offsets[-1] + more.offsets[1:]]),

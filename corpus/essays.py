@@ -81,6 +81,8 @@ def outlined(
             "outlines need a world of linked subjects; leave out --documents.outlined, or build a world with "
             "--world.source coupled"
         )
+    if not config.outlined:
+        return sentences.take(slice(0)), documents
     ordinary = (documents.kind == DocumentKind.ORDINARY) & (documents.about != MIXED)
     opened = ordinary & (rng.random(len(documents)) < config.outlined)
     document = np.repeat(np.arange(len(documents)), np.diff(documents.offsets))

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import platform
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,20 @@ def write_json(path: Path, content: dict) -> None:
     """Write a small JSON file whole or not at all."""
     with staged_file(path) as aside:
         aside.write_text(_text(content), encoding="utf-8")
+
+
+def write_json_once(path: Path, content: dict) -> None:
+    """Write a small JSON file where there is none yet; of several processes the first one's stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}")
+    try:
+        aside.write_text(_text(content), encoding="utf-8")
+        _sync(aside)
+        with suppress(FileExistsError):
+            os.link(aside, path)
+            _sync(path.parent)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def read_json(path: Path, part: Path | None = None) -> dict:

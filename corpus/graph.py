@@ -103,6 +103,12 @@ class KnowledgeGraph:
         """int64[facts]: subject * relations + relation, ascending, so that facts can be bisected."""
         return self.subject.astype(np.int64) * len(self.relations) + self.relation
 
+    def facts_of(self, subject: int) -> range:
+        """Indices of the facts of a subject."""
+        # Bisected among keys, which are of the type that is looked for: else all would be converted first.
+        ends = np.array([subject, subject + 1], np.int64) * len(self.relations)
+        return range(*np.searchsorted(self.keys, ends).tolist())
+
     def find(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Index of the fact of each (subject, relation), or -1 where there is none; any shape."""
         wanted = np.asarray(subject, np.int64) * len(self.relations) + relation

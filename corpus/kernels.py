@@ -135,7 +135,7 @@ def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row
             n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
         if phrasing[i] > 0:
-            way = phrasing[i] - 1
+            way = int(phrasing[i]) - 1
             parts[n + 1] = phrasings + way
             if inverse[way]:
                 parts[n], parts[n + 2] = a[i, 2], a[i, 0]

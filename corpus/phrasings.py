@@ -33,6 +33,8 @@ def rephrase(
     Raises:
         InputError: a share is asked for, and no relation has such a phrasing.
     """
+    if not config.inverse + config.synonyms:
+        return sentences
     drawn = rng.random(len(sentences))
     statement = sentences.kind == Kind.ATOMIC
     bounds = (config.inverse, config.inverse + config.synonyms)

@@ -54,7 +54,10 @@ class Sentences:
 
 
 def concatenate(*parts: Sentences) -> Sentences:
-    """The sentences of all parts, one part after another."""
+    """The sentences of all parts, one part after another; those of a single one are not copied."""
+    parts = tuple(part for part in parts if len(part)) or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
     return Sentences(
         **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Sentences)}
     )

@@ -115,12 +115,12 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class MeshConfig:
-    """How training is laid over devices."""
+    """How training, or edits side by side, are laid over devices."""
 
     data: int = 1
-    """Parts that each step's rows are cut into."""
+    """Parts that each step's rows, or the edits, are cut into."""
     model: int = 1
-    """Parts that matrices are cut into."""
+    """Parts that matrices are cut into (training only)."""
 
     def __post_init__(self) -> None:
         if min(self.data, self.model) < 1:

@@ -3,6 +3,7 @@
 A single device is a mesh of one by one, so there is one way to train.
 """
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,6 +55,27 @@ def place_rows(mesh: Mesh, tokens: np.ndarray) -> jax.Array:
     """int32[B, T] rows, the same in every process, cut over "data"."""
     sharding = NamedSharding(mesh, PartitionSpec("data"))
     return jax.make_array_from_callback(tokens.shape, sharding, lambda index: tokens[index])
+
+
+def on_every_device(mesh: Mesh, tree: Any) -> Any:
+    """The whole tree on each device."""
+    return tree if mesh.size == 1 else jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+
+
+def over_data(mesh: Mesh, function: Callable, split: Sequence[bool]) -> jax.stages.Wrapped:
+    """The function, compiled, each device of "data" working on its share of rows by itself.
+
+    No device waits for another within it, so that one whose rows are done early is done.
+
+    Args:
+        split: of each argument, whether its leaves lead with rows, as those of the result do; others are
+            whole on every device.
+    """
+    specs = tuple(PartitionSpec("data") if rows else PartitionSpec() for rows in split)
+    shared = jax.shard_map(
+        function, mesh=mesh, in_specs=specs, out_specs=PartitionSpec("data"), check_vma=False
+    )
+    return jax.jit(shared)
 
 
 def local_copy(mesh: Mesh, tree: Any) -> Any:

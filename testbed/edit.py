@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.files import verify_folder, write_json
+from corpus.files import verify_folder, write_json, write_json_once
 from testbed.console import command, progress, say, table
 from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.launch import launch
 from testbed.presets import EDIT
-from testbed.run.lock import only_one
+from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.runs import Run, digest, provenance
 from testbed.settings import EditSettings
 
@@ -32,6 +32,9 @@ def edit(options: EditSettings) -> None:
 
     evaluation_named(options.evaluation)
     jobs = plan(options)
+    if options.shard:
+        edit_shard(jobs, options)
+        return
     with only_one(jobs.run, "edit"):
         pending = [job for job in jobs.jobs if not sealed(job.folder)]
         for job in jobs.jobs:
@@ -40,6 +43,33 @@ def edit(options: EditSettings) -> None:
         if pending:
             run_jobs(jobs, pending, options)
         show(jobs, options)
+
+
+def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
+    """A part of the edits, beside other processes; whoever ends last puts the parts together."""
+    from testbed.engine.bench import finish
+    from testbed.engine.records import sealed
+    from testbed.engine.trace import read_config
+    from testbed.scores.measures import columns_of
+
+    with one_of_several(jobs.run, "edit", options.shard):
+        pending = [job for job in jobs.jobs if not sealed(job.folder)]
+        if pending:
+            run_jobs(jobs, pending, options)
+    missing = set()
+    try:
+        with only_one(jobs.run, "edit"):
+            for job in jobs.jobs:
+                if not sealed(job.folder):
+                    controls = read_config(job.folder)["controls"]
+                    missing |= {*finish(job.folder, columns_of(options.examination), controls)}
+            if not missing:
+                show(jobs, options)
+    except BusyError:
+        say(f"shard {options.shard} is done; others are at work, and the last one puts the parts together")
+    if missing:
+        left = ", ".join(map(str, sorted(missing)))
+        say(f"shard {options.shard} is done; edits are missing of {left}: run the same command with these")
 
 
 class Job(NamedTuple):
@@ -97,6 +127,7 @@ def plan(options: EditSettings) -> Jobs:
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.bench import Bench, Grouping
+    from testbed.engine.shard import shard_from
     from testbed.engine.tuned import origin
     from testbed.run.agents import agent_named
     from testbed.scores.measures import columns_of
@@ -108,7 +139,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
     columns = columns_of(exam)
-    grouping = Grouping(options.sequence, options.batch, options.batch_edits)
+    grouping = Grouping(options.sequence, options.batch, options.batch_edits, options.mesh.data)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
     found = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
@@ -117,9 +148,10 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
         "made_with": provenance(),
     }
     for job in pending:
-        write_json(job.folder / "config.json", job.trace | found)
+        write = write_json_once if options.shard else write_json
+        write(job.folder / "config.json", job.trace | found)
         with progress(job.name, bench.edits) as advance:
-            bench.edit(job.method, job.folder, advance)
+            bench.edit(job.method, job.folder, advance, shard_from(options.shard))
 
 
 def show(jobs: Jobs, options: EditSettings) -> None:

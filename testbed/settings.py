@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from lm.config import MeshConfig
 from testbed.engine.catalogue import configurations
+from testbed.engine.shard import shard_from
 from testbed.evaluations.catalogue import examinations, prefix_of
 from testbed.run.settings import NO_RESULT, AgentName, PaperAgentConfig, RequestName, check_seed, plain
 
@@ -68,10 +70,19 @@ class EditSettings:
     paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
     batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
     """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
+    mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
+    """Devices that edits made side by side are laid over: --mesh.data of them; a model is whole on each."""
+    shard: str = field(default="", metadata=NO_RESULT)
+    """Make only a part of independent edits, such as 2/8, the second of eight: a process each, on one file
+    system; the last one to end puts their parts together."""
     seed: int = 0
     """Root seed of the requests and of the editor."""
 
     def __post_init__(self) -> None:
+        if shard_from(self.shard).of > 1 and self.sequential > self.batch:
+            raise ValueError(f"--shard {self.shard} shares out independent edits; leave out --sequential")
+        if self.mesh.model > 1:
+            raise ValueError(f"edits are laid over mesh.data alone; leave out --mesh.model {self.mesh.model}")
         if self.batch_edits != "auto" and self.batch_edits < 1:
             raise ValueError("batch_edits must be at least 1, or auto")
         if min(self.sequential, self.batch) < 1:
@@ -119,6 +130,8 @@ class TuneSettings(EditSettings):
         super().__post_init__()
         if self.trials < 1:
             raise ValueError(f"trials must be at least 1; it is {self.trials}")
+        if self.shard:
+            raise ValueError("shard shares out the edits of testbed.edit; leave it out")
         if self.tuned:
             raise ValueError("tuned is what this command chooses; leave it out")
 

@@ -86,7 +86,7 @@ def plan(options: TuneSettings) -> Development:
     exam, asked = options.examination, options.cases
     cases = list(exam.cases(world, agent, asked.count, asked.credence, options.seed))
     columns = columns_of(exam)
-    bench = Bench(run, world, model, cases, columns, Grouping(), options.seed)
+    bench = Bench(run, world, model, cases, columns, Grouping(devices=options.mesh.data), options.seed)
     return Development(run, world, bench, columns)
 
 

@@ -264,6 +264,9 @@ def test_appended_saved_and_loaded(tmp_path):
     both = append_documents(ordinary, more)
     expected = [d.tolist() for d in (*documents_of(ordinary), *documents_of(more))]
     assert [d.tolist() for d in documents_of(both)] == expected
+    nothing = further(world, DocumentConfig())[2]
+    same = documents_of(append_documents(ordinary, nothing))
+    assert [d.tolist() for d in same] == expected[: len(ordinary)]
     save_documents(both, tmp_path / "d.npz")
     kind, about = load_documents(tmp_path / "d.npz")
     assert kind.tolist() == [*ordinary.kind, *more.kind]

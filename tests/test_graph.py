@@ -32,7 +32,8 @@ def test_facts_are_sorted_one_to_one_and_found(facts):
     assert got == [(f"e{s}", r, f"e{o}") for (s, r), o in sorted(first.items())]
     for i in range(len(graph)):
         assert graph.find(graph.subject[i], graph.relation[i]) == i
-    for s in graph.subjects:
+    for s in graph.subjects.tolist():
+        assert [*graph.facts_of(s)] == np.flatnonzero(graph.subject == s).tolist()
         for r in range(3):
             there = any((a, b) == (s, r) for a, b in zip(graph.subject, graph.relation, strict=True))
             assert (graph.find(s, r) >= 0) == there

@@ -17,9 +17,10 @@ from corpus.config import DocumentConfig, ExactConfig
 from corpus.documents import cut_documents
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
+from corpus.graph import NO_UPSTREAM, build_graph
 from corpus.language import Kind
 from corpus.phrasings import phrasings_of, rephrase
-from corpus.sentences import sample_sentences
+from corpus.sentences import Sentences, sample_sentences
 from corpus.store import document_lengths, spell_sentences, write_documents
 from corpus.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
 from tests import naive
@@ -132,6 +133,26 @@ def test_spelling_and_joining(world, tmp_path, monkeypatch):
         assert document_lengths(documents, spelled, threads=2).tolist() == lengths
         write_documents(tmp_path, s, documents, tokenizer, threads=2)
         assert np.fromfile(tmp_path / "tokens.bin", tokenizer.dtype).tolist() == text
+
+
+@pytest.mark.usefixtures("way")
+def test_worlds_of_more_names_than_fit_a_small_integer_are_spelt():
+    """A row of tokens is numbered behind all entities; phrasings are kept as int16."""
+    names = [f"e{i}" for i in range(2**15 + 1)]
+    triples = np.array([(0, 0, 1), (2, 0, 3), (2, 0, len(names) - 1)])
+    graph = build_graph(triples[:2], names, ["r"], np.array([NO_UPSTREAM]), None, [np.arange(len(names))])
+    graph = replace(graph, phrasings=tuple(phrasings_of(0, "r")))
+    tokenizer = entity_tokenizer(graph)
+    s = Sentences(
+        kind=np.zeros(3, np.int8),
+        label=np.zeros(3, bool),
+        about=triples[:, 0].astype(np.int32),
+        a=triples.astype(np.int32),
+        b=np.full((3, 3), -1, np.int32),
+        phrasing=np.arange(3, dtype=np.int16),
+    )
+    expected = itertools.chain(*(tokenizer.sentence(s[i]).tolist() for i in range(3)))
+    assert spell_sentences(s, tokenizer).tokens.tolist() == list(expected)
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):

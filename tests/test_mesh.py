@@ -12,6 +12,7 @@ import time
 
 import jax
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from lm.checkpoints import load_checkpoint
@@ -179,6 +180,50 @@ def test_one_process_goes_on_where_two_stopped(by_two, trained, tmp_path):
 def test_a_model_of_two_processes_is_edited(by_two, tmp_path):
     runs = copied(by_two[0], tmp_path)
     assert edit.main([*at(runs), "--cases.count", "2"]) == 0
+
+
+def rows_of(runs):
+    """The tables of the edits of a run as columns of numbers and texts, without times."""
+    found = {}
+    for path in sorted(runs.glob("x/edits/hase/*/*.parquet")):
+        for name, column in pq.read_table(path).to_pydict().items():
+            if name != "seconds":
+                found[f"{path.name} {name}"] = column
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["lora-down", "grace", "--cases.count", "11"],
+        ["lora-down", "--cases.count", "20", "--sequential", "5", "--batch", "1"],
+        ["lora-down", "--cases.count", "12", "--batch", "3"],
+    ],
+    ids=["apart", "in sequence", "in batches"],
+)
+def test_edits_on_eight_devices_are_those_on_one(options, trained, tmp_path):
+    one, many = (copied(trained, tmp_path / name) for name in ("one", "many"))
+    assert edit.main([*at(one), *options]) == 0
+    process = python("testbed.edit", *at(many), *options, "--mesh.data", "8", env=EIGHT)
+    said = process.communicate(timeout=500)
+    assert process.returncode == 0, said
+    found, expected = rows_of(many), rows_of(one)
+    assert found.keys() == expected.keys()
+    for name, column in expected.items():
+        assert len(found[name]) == len(column)
+        for got, wanted in zip(found[name], column, strict=True):
+            if np.asarray(wanted).dtype == float:
+                np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-5, err_msg=name)
+            else:
+                assert got == wanted, name
+
+
+def test_edits_are_laid_over_data_alone(capsys):
+    with pytest.raises(SystemExit) as stop:
+        edit.main(["--mesh.model", "2"])
+    assert stop.value.code == 2
+    assert "edits are laid over mesh.data alone" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

@@ -10,20 +10,26 @@ from typing import Literal
 
 import numpy as np
 
-from corpus.files import read_json, write_json
+from corpus.errors import InputError
+from corpus.files import read_json, write_json_once
+from lm.config import MeshConfig
 from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
+from lm.mesh import make_mesh
 from testbed.engine.checks import prepare
 from testbed.engine.memory import fitting
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.records import Columns, seal
-from testbed.engine.sweep import Plan, Sweep
+from testbed.engine.shard import ALL, Shard
+from testbed.engine.sweep import Plan, Sweep, lacking, put_together
 from testbed.engine.worker import Worker
 from testbed.protocol import Case
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
 from testbed.run.world import World
+
+PLAN = Path("parts") / "plan.json"
 
 
 @dataclass(frozen=True)
@@ -33,12 +39,14 @@ class Grouping:
     Attributes:
         sequence: edits made one after another on top of each other; 1 for independent ones.
         batch: facts of one edit.
-        abreast: edits computed side by side; auto takes as many as fit.
+        abreast: edits computed side by side, on all devices; auto takes as many as fit.
+        devices: that they are laid over, each as many as the others.
     """
 
     sequence: int = 1
     batch: int = 1
     abreast: int | Literal["auto"] = "auto"
+    devices: int = 1
 
 
 class Bench:
@@ -60,9 +68,11 @@ class Bench:
         grouping: Grouping,
         seed: int,
     ) -> None:
-        self.run, self.world, self.model, self.seed = run, world, model, seed
+        self.run, self.world, self.seed = run, world, seed
         self.columns, self.grouping = columns, grouping
-        self.questions = Questions(world, model, cases, seed)
+        mesh = make_mesh(MeshConfig(grouping.devices))
+        self.questions = Questions(world, model, cases, seed, mesh)
+        self.model = self.questions.model
         apart = grouping.sequence == 1
         self.controls = [control.name for control in cases[0].controls] if apart else []
         """What editors are told besides requests; in sequences nothing is."""
@@ -77,30 +87,44 @@ class Bench:
         """Text and practice edits."""
         return corpus_sample(self.run, self.world, self.questions.cases, self.seed)
 
-    def edit(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
-        """Edit every case by a method, and write what came of it into a folder.
+    def edit(self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard = ALL) -> None:
+        """Edit every case by a method, or a shard of them, and write what came of it into a folder.
+
+        The tables are put together of their parts when those of all shards are there.
 
         Args:
             advance: told the number of cases after each batch.
+
+        Raises:
+            InputError: the sweep was begun in another number of shards.
         """
+        plan = _begun(folder, shard) if (folder / PLAN).exists() else None
+        if plan is None or any(lacking(plan, folder, told, shard) for told in self._told):
+            self._edit(method, folder, advance, shard)
+        if shard == ALL:
+            finish(folder, self.columns, self.controls)
+
+    @property
+    def _told(self) -> list[str]:
+        return [*self.controls, ""]
+
+    def _edit(self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard) -> None:
         began = time.perf_counter()
         state = prepare(method.editor, self.model, self.sample)
         seconds = time.perf_counter() - began
         worker = Worker(self.questions, method, state, self.seed)
         worker.check(np.arange(self.grouping.batch)[None])
-        plan = self._plan(worker, folder)
-        for told in (*self.controls, ""):
-            sweep = Sweep(worker, plan, folder, self.columns, told)
+        plan = self._plan(worker, folder, shard)
+        for told in self._told:
+            sweep = Sweep(worker, plan, folder, self.columns, told, shard)
             advance(sweep.done)
             sweep.run(seconds, advance)
-        seal(folder)
 
-    def _plan(self, worker: Worker, folder: Path) -> Plan:
+    def _plan(self, worker: Worker, folder: Path, shard: Shard) -> Plan:
         """How many edits are computed side by side stays as it was first: parts are cut by it."""
-        group, kept, cases = self.grouping, folder / "parts" / "plan.json", len(self.questions.cases)
-        sequences = cases // group.sequence
-        if not kept.exists():
-            size = group.abreast
+        group, cases = self.grouping, len(self.questions.cases)
+        if not (folder / PLAN).exists():
+            sequences, size = cases // group.sequence, group.abreast
             if size == "auto":
                 first, rounds = np.arange(group.batch)[None], group.sequence // group.batch
                 shapes = [worker.delta_shapes(first)]
@@ -108,7 +132,57 @@ class Bench:
                     shapes.append(worker.carried_shapes(first, rounds))
                 told = worker.facts_told(group.batch)
                 size = fitting(self.model, shapes, self.questions.shape, told, worker.method.most)
-            # Chunks of one size, rather than full ones and a rest that costs as much.
-            chunks = math.ceil(sequences / size)
-            write_json(kept, {"abreast": math.ceil(sequences / chunks)})
-        return Plan(cases, group.sequence, group.batch, read_json(kept)["abreast"])
+                size *= group.devices
+            # Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
+            chunks = max(math.ceil(sequences / size), min(shard.of, sequences))
+            each = math.ceil(sequences / chunks / group.devices)
+            plan = Plan(cases, group.sequence, group.batch, each * group.devices)
+            write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
+        plan = _begun(folder, shard)
+        if plan.abreast % group.devices:
+            raise InputError(
+                f"{folder} was begun with {plan.abreast} edits side by side, which {group.devices} devices "
+                "(--mesh.data) cannot share; go on with as many devices as it was begun with"
+            )
+        return plan
+
+
+def finish(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:
+    """Put the tables of a sweep together, if the parts of all its shards are there.
+
+    Args:
+        controls: what editors are told besides requests.
+
+    Returns:
+        The shards of which parts are missing.
+    """
+    plan, shards = _kept(folder)
+    told = [*controls, ""]
+    missing = [
+        shard
+        for shard in (Shard(k + 1, shards) for k in range(shards))
+        if any(lacking(plan, folder, name, shard) for name in told)
+    ]
+    if not missing:
+        for name in told:
+            put_together(plan, folder, columns, name)
+        seal(folder)
+    return missing
+
+
+def _begun(folder: Path, shard: Shard) -> Plan:
+    """The plan by which a sweep was begun, perhaps by another process."""
+    plan, shards = _kept(folder)
+    if shard != ALL and shard.of != shards:
+        begun = f"in {shards} shards" if shards > 1 else "without --shard"
+        raise InputError(
+            f"{folder} was begun {begun}, not in {shard.of} shards; go on in the same way, or without "
+            "--shard where no other process is at work on it"
+        )
+    return plan
+
+
+def _kept(folder: Path) -> tuple[Plan, int]:
+    """How a sweep was begun: its plan, and how many shards it has."""
+    kept = read_json(folder / PLAN)
+    return Plan(**kept["plan"]), kept["shards"]

@@ -40,4 +40,5 @@ def free_bytes() -> float:
     found = jax.local_devices()[0].memory_stats()
     if found and "bytes_limit" in found:
         return found["bytes_limit"] - found["bytes_in_use"]
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    # Devices that are a machine's processors share its memory.
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / jax.local_device_count()

@@ -1,14 +1,18 @@
 """What every editor's cases are asked, and what the unedited model answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 
 from corpus.reading import Reader
 from corpus.seeds import integer
+from lm.config import MeshConfig
 from lm.delta import Delta
 from lm.language_model import LanguageModel
+from lm.mesh import make_mesh, on_every_device, over_data
 from testbed.engine.passages import Texts, build_openings, text_shape, written
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
 from testbed.protocol import Case
@@ -22,10 +26,20 @@ class Questions:
     Args:
         model: as it is before any edit.
         seed: root seed of what it writes.
+        mesh: whose axis "data" edited models are laid over; without it, one device.
     """
 
-    def __init__(self, world: World, model: LanguageModel, cases: Sequence[Case], seed: int = 0) -> None:
-        self.tokenizer, self.model, self.cases = world.tokenizer, model, cases
+    def __init__(
+        self,
+        world: World,
+        model: LanguageModel,
+        cases: Sequence[Case],
+        seed: int = 0,
+        mesh: Mesh | None = None,
+    ) -> None:
+        self.mesh = mesh or make_mesh(MeshConfig())
+        self.tokenizer, self.cases = world.tokenizer, cases
+        self.model = on_every_device(self.mesh, model)
         inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
         inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
         said = np.unique(np.concatenate([world.graph.objects, *inversely]))
@@ -45,7 +59,19 @@ class Questions:
             which: int[G, B], the cases that are asked under each edit.
         """
         probes = self.probes(which)
-        return self.shape.by_case(read(self.model, deltas, probes, self.words, self.names.longest))
+        return self.shape.by_case(self._read(self.model, deltas, probes))
+
+    @cached_property
+    def _read(self) -> Callable[..., Readings]:
+        return self._shared(partial(read, words=self.words, longest=self.names.longest))
+
+    @cached_property
+    def _write(self) -> Callable[..., Texts]:
+        return self._shared(partial(written, longest=self.texts.longest, most_k=self.texts.most_k))
+
+    def _shared(self, function: Callable) -> Callable:
+        """What takes the model, deltas and what is asked, laid over devices."""
+        return function if self.mesh.size == 1 else over_data(self.mesh, function, (False, True, True))
 
     def before(self, which: np.ndarray) -> Readings:
         """Answers of the unedited model; kept, since every editor is compared with them."""
@@ -62,7 +88,7 @@ class Questions:
         picked = [self.cases[k] for k in which.ravel()]
         openings = build_openings(picked, which.ravel().tolist(), self._seed, self.texts)
         grouped = jax.tree.map(lambda x: x.reshape(-1, size * x.shape[1], *x.shape[2:]), openings)
-        texts = written(self.model, deltas, grouped, self.texts.longest, self.texts.most_k)
+        texts = self._write(self.model, deltas, grouped)
         return Texts(*(np.asarray(x).reshape(rows, self.texts.texts, *x.shape[2:]) for x in texts))
 
     def written_before(self, which: np.ndarray) -> Texts:

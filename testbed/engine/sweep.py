@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from safetensors.flax import load_file, save_file
 
-from corpus.files import staged_file, write_json
+from corpus.files import staged_file, write_json_once
 from lm.delta import Delta
 from lm.editors.interface import Info
 from testbed.engine.passages import passage_rows
@@ -25,6 +25,7 @@ from testbed.engine.records import (
     rows_of,
     write_rows,
 )
+from testbed.engine.shard import ALL, Shard
 from testbed.engine.worker import Worker
 
 MARKS = (1, 10, 100, 1000, 10_000)
@@ -81,28 +82,59 @@ class Plan(NamedTuple):
         return min(self.abreast, self.cases // self.sequence - first)
 
 
-class Sweep:
-    """All edits of one worker; what was finished before a kill is kept.
+def stem_of(told: str, first: int, what: str = "") -> str:
+    """What the names of a chunk's parts begin with."""
+    return f"{control_stem(told)}{first:06d}-{what}"
+
+
+def lacking(plan: Plan, folder: Path, told: str = "", shard: Shard = ALL) -> list[int]:
+    """The first sequence of every chunk of a shard that is not finished.
 
     Args:
-        folder: where parts, then the tables of results and cost.json are written.
+        folder: of the sweep.
+        told: the control that the editor is told in place of the request, if any.
+    """
+    own = shard.own(plan.firsts)
+    return [first for first in own if not done(folder / "parts", stem_of(told, first))]
+
+
+def put_together(plan: Plan, folder: Path, columns: Columns, told: str = "") -> None:
+    """Make the tables of results of the parts of all chunks, which must be there."""
+    for what in (*(f"retained-{mark}-" for mark in plan.marks), ""):
+        stems = [stem_of(told, first, what) for first in plan.firsts]
+        merge(stems, folder / "parts", folder, columns, control_stem(told) + what)
+
+
+class Sweep:
+    """All edits of one worker, or its shard of them; what was finished before a kill is kept.
+
+    Args:
+        folder: where cost.json is written, and parts below it.
         columns: of these tables.
         told: the control that the editor is told in place of the request, if any.
     """
 
-    def __init__(self, worker: Worker, plan: Plan, folder: Path, columns: Columns, told: str = "") -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        plan: Plan,
+        folder: Path,
+        columns: Columns,
+        told: str = "",
+        shard: Shard = ALL,
+    ) -> None:
         self.worker, self.plan, self.folder, self.columns, self.told = worker, plan, folder, columns, told
         self.questions, self.parts = worker.questions, folder / "parts"
-        self.pending = [first for first in plan.firsts if not done(self.parts, self._stem(first))]
+        self.pending = lacking(plan, folder, told, shard)
 
     @property
     def done(self) -> int:
-        """Cases that were finished before."""
+        """Cases that are not left to this process."""
         left = sum(self.plan.own(first) for first in self.pending)
         return self.plan.cases - left * self.plan.sequence
 
     def run(self, prepare_seconds: float, advance: Callable[..., None]) -> None:
-        """Do what is pending, and put the parts together.
+        """Do what is pending.
 
         Args:
             prepare_seconds: how long the editor's preparation took.
@@ -111,15 +143,12 @@ class Sweep:
         plan, cost = self.plan, self.folder / "cost.json"
         if not cost.exists():
             found = self.worker.cost(plan.chunk(0)[:, : plan.batch])
-            write_json(cost, found | {"prepare_seconds": prepare_seconds})
+            write_json_once(cost, found | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
             (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
-        for stem in (*(f"retained-{mark}-" for mark in plan.marks), ""):
-            stems = [self._stem(first, stem) for first in plan.firsts]
-            merge(stems, self.parts, self.folder, self.columns, control_stem(self.told) + stem)
 
     def _stem(self, first: int, what: str = "") -> str:
-        return f"{control_stem(self.told)}{first:06d}-{what}"
+        return stem_of(self.told, first, what)
 
     def _write(self, rows: Rows, stem: str) -> None:
         write_rows(rows, self.parts, self.columns, stem)

@@ -12,10 +12,17 @@ from lm.editors.interface import Editor, Info, Request, State, edit_batch, edit_
 from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
+from lm.mesh import over_data
 from testbed.engine.checks import blamed, check_edit
 from testbed.engine.methods import Belief, Method
 from testbed.engine.questions import Questions
 from testbed.protocol import Case
+
+SPLIT = {
+    "independent": (False, False, True, True),
+    "following": (False, True, False, True, True, False),
+}
+"""Of the arguments of `edit_batch` and `next_edits`, which lead with edits or sequences."""
 
 
 @partial(jax.jit, static_argnames="editor")
@@ -105,6 +112,8 @@ class Worker:
         asked = self._asked(which)
         memory = self._program("independent", edit_batch, *asked).memory_analysis()
         peak = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else float("nan")
+        # What was compiled is what one device does.
+        peak *= self.questions.mesh.size
         turns = getattr(self.editor, "most_steps", 1)
         flops = count_flops(self._one, *self._asked_once(which), turns=turns)
         return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
@@ -149,7 +158,12 @@ class Worker:
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
         """The compiled function; compiled apart, so that no edit's time contains it."""
         if name not in self._programs:
-            self._programs[name] = function.lower(self.editor, *arguments).compile()
+            if self.questions.mesh.size == 1:
+                lowered = function.lower(self.editor, *arguments)
+            else:
+                one = partial(function, self.editor)
+                lowered = over_data(self.questions.mesh, one, SPLIT[name]).lower(*arguments)
+            self._programs[name] = lowered.compile()
         return self._programs[name]
 
     def _timed(

@@ -1,4 +1,7 @@
-"""One command at a time works on a stage of a run; whoever only reads is never kept waiting."""
+"""One command at a time works on a stage of a run, or several on parts of it that they share out.
+
+Whoever only reads is never kept waiting.
+"""
 
 import fcntl
 import os
@@ -12,23 +15,44 @@ from corpus.errors import InputError
 from testbed.run.runs import Run
 
 
+class BusyError(InputError):
+    """Another process is at work on it."""
+
+
 @contextmanager
 def only_one(run: Run, stage: str) -> Iterator[None]:
     """Hold a stage of a run; the system takes the lock back when the process ends, however it ends.
 
     Raises:
-        InputError: another process holds it; the message says which.
+        BusyError: another process holds it; the message says which.
     """
+    with _held(run, stage, fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def one_of_several(run: Run, stage: str, part: str) -> Iterator[None]:
+    """Hold a part of a stage of a run, while other processes may hold other parts, and nobody the whole.
+
+    Raises:
+        BusyError: another process holds it, or the whole; the message says which.
+    """
+    with _held(run, stage, fcntl.LOCK_SH), _held(run, f"{stage}.{part.replace('/', '-of-')}", fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def _held(run: Run, stage: str, kind: int) -> Iterator[None]:
     path = run.root / ".locks" / f"{run.name}.{stage}"
     path.parent.mkdir(parents=True, exist_ok=True)
     # Never truncated by opening it, since the one who holds it has written who it is.
     with path.open("a+", encoding="utf-8", errors="backslashreplace") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
             who = file.read().strip() or "another process"
-            raise InputError(
+            raise BusyError(
                 f"{who} is at work on the {stage} stage of {run.folder}; wait until it has ended, or choose "
                 "another --run"
             ) from None

@@ -85,12 +85,12 @@ class Sampler:
 
     def _case(self, s: int) -> Case | None:
         """A case about one subject, or None where none of its facts takes such a request."""
-        first, last = np.searchsorted(self.graph.subject, [s, s + 1])
-        relations = self.graph.relation[first:last].tolist()
+        facts = self.graph.facts_of(s)
+        relations = self.graph.relation[facts].tolist()
         r1 = self._pick_relation(s, relations)
         if r1 == ABSENT:
             return None
-        truth = int(self.truth[first + relations.index(r1)])
+        truth = int(self.truth[facts[relations.index(r1)]])
         children = [r for r in self.graph.downstream(r1) if r in relations]
         up = int(self.graph.upstream[r1])
         r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
@@ -103,7 +103,7 @@ class Sampler:
         about, other = Atom(s, r1, target), self._other_statement(s)
         choices, believed = self.gold.choices([request], there, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
-        stated = len(self.stated.objects(first + relations.index(r2))) if r2 != ABSENT else 0
+        stated = len(self.stated.objects(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(
             request=request,
             credence=credence_told(request.kind, self.credence),
@@ -212,15 +212,16 @@ class Sampler:
             self._holders[wanted] = self.truth[facts], self.graph.subject[facts]
         objects, subjects = self._holders[wanted]
         if holder != ABSENT:
-            subjects = subjects[slice(*np.searchsorted(objects, [holder, holder + 1]))]
+            subjects = subjects[
+                slice(*np.searchsorted(objects, np.array([holder, holder + 1], objects.dtype)))
+            ]
         return self._pick(subjects[subjects != s], "s2")
 
     def _other_statement(self, s: int) -> Atom:
         """A true or false (fair coin) statement about a random other subject."""
-        first, last = np.searchsorted(self.graph.subject, [s, s + 1])
-        rng = self._asking["other"]
-        fact = int(rng.integers(len(self.graph) - (last - first)))
-        fact += int(last - first) if fact >= first else 0
+        own, rng = self.graph.facts_of(s), self._asking["other"]
+        fact = int(rng.integers(len(self.graph) - len(own)))
+        fact += len(own) if fact >= own.start else 0
         obj = int(self.truth[fact])
         if rng.random() < 0.5:
             obj = self._pick(self.graph.objects[self.graph.objects != obj], "other")

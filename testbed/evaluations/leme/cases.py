@@ -9,7 +9,7 @@ from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
 from corpus.tokenizer import BOS, SEP
-from testbed.evaluations.leme.couples import Couple, Couples, facts_of
+from testbed.evaluations.leme.couples import Couple, Couples
 from testbed.evaluations.leme.gold import Asker, Gold, exact
 from testbed.evaluations.leme.roles import (
     BELOW,
@@ -140,7 +140,7 @@ def _asked(world: World, couple: Couple, twin: int, others: Sequence[int]) -> li
     def of(entity: int, main: int, role: str, follows: str, beside: str) -> list[tuple[str, int]]:
         return [
             (role if fact == main else follows if below(fact, main) else beside, fact)
-            for fact in facts_of(graph, entity)
+            for fact in graph.facts_of(entity)
         ]
 
     edited, coupled = couple
@@ -178,7 +178,7 @@ def _passage(
     graph, tokenizer = world.graph, world.tokenizer
     opening = [np.array([BOS])]
     if config.outline:
-        stated = [int(graph.relation[f]) for f in facts_of(graph, entity) if couples.count[f]]
+        stated = [int(graph.relation[f]) for f in graph.facts_of(entity) if couples.count[f]]
         for r in dict.fromkeys([*([relation] if relation >= 0 else []), *stated]):
             sentence = Sentence(Kind.ABOUT, None, Atom(entity, r, entity))
             opening += [tokenizer.sentence(sentence), np.array([SEP])]
@@ -200,7 +200,7 @@ def _controls(
     """CONTROLS for one edit."""
     graph, truth = world.graph, world.generative.truth
     relation = int(graph.relation[edited])
-    own = [f for f in facts_of(graph, subject) if f != edited and couples.count[f]]
+    own = [f for f in graph.facts_of(subject) if f != edited and couples.count[f]]
     told = int(rng.choice(own)) if own else edited
     somebody = np.flatnonzero((graph.relation == relation) & (truth != new))
     other = int(rng.choice(somebody[somebody != edited]))

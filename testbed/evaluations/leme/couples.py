@@ -1,12 +1,10 @@
 """Who is coupled with whom, and who is a twin of the coupled one."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph
 from corpus.links import NO_LINK
 from testbed.protocol import ABSENT
 from testbed.run.strata import Stated, strata_of
@@ -85,9 +83,3 @@ class Couples:
             return ABSENT
         far = np.abs(self.count[found] - self.count[coupled])
         return int(rng.choice(found[far == far.min()]))
-
-
-def facts_of(graph: KnowledgeGraph, subject: int) -> Sequence[int]:
-    """All facts of a subject."""
-    first, last = np.searchsorted(graph.subject, [subject, subject + 1]).tolist()
-    return range(first, last)

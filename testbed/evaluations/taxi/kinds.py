@@ -60,8 +60,7 @@ class Kinds:
 
     def relations(self, subject: int) -> list[int]:
         """The properties that can be asked of a subject."""
-        first, last = np.searchsorted(self.graph.subject, [subject, subject + 1])
-        return [r for r in self.graph.relation[first:last].tolist() if r != self.root]
+        return [r for r in self.graph.relation[self.graph.facts_of(subject)].tolist() if r != self.root]
 
     def inverse(self, relation: int) -> int:
         """The phrasing in which a relation is said inversely; 0 where there is none."""
