@@ -17,6 +17,8 @@ COLUMNS = 4
 PANEL = (2.6, 2.1)
 WORDS_IN_A_ROW = 24
 """Letters of all ticks of a panel that stand side by side; longer ones are slanted."""
+MARKS = ("o-", "s--", "^:", "D-.")
+"""When every colour has had its turn, the next mark."""
 
 
 def draw_lines(
@@ -45,7 +47,7 @@ def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks:
             at + 0.08 * (i - (len(lines) - 1) / 2),
             value,
             halves(value, low, high),
-            fmt="o-",
+            fmt=MARKS[i // len(LINES) % len(MARKS)],
             color=LINES[i % len(LINES)],
             ms=3.5,
             lw=1.2,
