@@ -153,7 +153,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
     while not finished:
         calls = iter(range(1000))
 
-        def breathe(*_, calls=calls, limit=1 + sessions // 2):
+        def breathe(*_, calls=calls, limit=1 + sessions // 3):
             if next(calls) >= limit:
                 raise Killed
 
@@ -169,7 +169,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
             # A command that finds cases.parquet looks no further.
             assert not done(tmp_path) or tables(tmp_path).keys() == other.keys()
         sessions += 1
-    assert sessions > 2
+    assert sessions > 3
     mine = tables(tmp_path)
     assert mine.keys() == other.keys()
     for name, table in mine.items():
