@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from lm.editors.interface import Info
 from testbed.engine import records
@@ -122,3 +123,9 @@ def write_training(run):
     run.metrics.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"step": s, "loss": 1 / s, "accuracy": 1 - 1 / s}) for s in (1, 10, 100)]
     run.metrics.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def tables(folder):
+    """All tables of a sweep; how long an edit took is never the same."""
+    found = {path.name: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
+    return {n: table.drop_columns("seconds") if "cases" in n else table for n, table in found.items()}

@@ -2,7 +2,6 @@
 
 import shutil
 
-import pyarrow.parquet as pq
 import pytest
 
 from corpus.files import read_json, verify_folder
@@ -12,6 +11,7 @@ from testbed.engine.records import TABLES
 from testbed.engine.shard import Shard, shard_from
 from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.runs import Run
+from tests.edited import tables
 from tests.runs import complaint, copied, dies
 
 EDITS = ["none", "--cases.count", "11", "--batch-edits", "2", "--runs"]
@@ -25,12 +25,6 @@ def edited(runs, *options):
 def folder_of(runs):
     (folder,) = (runs / "x" / "edits" / "hase").iterdir()
     return folder
-
-
-def tables(folder):
-    """All tables; how long an edit took is never the same."""
-    found = {path.name: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
-    return {n: table.drop_columns("seconds") if "cases" in n else table for n, table in found.items()}
 
 
 @pytest.fixture(scope="module")

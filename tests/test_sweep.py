@@ -7,7 +7,6 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +36,7 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.settings import EditSettings
-from tests.edited import COLUMNS, HASE, cases_of
+from tests.edited import COLUMNS, HASE, cases_of, tables
 from tests.runs import at, copied
 from tests.toys import SMALL, random_model, some_requests
 
@@ -95,12 +94,6 @@ def whole(ready, tmp_path_factory):
 each_mode = pytest.mark.parametrize(
     "mode", [mode if mode in OFTEN else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES]
 )
-
-
-def tables(folder):
-    """All tables of a sweep; how long an edit took is never the same."""
-    found = {path.name: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
-    return {n: table.drop_columns("seconds") if "cases" in n else table for n, table in found.items()}
 
 
 def stems(folder):
