@@ -201,7 +201,9 @@ class PaperAgent:
         for name, ids, most in (("entity", subject, entities), ("relation", relation, len(self.upstream))):
             wrong = np.extract((np.asarray(ids) < 0) | (np.asarray(ids) >= most), ids)
             if len(wrong):
-                raise InputError(f"{wrong[0]} is no {name} of this world; there are {most:,}")
+                raise InputError(
+                    f"{wrong[0]} is not a {name} of this world, which has {most:,}, numbered from 0"
+                )
 
     def _places(self, objects: np.ndarray) -> np.ndarray:
         return places_of(self.objects, objects)

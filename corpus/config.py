@@ -118,7 +118,7 @@ class WorldConfig:
         drawn = (CoupledWorld.strength, CoupledWorld.dependence)
         if self.path and (self.coupled.strength, self.coupled.dependence) != drawn:
             raise ValueError(
-                "how strongly real couples are coupled is as it is: leave out coupled.strength and "
+                "in real facts the strength of the coupling is given: leave out coupled.strength and "
                 "coupled.dependence, or the path"
             )
 

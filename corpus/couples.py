@@ -104,9 +104,9 @@ def couples_of(facts: Facts, held: Mapping[int, Objects], config: WorldConfig, a
     possible = [_possible(one, facts, held, config.coupled.objects, account) for one in COUPLINGS]
     if not any(possible):
         raise InputError(
-            f"{facts.source}: nobody is coupled; wanted are entities of one country (P17) of which one "
-            "borders on (P47), is located in (P131) or has its headquarters in (P159) the other, or people "
-            "of one occupation (P106) of whom one is influenced by (P737) the other"
+            f"{facts.source}: no couple was found; a couple is two entities of one country (P17) of which "
+            "one borders on (P47), is located in (P131) or has its headquarters in (P159) the other, or two "
+            "people of one occupation (P106) of whom one is influenced by (P737) the other"
         )
     taken = _paired_off(possible, config.subjects // 2, account)
     for i, (coupling, couples) in enumerate(zip(COUPLINGS, taken, strict=True)):

@@ -134,7 +134,7 @@ class PeopleWorld:
         if self.native == 1:
             raise ValueError("native must be below 1: whoever is born elsewhere would be impossible")
         if self.sizes and min(self.sizes) < 1:
-            raise ValueError(f"sizes holds {min(self.sizes)}: a group without people is none; leave it out")
+            raise ValueError(f"sizes holds {min(self.sizes)}: a group needs people; leave empty ones out")
 
     def sizes_of(self, people: int) -> tuple[int, ...]:
         """People of each group, in the order of the groups.
@@ -147,7 +147,7 @@ class PeopleWorld:
                 raise ValueError(f"people.sizes add up to {sum(self.sizes):,}, where subjects is {people:,}")
             return self.sizes
         if people < self.groups:
-            raise ValueError(f"people.groups is {self.groups:,}, and subjects only {people:,}")
+            raise ValueError(f"people.groups is {self.groups:,}, but there are only {people:,} subjects")
         share = [(i + 1) ** -self.prevalence for i in range(self.groups)]
         # One each, then in proportion; what rounding leaves goes to the first.
         found = [1 + int((people - self.groups) * one / sum(share)) for one in share]

@@ -84,8 +84,8 @@ def draw_world(
     if silent_above.any() and config.rows == "learned":
         name = graph.relations[graph.relation[parents[silent_above][0]]]
         raise InputError(
-            f"{silent_above.sum():,} facts depend on a {name!r} that nobody says, so that no posterior over "
-            "rows would be exact; tell the agent the rows (--exact.rows given), or say it"
+            f"{silent_above.sum():,} facts depend on a {name!r} that is never stated, so that no posterior "
+            "over rows would be exact; tell the agent the rows (--exact.rows given), or state it"
         )
 
     n = len(graph)

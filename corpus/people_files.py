@@ -95,7 +95,9 @@ def _rows(
     try:
         rows = [[cell.strip() for cell in row] for row in table]
     except csv.Error as error:
-        raise InputError(f"{path}, line {table.line_num}: no line of a CSV table ({error})") from None
+        raise InputError(
+            f"{path}, line {table.line_num}: this is not a line of a CSV table ({error})"
+        ) from None
     for number, cells in enumerate(rows, start=1):
         where = f"{path}, line {number}"
         if number == 1 and header:

@@ -57,7 +57,7 @@ def rows_of(graph: KnowledgeGraph, config: ExactConfig) -> list[Rows]:
     sums = np.concatenate([part.sum(axis=-1).ravel() for part in parts])
     if not ((graph.rows > 0).all() and np.allclose(sums, 1.0)):
         raise InputError(
-            "a row of the world is no distribution over what its relation may have; build it again"
+            "a row of the world is not a distribution over the objects of its relation; build it again"
         )
     left = iter(parts)
     return [Rows(next(left), None if up == NO_UPSTREAM else next(left)) for up in graph.upstream.tolist()]

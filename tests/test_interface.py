@@ -141,9 +141,9 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
     unknown = [((-1, r), "entity"), ((10**6, r), "entity"), ((s, -1), "relation"), ((s, 10), "relation")]
     for wrong, name in unknown:
         for ask in (paper.predict, lambda s, r: paper.weight_for(s, r, o)):
-            with pytest.raises(InputError, match=f"is no {name} of this world"):
+            with pytest.raises(InputError, match=f"is not a {name} of this world"):
                 ask(*wrong)
-        with pytest.raises(InputError, match=f"is no {name} of this world"):
+        with pytest.raises(InputError, match=f"is not a {name} of this world"):
             paper.with_edit(EditRequest(*wrong, o))
 
 

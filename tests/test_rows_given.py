@@ -242,5 +242,5 @@ def test_rows_of_another_world_are_refused():
     graph = people()[0].graph
     with pytest.raises(InputError, match="build it again"):
         rows_of(replace(graph, rows=graph.rows[:-1]), GIVEN)
-    with pytest.raises(InputError, match="no distribution"):
+    with pytest.raises(InputError, match="not a distribution"):
         rows_of(replace(graph, rows=2 * graph.rows), GIVEN)

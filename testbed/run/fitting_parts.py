@@ -40,12 +40,12 @@ def _parts(
     if isinstance(model, ExactModel):
         yield "the truth", _ids(model.truth, 0, people, facts)
         columns = (model.statements, model.truths, model.logical, model.open, model.said)
-        yield "the facts that are spoken of", all(len(column) == facts for column in columns)
+        yield "the facts that sentences state", all(len(column) == facts for column in columns)
     else:
         tables = len(model.offsets) - 1
         yield "the table of a fact", _ids(model.table, 0, tables, facts)
         yield "the tables", _offsets(model.offsets, len(model.objects))
-        yield "a table of nothing", bool((np.diff(model.offsets) > 0).all())
+        yield "an empty table", bool((np.diff(model.offsets) > 0).all())
         yield "an object of a table", _ids(model.objects, 0, people, len(model.probability))
         yield "a distractor", _ids(model.distractor, -1, people, facts)
         p = model.probability
@@ -60,7 +60,7 @@ def _parts(
     yield "a label", len(sentences.label) == count
     if chosen is not None:
         for ids in (chosen.subjects, chosen.objects):
-            yield "whom documents imagine", _ids(ids, 0, people, len(ids))
+            yield "the subjects and objects that documents imagine", _ids(ids, 0, people, len(ids))
     if resolution is not None:
         yield "the facts that are settled", len(resolution.certified) == facts
         yield "the doubt about a subject", len(resolution.bound) == len(graph.subjects)
@@ -68,8 +68,8 @@ def _parts(
 
 def _graph(graph: KnowledgeGraph) -> Iterator[tuple[str, bool]]:
     people, relations, facts = len(graph.entities), len(graph.relations), len(graph)
-    yield "a graph of so few facts", facts > 0 and people > 0
-    yield "two of one name", len({*graph.entities}) == people and len({*graph.relations}) == relations
+    yield "the number of facts", facts > 0 and people > 0
+    yield "two things of one name", len({*graph.entities}) == people and len({*graph.relations}) == relations
     yield "the subject of a fact", _ids(graph.subject, 0, people, facts)
     yield "the relation of a fact", _ids(graph.relation, 0, relations, facts)
     yield "the object of a fact", _ids(graph.object, 0, people, facts)

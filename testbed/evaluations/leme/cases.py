@@ -40,7 +40,7 @@ def cases_of(
     """Edits of coupled pairs; fewer than `count` where there are not so many.
 
     Raises:
-        InputError: nobody is coupled, or the agent is not exact.
+        InputError: nobody can be edited, or the agent is not exact.
     """
     gold, rng = Gold(world, exact(agent)), generator(seed, "leme")
     graph = world.graph

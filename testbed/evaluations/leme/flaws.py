@@ -15,10 +15,10 @@ INSIDE, ACROSS, GOLD = "contradiction inside", "contradiction across", "contradi
 MINIMAL, BOTH, REJECTED, LOCALITY = "minimal edit", "both facts said", "edit rejected", "locality loss"
 CLASSES = {
     REPETITION: "one sentence is more than half of a passage",
-    BROKEN: "a sentence is none of the language",
+    BROKEN: "a sentence cannot be read in the world's language",
     WRONG_KIND: "a sentence names a thing of another kind",
     ENTITY: "a sentence is about another entity of the kind of subject or related entity",
-    TOPIC: "a sentence is about something else that is none of the couple",
+    TOPIC: "a sentence is about something outside the couple",
     INSIDE: "two sentences of a passage cannot both be true",
     ACROSS: "two sentences of the two passages cannot both be true, by the link",
     GOLD: "a sentence about a fact that stays is wrong",

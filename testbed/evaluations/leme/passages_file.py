@@ -19,7 +19,7 @@ def write_passages(editor: Scored, world: World, folder: Path) -> Path:
     """What an editor's model wrote before and after each edit of this world, one passage a line.
 
     A line has `case`, `entity`, `role`, `reader`, `sample`, `text`, and `sentences`: of each its `text`, its
-    `kind` (null where it is none of the language), `why` it is not one, or what it gets wrong, and the
+    `kind` (null where it cannot be read), `why` it is not one, or what it gets wrong, and the
     classes of errors it is an `error` of, under the first reading. Passages about twins have no such classes.
     """
     path = folder / f"passages-{editor.edited.slug}.jsonl"

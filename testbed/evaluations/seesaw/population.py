@@ -30,8 +30,8 @@ class Population:
         lacking = [name for name in (*GROUPINGS, *EDITED) if name not in graph.relations]
         if lacking:
             raise InputError(
-                f"this world has no relation {lacking[0]!r}, so it is none of people in groups; build one "
-                "with python -m testbed.corpus seesaw"
+                f"this world has no relation {lacking[0]!r}, so it is not a world of people in groups; build "
+                "one with python -m testbed.corpus seesaw"
             )
         self.graph, self.stated = graph, Stated(graph, world.sentences)
         self.people = graph.subjects.astype(np.int64)

@@ -58,7 +58,7 @@ def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
         subject, new, old = (_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity"))
         if kinds.category.get(subject) != old:
             raise InputError(
-                f"{where}: {row['subj']!r} is no {row['orig_entity']!r} in this world; build the world of "
+                f"{where}: {row['subj']!r} is not a {row['orig_entity']!r} in this world; build the world of "
                 "this very folder"
             )
         query = _query(kinds, row, (subject, old, new), where)
