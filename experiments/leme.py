@@ -107,8 +107,7 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     base = replace(
         EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
     )
-    for editor in EDITORS:
-        yield replace(base, editors=(editor,))
+    yield replace(base, editors=EDITORS)
     closed = base.configs | {"in-context": InContextConfig(closed=True)}
     yield replace(base, editors=("in-context",), configs=closed)
     yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))

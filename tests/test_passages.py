@@ -9,7 +9,8 @@ import pytest
 from corpus.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
-from testbed.engine.passages import passage_rows, sentences
+from testbed.engine.cores import over_cores
+from testbed.engine.passages import build_openings, passage_rows, sentences, written
 from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, Columns, rows_of, write_rows
 from testbed.engine.results import read_results
@@ -113,3 +114,16 @@ def test_nobody_writes_where_nothing_is_asked(toy, which):
     texts = quiet.written_before(which)
     assert texts.tokens.shape == (COUNT, 0, 0)
     assert passage_rows(toy.world.tokenizer, quiet.reader, quiet.cases, which[:, 0], texts, texts) == []
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4, 6])
+def test_threads_write_what_one_program_writes(toy, cases, asked, deltas, cores):
+    """Also where edits cannot be parted evenly: four or five of them, up to six cores."""
+    static = {"longest": asked.texts.longest, "most_k": asked.texts.most_k}
+    for which in (range(4), range(COUNT)):
+        openings = build_openings([cases[k] for k in which], which, 3, asked.texts)
+        for delta in ({}, jax.tree.map(lambda x, which=which: x[which.start : which.stop], deltas)):
+            one = written(toy.model, delta, openings, **static)
+            many = over_cores(written, cores, **static)(toy.model, delta, openings)
+            np.testing.assert_array_equal(many.tokens, one.tokens)
+            np.testing.assert_array_equal(many.log_p, one.log_p)

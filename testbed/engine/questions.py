@@ -1,5 +1,6 @@
 """What every editor's cases are asked, and what the unedited model answers."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
@@ -13,6 +14,7 @@ from lm.config import MeshConfig
 from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh, on_every_device, over_data
+from testbed.engine.cores import over_cores
 from testbed.engine.passages import Texts, build_openings, text_shape, written
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
 from testbed.protocol import Case
@@ -67,7 +69,10 @@ class Questions:
 
     @cached_property
     def _write(self) -> Callable[..., Texts]:
-        return self._shared(partial(written, longest=self.texts.longest, most_k=self.texts.most_k))
+        longest, most_k = self.texts.longest, self.texts.most_k
+        if self.mesh.size == 1 and jax.default_backend() == "cpu":
+            return over_cores(written, os.cpu_count() or 1, longest=longest, most_k=most_k)
+        return self._shared(partial(written, longest=longest, most_k=most_k))
 
     def _shared(self, function: Callable) -> Callable:
         """What takes the model, deltas and what is asked, laid over devices."""
