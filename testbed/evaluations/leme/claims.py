@@ -35,8 +35,7 @@ def claims_of(standard: Standard) -> Mapping[str, list[Claim]]:
     for role in ("subject", "related"):
         for fact, belief in standard.beliefs.items():
             if fact[0] == standard.entities[role] and fact != standard.edited and belief.stratum != STRATA[0]:
-                obj = int(belief.options[belief.before.argmax()])
-                claim = Claim(fact, obj)
+                claim = Claim(fact, belief.object_before)
                 found[f"ground truth, {role}"].append(claim)
                 found["ground truth that moves" if belief.moved else "ground truth that stays"].append(claim)
     new, old = standard.request[2], standard.old

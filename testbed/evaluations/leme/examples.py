@@ -7,17 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.files import staged_file
-from testbed.engine.results import Results
 from testbed.evaluations.leme.flaws import ACROSS, CLASSES, GOLD, INSIDE, Marks, flaws
 from testbed.evaluations.leme.meanings import NINE
 from testbed.evaluations.leme.measure import samples
 from testbed.evaluations.leme.questions import says_the_edit
+from testbed.evaluations.leme.readers import written_by_model
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from testbed.evaluations.leme.standard import Standard, standards
 from testbed.evaluations.leme.statements import Lines, statements_of
 from testbed.run.world import World
 from testbed.scores.comparison import Scored
-from testbed.scores.readers import NO_EDIT
 from testbed.scores.tables import Cell, Table
 
 WORST = 20
@@ -28,6 +27,7 @@ class Pair(NamedTuple):
     """What was written of one edit in one sample, with its errors, and what it says of the edited fact."""
 
     case: int
+    sample: int
     passages: Mapping[str, Lines]
     marks: Marks
     edit: float
@@ -38,33 +38,40 @@ class Pair(NamedTuple):
         return sum(len(self.marks[name]) for name in CONTRADICTIONS)
 
 
-def pairs(results: Results, texts: np.ndarray) -> Iterator[Pair]:
-    """Every pair of passages about subject and related entity, judged under the first reading."""
+class Marked(NamedTuple):
+    """All pairs of passages of an editor's edits, before them and after them, in the same order."""
+
+    editor: Scored
+    before: list[Pair]
+    after: list[Pair]
+
+
+def marked(editor: Scored) -> Marked:
+    """Mark the errors in everything that was written, under the first reading."""
+    results = editor.edited.results
     known: list[Standard] = standards(results, 1)
-    for case, passages in samples(results, texts):
-        edit = says_the_edit(statements_of(passages[SUBJECT]), known[case])
-        yield Pair(case, passages, flaws(passages, known[case]), edit)
+
+    def pairs(when: int) -> Iterator[Pair]:
+        for case, sample, passages in samples(results, written_by_model(results, when)):
+            edit = says_the_edit(statements_of(passages[SUBJECT]), known[case])
+            yield Pair(case, sample, passages, flaws(passages, known[case]), edit)
+
+    return Marked(editor, [*pairs(0)], [*pairs(1)])
 
 
-def written(editor: Scored, reader: str) -> np.ndarray:
-    """What a reader of the editor's results writes."""
-    texts = editor.evaluation.readers(editor.edited.results, editor.name)[reader].texts
-    return np.zeros(0, object) if texts is None else texts
-
-
-def side_by_side(editor: Scored, world: World) -> Table | None:
+def side_by_side(texts: Marked, world: World) -> Table | None:
     """One edit as two pairs of passages, before and after; None where nothing about this world was written.
 
     It is the one with a middling number of contradictions among those that say the new object, if any do.
     """
-    results = editor.edited.results
+    editor, results = texts.editor, texts.editor.edited.results
     ours = set(np.flatnonzero(results.cases["run"] == results.cases["run"].min()).tolist())
-    after = [pair for pair in pairs(results, written(editor, editor.name)) if pair.case in ours]
+    after = [pair for pair in texts.after if pair.case in ours]
     if not after:
         return None
     ranked = sorted([pair for pair in after if pair.edit > 0] or after, key=lambda pair: pair.contradictions)
     chosen = ranked[len(ranked) // 2]
-    before = next(p for p in pairs(results, written(editor, NO_EDIT)) if p.case == chosen.case)
+    before = next(pair for pair in texts.before if pair.case == chosen.case)
     columns = [(pair, role) for pair in (before, chosen) for role in (SUBJECT, RELATED)]
     rows: list[list[Cell]] = []
     for at in range(max(len(pair.passages[role]) for pair, role in columns)):
@@ -92,10 +99,11 @@ def _shown(pair: Pair, role: str, at: int) -> str:
     return f"\u2260 {lines[at].text}" if contradicted else lines[at].text
 
 
-def one_of_each(editor: Scored) -> Table:
+def one_of_each(texts: Marked) -> Table:
     """The first sentence of each class of error."""
+    editor = texts.editor
     found: dict[str, tuple[str, str]] = {}
-    for pair in pairs(editor.edited.results, written(editor, editor.name)):
+    for pair in texts.after:
         for name, marks in pair.marks.items():
             if marks and name not in found:
                 role, at = marks[0]
@@ -105,9 +113,10 @@ def one_of_each(editor: Scored) -> Table:
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
 
 
-def write_worst(editor: Scored, folder: Path) -> Path:
+def write_worst(texts: Marked, folder: Path) -> Path:
     """The passages of the edits with the lowest mean of the nine questions, as a text file."""
-    values, results = editor.values[editor.name], editor.edited.results
+    editor = texts.editor
+    values = editor.values[editor.name]
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.stack([values[name].numerator / values[name].denominator for name in NINE])
     there = np.isfinite(shares)
@@ -115,7 +124,7 @@ def write_worst(editor: Scored, folder: Path) -> Path:
     worst = np.argsort(mean, kind="stable")[:WORST].tolist()
     path = folder / f"worst-{editor.edited.slug}.txt"
     with staged_file(path) as aside:
-        of = [pair for pair in pairs(results, written(editor, editor.name)) if pair.case in worst]
+        of = [pair for pair in texts.after if pair.case in worst]
         of.sort(key=lambda pair: worst.index(pair.case))
         aside.write_text("\n\n".join(_as_text(pair, mean[pair.case]) for pair in of), encoding="utf-8")
     return path

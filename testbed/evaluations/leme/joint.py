@@ -41,6 +41,7 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
         return math.nan
     kept = {fact: np.ones(len(belief.options), bool) for fact, belief in standard.beliefs.items()}
     ordered = sorted(mine, key=lambda one: (-_alone(one, standard), one[:3]))
+    upwards = _in_order(standard.beliefs)[::-1]
     log_z, total = 0.0, 0.0
     for one in ordered:
         belief, before = standard.beliefs[one.fact], kept[one.fact]
@@ -48,11 +49,11 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
         left = before & (named if one.holds else ~named)
         if (left == before).all():
             continue
-        if belief.after.max() > SURE:
+        if belief.most > SURE:
             # What is sure depends on nothing, and nothing on it that is not sure of it already.
             p = float(belief.after[left].sum() / max(belief.after[before].sum(), LEAST))
         else:
-            log_then = _log_mass(standard.beliefs, kept | {one.fact: left})
+            log_then = _log_mass(standard.beliefs, upwards, kept | {one.fact: left})
             p = math.exp(min(log_then - log_z, 0.0))
             log_z = log_then if p > LEAST else log_z
         total += math.log(max(p, LEAST))
@@ -66,16 +67,22 @@ def _alone(one: Statement, standard: Standard) -> float:
     return p if one.holds else 1 - p
 
 
-def _log_mass(beliefs: Mapping[Fact, Belief], kept: Mapping[Fact, np.ndarray]) -> float:
-    """Log-probability that every fact that is not sure has one of the objects kept."""
+def _log_mass(
+    beliefs: Mapping[Fact, Belief], upwards: Sequence[Fact], kept: Mapping[Fact, np.ndarray]
+) -> float:
+    """Log-probability that every fact that is not sure has one of the objects kept.
+
+    Args:
+        upwards: all facts, each before the one that it depends on.
+    """
     inside = {fact: kept[fact].astype(float) for fact in beliefs}
     log_p = 0.0
-    for fact in reversed(_in_order(beliefs)):
+    for fact in upwards:
         belief = beliefs[fact]
-        if belief.after.max() > SURE:
+        if belief.most > SURE:
             continue
         above = belief.above
-        if above is None or belief.given is None or beliefs[above].after.max() > SURE:
+        if above is None or belief.given is None or beliefs[above].most > SURE:
             p = float(belief.after @ inside[fact]) / float(belief.after.sum())
             log_p += math.log(max(p, LEAST**2))
         else:

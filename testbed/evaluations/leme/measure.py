@@ -40,10 +40,10 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
     known, edited = standards(results, reader.time), reader.time > 0
     losses = np.full(len(reader.texts), np.nan) if reader.losses is None else reader.losses
     written = [*zip(samples(results, reader.texts), samples(results, losses), strict=True)]
-    case = [i for (i, _), _ in written]
+    case = [i for (i, _, _), _ in written]
     found = [
         answers(passages, known[i], edited) | simple_measures(passages, lost, known[i], edited)
-        for (i, passages), (_, lost) in written
+        for (i, _, passages), (_, _, lost) in written
     ]
     nothing: Passages = {SUBJECT: (), RELATED: ()}
     names = answers(nothing, _NOBODY, edited) | simple_measures(nothing, {}, _NOBODY, edited)
@@ -62,14 +62,14 @@ _NO_SHARES = {m.SENTENCES, m.JOINT, m.COUPLING, *m.SIMPLE} - {m.DISTINCT}
 _NOBODY = Standard((0, 0, 0), 0, {}, None, None, {SUBJECT: 0, RELATED: 0, TWIN: 0}, {})
 
 
-def samples(results: Results, column: np.ndarray) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Of every case and sample, by role what a column of passages has, such as their texts."""
+def samples(results: Results, column: np.ndarray) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Every case and sample, with what a column of passages has by role, such as their texts."""
     p = results.passages
     of: dict[tuple[int, int], dict[str, Any]] = {}
     for row in range(len(p.case)):
         of.setdefault((int(p.case[row]), int(p.sample[row])), {})[str(p.role[row])] = column[row]
-    for (case, _), by_role in of.items():
-        yield case, by_role
+    for (case, sample), by_role in of.items():
+        yield case, sample, by_role
 
 
 def answers(passages: Passages, standard: Standard, edited: bool) -> Answers:

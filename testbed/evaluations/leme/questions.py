@@ -120,11 +120,9 @@ def cross(
     The pairs are about one fact, or about the edited fact and the coupled one, of which the link implies the
     other where it implies anything.
     """
+    also = [above for one in second if (above := linked(one, standard)) is not None]
     pairs = [
-        (one, other)
-        for one in first
-        for other in (*second, *(linked(two, standard) for two in second))
-        if other is not None and one.fact == other.fact != left_out
+        (one, other) for one in first for other in (*second, *also) if one.fact == other.fact != left_out
     ]
     return share(agree(*pair) for pair in pairs)
 

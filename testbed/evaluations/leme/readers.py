@@ -27,7 +27,7 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading, and the agent under the second."""
     second = f"{BAYESIAN}, {results.times[2]}"
     found = references(results, editor) | {second: references(results, editor, reading=2)[BAYESIAN]}
-    before, after = (_of_model(results, when) for when in (0, 1))
+    before, after = (written_by_model(results, when) for when in (0, 1))
     written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
     written |= {name: _bayesian(results, found[name].time) for name in (BAYESIAN, second)}
     written[FREQUENCY] = _frequency(results)
@@ -40,7 +40,8 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
     }
 
 
-def _of_model(results: Results, when: int) -> np.ndarray:
+def written_by_model(results: Results, when: int) -> np.ndarray:
+    """What the model wrote, object[passages] of lines: 0 before the edit, 1 after it."""
     p = results.passages
     return _column(
         [trimmed(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)]

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.stats import chi2_contingency, wilcoxon
 
+from testbed.engine.results import Results
 from testbed.evaluations.leme.claims import claims_of, verdict
-from testbed.evaluations.leme.examples import written
 from testbed.evaluations.leme.meanings import CLAIMS, EDIT_RELATED, EDIT_SUBJECT, NINE
 from testbed.evaluations.leme.measure import samples
+from testbed.evaluations.leme.readers import written_by_model
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from testbed.evaluations.leme.standard import standards
 from testbed.evaluations.leme.statements import statements_of
@@ -66,7 +67,7 @@ def chi_square_table(editors: Sequence[Scored]) -> Table:
     """Verdicts on each kind of claim after the edit against before."""
     rows: list[list[Cell]] = []
     for editor in editors:
-        before, after = (_verdicts(editor, reader) for reader in (NO_EDIT, editor.name))
+        before, after = (_verdicts(editor.edited.results, when) for when in (0, 1))
         p = {name: chi_square(before[name], after[name]) for name in CLAIMS}
         rows.append(_row(editor, p))
     note = (
@@ -90,11 +91,10 @@ def _values(editor: Scored, reader: str, metric: str) -> np.ndarray:
         return found.numerator / found.denominator
 
 
-def _verdicts(editor: Scored, reader: str) -> dict[str, Counter]:
+def _verdicts(results: Results, when: int) -> dict[str, Counter]:
     found = {name: Counter[int]() for name in CLAIMS}
-    results = editor.edited.results
     known = standards(results, 1)
-    for case, passages in samples(results, written(editor, reader)):
+    for case, _, passages in samples(results, written_by_model(results, when)):
         standard = known[case]
         said = {standard.entities[role]: statements_of(passages[role]) for role in (SUBJECT, RELATED)}
         for name, claims in claims_of(standard).items():

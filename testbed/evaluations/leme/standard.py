@@ -44,6 +44,16 @@ class Belief:
         return bool(np.abs(self.after - self.before).sum() / 2 > STAYS)
 
     @cached_property
+    def most(self) -> float:
+        """The largest probability after the request."""
+        return float(self.after.max())
+
+    @cached_property
+    def object_before(self) -> int:
+        """The most probable object before the request."""
+        return int(self.options[self.before.argmax()])
+
+    @cached_property
     def _is_best(self) -> tuple[np.ndarray, np.ndarray]:
         best = [equally_good(p, p.max(initial=0.0)) & (p > 0) for p in (self.before, self.after)]
         return best[0], best[1]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from testbed.engine.results import clusters
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme import paper
-from testbed.evaluations.leme.examples import one_of_each, side_by_side, write_worst
+from testbed.evaluations.leme.examples import Marked, marked, one_of_each, side_by_side, write_worst
 from testbed.evaluations.leme.foretelling import correlation_sections
 from testbed.evaluations.leme.passages_file import write_passages
 from testbed.evaluations.leme.pictures import draw_bars, draw_errors
@@ -45,6 +45,7 @@ SCOPE = ("ground truth that stays", "ground truth that moves")
 def story(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
     editors, folder = material.editors, material.folder
+    texts = [marked(editor) for editor in editors]
     sections = [
         difference_section(material),
         Section("nine", "Nine questions", _NINE, tables=[paper.nine(editors)],
@@ -55,10 +56,10 @@ def story(material: Material) -> Chapter:
         _scope(material),
         *correlation_sections(material),
         _kinds(material),
-        _errors(material),
+        _errors(material, texts),
         Section("style", "Do they stay on topic, and are they natural?", _STYLE,
                 tables=[_plain(editors, "leme-style", "Topic and style", STYLE), likelihood(editors)]),
-        _passages(material),
+        _passages(material, texts),
         cost_section(editors, m.EDIT_SUBJECT, folder),
         lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
     ]  # fmt: skip
@@ -126,7 +127,8 @@ def by_reading(editors: Sequence[Scored]) -> Table:
     rows: list[list[Cell]] = []
     for editor, name in readers:
         for reading, called in enumerate(first.evaluation.readings, start=1):
-            found = _judged(editor, name, reading)
+            # Under the first reading everything is measured already.
+            found = editor.summary["all"][name] if reading == 1 else _judged(editor, name, reading)
             rows.append([name, called, *(found.get(metric) for metric in JUDGED)])
     direction = better_of(first.evaluation.metrics)
     note = f"{BAYESIAN}: what it writes under the first reading, judged under each."
@@ -195,11 +197,11 @@ def _kinds(material: Material) -> Section:
     return Section("kinds", "Injection or update?", text, tables=[paper.shares_of_kinds(editors), table])
 
 
-def _errors(material: Material) -> Section:
+def _errors(material: Material, texts: Sequence[Marked]) -> Section:
     editors = material.editors
     draw_errors(editors, material.folder / "errors.png")
-    files = [write_worst(e, material.folder).name for e in editors]
-    whole = [write_passages(e, material.world, material.folder).name for e in editors]
+    files = [write_worst(one, material.folder).name for one in texts]
+    whole = [write_passages(one, material.world, material.folder).name for one in texts]
     text = (
         "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
         f"with their errors marked, are in {', '.join(files)}; all passages about this world, a line of "
@@ -209,11 +211,11 @@ def _errors(material: Material) -> Section:
     return Section("errors", "What goes wrong?", text,
                    [Picture("errors.png", "Share of pairs of passages with an error of each class")],
                    folded=[_plain(editors, "leme-errors", "Errors by class", metrics),
-                           *(one_of_each(e) for e in editors)])  # fmt: skip
+                           *(one_of_each(one) for one in texts)])  # fmt: skip
 
 
-def _passages(material: Material) -> Section | None:
-    tables = [table for e in material.editors if (table := side_by_side(e, material.world))]
+def _passages(material: Material, texts: Sequence[Marked]) -> Section | None:
+    tables = [table for one in texts if (table := side_by_side(one, material.world))]
     text = "For each editor one edit that it took up, with a middling number of contradictions."
     return Section("passages", "Passages", text, folded=tables) if tables else None
 
