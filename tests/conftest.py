@@ -15,9 +15,13 @@ from tests.toys import load_parameters, make_toy, save_parameters, train_toy
 from tests.worlds import make_world
 
 # Whoever sets XLA_FLAGS decides alone: `make slow` sets none, so that slow tests run what users run.
-os.environ.setdefault("XLA_FLAGS", QUICKLY)
-# Programs are compiled once for all processes and commands, and kept for the next run of the tests.
+# Every core runs tests of its own, so threads within one would only get in each other's way.
+if "XLA_FLAGS" not in os.environ:
+    os.environ |= {"XLA_FLAGS": QUICKLY, "PJRT_NPROC": "1"}
+# Programs are compiled once for all processes and commands, and kept for the next run of the tests; also
+# small ones, since many files compile the same.
 prepare_jax()
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 
 # Examples depend on --hypothesis-seed alone (pyproject.toml sets it), not on past runs, CI or the clock.
 settings.register_profile(
@@ -35,10 +39,10 @@ settings.load_profile("project")
 
 # What takes longest comes first, so that no process is left with one of these when the others are done.
 LONGEST = (
-    "commands", "report", "model", "sweep", "editors", "mend", "delta", "tune", "my_evaluation", "faults",
-    "exact_agent", "huggingface", "agent", "mesh", "associations", "fine_tuning", "self_bayes", "beliefs",
-    "training", "grace", "catalogue", "evaluations", "hase_metrics", "reasoning", "statistics", "logic",
-    "tokenizer_files",
+    "commands", "report", "editors", "delta", "sweep", "exact_agent", "training", "model", "faults",
+    "evaluations", "beliefs", "revision", "fine_tuning", "hase_sampling", "hase_cases", "probes", "mesh",
+    "huggingface", "tokenizer_files", "hase_metrics", "broken_editors", "associations", "shard", "tune",
+    "catalogue", "writing", "passages", "in_context", "my_evaluation", "grace", "self_bayes", "leme",
 )  # fmt: skip
 
 

@@ -116,14 +116,21 @@ def test_nobody_writes_where_nothing_is_asked(toy, which):
     assert passage_rows(toy.world.tokenizer, quiet.reader, quiet.cases, which[:, 0], texts, texts) == []
 
 
-@pytest.mark.parametrize("cores", [1, 2, 4, 6])
-def test_threads_write_what_one_program_writes(toy, cases, asked, deltas, cores):
-    """Also where edits cannot be parted evenly: four or five of them, up to six cores."""
+@pytest.mark.parametrize(("cores", "edits"), [(2, 4), (6, COUNT)])
+def test_threads_write_what_one_program_writes(toy, cases, asked, deltas, cores, edits):
+    """Four edits are parted evenly among two threads; five take one each, and a sixth core has none."""
+    openings = build_openings([cases[k] for k in range(edits)], range(edits), 3, asked.texts)
+    first = jax.tree.map(lambda x: x[:edits], deltas)
     static = {"longest": asked.texts.longest, "most_k": asked.texts.most_k}
-    for which in (range(4), range(COUNT)):
-        openings = build_openings([cases[k] for k in which], which, 3, asked.texts)
-        for delta in ({}, jax.tree.map(lambda x, which=which: x[which.start : which.stop], deltas)):
-            one = written(toy.model, delta, openings, **static)
-            many = over_cores(written, cores, **static)(toy.model, delta, openings)
-            np.testing.assert_array_equal(many.tokens, one.tokens)
-            np.testing.assert_array_equal(many.log_p, one.log_p)
+    one = written(toy.model, first, openings, **static)
+    many = over_cores(written, cores, **static)(toy.model, first, openings)
+    np.testing.assert_array_equal(many.tokens, one.tokens)
+    np.testing.assert_array_equal(many.log_p, one.log_p)
+
+
+def test_one_core_needs_no_threads():
+    """Nor does a number of edits that no number of threads can share."""
+    double = over_cores(jax.jit(lambda model, x: model * x), 1)
+    np.testing.assert_array_equal(double(2.0, np.arange(4.0)), 2 * np.arange(4.0))
+    five = over_cores(jax.jit(lambda model, x: model * x), 4)
+    np.testing.assert_array_equal(five(2.0, np.arange(5.0)), 2 * np.arange(5.0))
