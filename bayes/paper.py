@@ -201,9 +201,7 @@ class PaperAgent:
         for name, ids, most in (("entity", subject, entities), ("relation", relation, len(self.upstream))):
             wrong = np.extract((np.asarray(ids) < 0) | (np.asarray(ids) >= most), ids)
             if len(wrong):
-                raise InputError(
-                    f"{wrong[0]} is not a {name} of this world, which has {most:,}, numbered from 0"
-                )
+                raise InputError(f"there is no {name} {wrong[0]} in this world, which has {most:,} from 0 on")
 
     def _places(self, objects: np.ndarray) -> np.ndarray:
         return places_of(self.objects, objects)

@@ -140,10 +140,11 @@ def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
         paper.probability(s, r, stranger)
     unknown = [((-1, r), "entity"), ((10**6, r), "entity"), ((s, -1), "relation"), ((s, 10), "relation")]
     for wrong, name in unknown:
+        message = f"there is no {name} {wrong[name == 'relation']} in this world"
         for ask in (paper.predict, lambda s, r: paper.weight_for(s, r, o)):
-            with pytest.raises(InputError, match=f"is not a {name} of this world"):
+            with pytest.raises(InputError, match=message):
                 ask(*wrong)
-        with pytest.raises(InputError, match=f"is not a {name} of this world"):
+        with pytest.raises(InputError, match=message):
             paper.with_edit(EditRequest(*wrong, o))
 
 

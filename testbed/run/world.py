@@ -92,7 +92,7 @@ def load_world(run: Run) -> World:
     settled = exact.resolution if exact else None
     wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)
     if wrong:
-        why = f"{run.world} and {run.corpus} do not fit together: not valid: {wrong}; move both away"
+        why = f"{run.world} and {run.corpus} do not fit together (not valid: {wrong}); move both away"
         raise NotMadeError(why, "corpus", run)
     return world
 
