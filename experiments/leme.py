@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.record import typed, write_record
+from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
@@ -29,7 +29,7 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
+from testbed.scores.comparison import score
 from testbed.scores.gather import gather
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 
@@ -37,8 +37,8 @@ NAME = "leme"
 EDITORS = ("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context")
 STRENGTHS = (1.0, 0.5, 0.0)
 """Probability that a coupled entity has the same object."""
-REPORTED = ("all", INJECTION, UPDATE)
-"""Parts of the edits of which the record has the figures."""
+REPORTED = (INJECTION, UPDATE)
+"""Parts of the edits of which the record has the editors' figures, beside those of all."""
 
 
 @dataclass(frozen=True)
@@ -119,24 +119,13 @@ def record(options: Settings) -> Path:
     for strength in STRENGTHS:
         group = [run_of(options, strength, seed) for seed in range(options.seeds)]
         editors = score(gather(group, examination_named(NAME)))
-        found |= {f"{editor.name}, strength {strength}": _figures(editor) for editor in editors}
+        found |= {f"{editor.name}, strength {strength}": figures(editor, REPORTED) for editor in editors}
         related = correlations(editors, editors[0].edited.seed)
         found[f"correlations, strength {strength}"] = {
             f"{short} with {long}": one._asdict() for (short, long), one in related.items()
         }
     first = run_of(options, STRENGTHS[0], 0)
-    return write_record(first, NAME, options.command, read_metrics(first), found=found)
-
-
-def _figures(editor: Scored) -> dict[str, Any]:
-    """By part of the edits and by reader, every metric."""
-    return {
-        part: {
-            reader: {metric: e._asdict() for metric, e in metrics.items()}
-            for reader, metrics in editor.summary[part].items()
-        }
-        for part in REPORTED
-    }
+    return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=found)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -1,10 +1,11 @@
 """A dated folder of results: the command, settings, versions, device and figures of one run."""
 
 import json
+import math
 import os
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import jax
 
 from corpus.files import read_json, read_record, write_json
 from testbed.run.runs import Run, provenance
+from testbed.scores.comparison import Scored
+from testbed.scores.statistics import Estimate
 
 RECORDS = Path(__file__).parent / "records"
 
@@ -60,6 +63,24 @@ def write_record(
         },
     )
     return folder
+
+
+def figures(editor: Scored, parts: Collection[str]) -> dict[str, Any]:
+    """Every metric: an editor's and its references' over all edits, the editor's alone over some parts.
+
+    Each is value, low and high of its interval (None where there is none), and the number of cases.
+    """
+    summary, name = editor.summary, editor.name
+    rows = {part: {name: summary[part][name]} for part in parts if part in summary}
+    return {
+        part: {reader: {metric: _short(e) for metric, e in metrics.items()} for reader, metrics in of.items()}
+        for part, of in (rows | {"all": summary["all"]}).items()
+    }
+
+
+def _short(estimate: Estimate) -> list[float | None]:
+    numbers = (estimate.value, estimate.low, estimate.high)
+    return [*(None if math.isnan(x) else round(x, 4) for x in numbers), estimate.cases]
 
 
 def _without_places(stages: dict) -> dict:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from corpus.dials import PeopleWorld
 from corpus.seeds import generator
-from experiments.record import typed, write_record
+from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from testbed.console import command, say
 from testbed.corpus import build_corpus
@@ -228,10 +228,7 @@ def _tables(editors: Sequence[Scored]) -> list[Table]:
 def _figures(editor: Scored) -> dict[str, Any]:
     moved = moves(editor)
     return {
-        "metrics": {
-            reader: {metric: e._asdict() for metric, e in metrics.items()}
-            for reader, metrics in editor.summary["all"].items()
-        },
+        "metrics": figures(editor, ())["all"],
         "group or frequency": {kind: group_or_frequency(moved, kind)._asdict() for kind in OTHERS},
     }
 

@@ -13,7 +13,6 @@ itself after the stage in which they are over, or, while a model is trained, at 
 run is in experiments/records.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.files import read_json
-from experiments.record import typed, write_record
+from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.editors.in_context import InContextConfig
 from testbed.console import command, say
@@ -36,9 +35,8 @@ from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
+from testbed.scores.comparison import score
 from testbed.scores.gather import gather
-from testbed.scores.statistics import Estimate
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 from testbed.tune import tune
 
@@ -163,7 +161,7 @@ def record(options: Settings) -> Path:
         "plain documents": [Run(options.runs, PLAIN)],
     }
     found = {
-        name: {editor.name: _told(editor) for editor in score(gather(group, examination_named(NAME)))}
+        name: {editor.name: figures(editor, KEPT) for editor in score(gather(group, examination_named(NAME)))}
         for name, group in groups.items()
         if group
     }
@@ -178,25 +176,6 @@ def record(options: Settings) -> Path:
         found=found,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )
-
-
-def _told(editor: Scored) -> dict[str, Any]:
-    """Every metric of all readers over all edits, and of the editor over the parts of KEPT.
-
-    Each is value, low and high of its interval, and the number of cases.
-    """
-    parts = {
-        part: {editor.name: editor.summary[part][editor.name]} for part in KEPT if part in editor.summary
-    }
-    return {
-        part: {reader: {metric: _short(e) for metric, e in found.items()} for reader, found in of.items()}
-        for part, of in (parts | {"all": editor.summary["all"]}).items()
-    }
-
-
-def _short(found: Estimate) -> list[float | None]:
-    numbers = (found.value, found.low, found.high)
-    return [*(None if math.isnan(x) else round(x, 4) for x in numbers), found.cases]
 
 
 def main(args: list[str] | None = None) -> int:
