@@ -29,16 +29,16 @@ TAKES_EDITORS = ("--editor", "--editors")
 @cache
 def entries() -> dict[str, Entry]:
     """Every editor of this project by name, the controls last."""
-    found: dict[str, Entry] = {}
+    editors: dict[str, Entry] = {}
     for package in FAMILIES:
         for folder in pkgutil.iter_modules(importlib.import_module(package).__path__):
             if not folder.ispkg:
                 continue
             for entry in getattr(importlib.import_module(f"{package}.{folder.name}"), "EDITORS", ()):
-                if entry.name in found:
+                if entry.name in editors:
                     raise ValueError(f"two editors are called {entry.name}")
-                found[entry.name] = entry
-    return found
+                editors[entry.name] = entry
+    return editors
 
 
 def configurations(small: bool = False) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
     Raises:
         InputError: an editor is named where only one can be, and is not there; or two have one prefix.
     """
-    found: dict[str, Entry] = {}
+    editors: dict[str, Entry] = {}
     words = _words(arguments)
     for before, word in zip(["", *words], words, strict=False):
         if not OWN.fullmatch(word):
@@ -106,10 +106,10 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
             if before in TAKES_EDITORS or not before.startswith("--"):
                 raise
             continue
-        other = found.setdefault(entry.options, entry)
+        other = editors.setdefault(entry.options, entry)
         if other.name != entry.name:
             raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
-    return {options: entry.config for options, entry in found.items() if is_dataclass(entry.config)}
+    return {options: entry.config for options, entry in editors.items() if is_dataclass(entry.config)}
 
 
 def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Calla
         # Compiled before, since each thread would do it for itself.
         program = function.lower(model, *parts[0], **static).compile()
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda part: jax.device_get(program(model, *part)), parts))
-        return jax.tree.map(lambda *x: np.concatenate(x), *found)
+            returned = list(pool.map(lambda part: jax.device_get(program(model, *part)), parts))
+        return jax.tree.map(lambda *x: np.concatenate(x), *returned)
 
     return shared

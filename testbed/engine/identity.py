@@ -36,21 +36,21 @@ def identity(method: "Method") -> dict[str, Any]:
         code: of both of their modules.
     """
     kind, told = type(method.editor), method.told
-    found = {
+    parts = {
         "editor": f"{kind.__module__}:{kind.__qualname__}",
         "settings": plain(method.editor),
         "facts": f"{told.__module__}:{told.__name__}",
     }
-    return found | {"code": code_of_method(found)}
+    return parts | {"code": code_of_method(parts)}
 
 
-def code_of_method(found: Mapping[str, Any]) -> str:
+def code_of_method(parts: Mapping[str, Any]) -> str:
     """The hash of the code of an editor and of what it is told, as `identity` names them.
 
     Raises:
         ValueError: there is no such code here.
     """
-    modules = dict.fromkeys(found[part].partition(":")[0] for part in ("editor", "facts"))
+    modules = dict.fromkeys(parts[part].partition(":")[0] for part in ("editor", "facts"))
     return hashlib.sha256(" ".join(map(code_of, modules)).encode()).hexdigest()[:12]
 
 

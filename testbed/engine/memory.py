@@ -37,8 +37,8 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
 
 def free_bytes() -> float:
     """Memory that is free on the device that edits run on."""
-    found = jax.local_devices()[0].memory_stats()
-    if found and "bytes_limit" in found:
-        return found["bytes_limit"] - found["bytes_in_use"]
+    stats = jax.local_devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return stats["bytes_limit"] - stats["bytes_in_use"]
     # Devices that are a machine's processors share its memory.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / jax.local_device_count()

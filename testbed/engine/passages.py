@@ -116,10 +116,10 @@ def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: in
 
     def key(drawn_by: jax.Array) -> jax.Array:
         seed, *more = drawn_by
-        found = jax.random.key(seed)
+        folded = jax.random.key(seed)
         for number in more:
-            found = jax.random.fold_in(found, number)
-        return found
+            folded = jax.random.fold_in(folded, number)
+        return folded
 
     def one(asked: tuple[Delta, Openings]) -> Texts:
         delta, (prompts, sampling, drawn_by) = asked

@@ -212,10 +212,10 @@ def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
     width = int(place.max(initial=0)) + 1
 
     def vectors(names: Sequence[str]) -> np.ndarray:
-        found = np.zeros((len(table), len(names), width))
+        padded = np.zeros((len(table), len(names), width))
         for t, name in enumerate(names):
-            found[which, t, place] = _flat(table[name])[1].to_numpy()
-        return found
+            padded[which, t, place] = _flat(table[name])[1].to_numpy()
+        return padded
 
     def answers(names: Sequence[str]) -> np.ndarray:
         return np.stack([table[name].to_numpy() for name in names], axis=1).astype(np.int64)
@@ -271,9 +271,9 @@ def _passages(table: pa.Table, case: np.ndarray) -> Passages:
 
 def _column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
     if kind is tuple:
-        found = np.empty(len(column), object)
-        found[:] = [np.array(one) for one in column.to_pylist()]
-        return found
+        arrays = np.empty(len(column), object)
+        arrays[:] = [np.array(one) for one in column.to_pylist()]
+        return arrays
     return _text(column) if kind is str else column.to_numpy()
 
 

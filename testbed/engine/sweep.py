@@ -142,8 +142,8 @@ class Sweep:
         """
         plan, cost = self.plan, self.folder / "cost.json"
         if not cost.exists():
-            found = self.worker.cost(plan.chunk(0)[:, : plan.batch])
-            write_json_once(cost, found | {"prepare_seconds": prepare_seconds})
+            figures = self.worker.cost(plan.chunk(0)[:, : plan.batch])
+            write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
             (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
 
@@ -194,16 +194,16 @@ class Sweep:
         self, first: int, which: np.ndarray, position: int, deltas: Delta, info: Info, seconds: float
     ) -> Rows:
         """Rows of int[G, B] cases after G edits, without those that only fill the chunk up."""
-        own, size = self.plan.own(first), which.shape[1]
-        number = which[:own].ravel()
+        sequences, size = self.plan.own(first), which.shape[1]
+        number = which[:sequences].ravel()
         cases = [self.questions.cases[k] for k in number]
         independent = self.plan.sequence == 1
         subjects = np.array([c.request.subject for c in cases])
         how = Circumstances(
             case=number,
             cluster=subjects if independent else number // self.plan.sequence,
-            position=np.tile(np.arange(position, position + size), own),
-            info=Info(*(np.repeat(np.asarray(x)[:own], size, axis=0) for x in info)),
+            position=np.tile(np.arange(position, position + size), sequences),
+            info=Info(*(np.repeat(np.asarray(x)[:sequences], size, axis=0) for x in info)),
             seconds=np.full(len(number), seconds),
         )
         asked = self.questions
@@ -221,9 +221,9 @@ class Sweep:
         path = self._carried(first)
         if not path.exists():
             return fresh, 0
-        found = load_file(path)
+        saved = load_file(path)
         leaves, tree = jax.tree.flatten(fresh)
-        return jax.tree.unflatten(tree, [found[str(i)] for i in range(len(leaves))]), int(found["rounds"])
+        return jax.tree.unflatten(tree, [saved[str(i)] for i in range(len(leaves))]), int(saved["rounds"])
 
     def _save(self, first: int, carried: Delta, rounds: int) -> None:
         leaves = {str(i): x for i, x in enumerate(jax.tree.leaves(carried))}

@@ -62,11 +62,11 @@ def tuned(run: Run, editors: Sequence[str], settings: Judged) -> dict[str, Any]:
         again = f"python -m testbed.tune {entry.name} --run {settings.tuned}"
         if not path.exists():
             raise NotMadeError(f"{path} is missing", f"tune {entry.name}", Run(settings.runs, settings.tuned))
-        found = read_record(path)
+        record = read_record(path)
         config = settings.configs.get(entry.options, entry.config)
         try:
-            chosen[entry.options] = replace(config, **found["chosen"])
-            made_for, world, budgets[path] = found["bound"], found["world"], found["budget"]
+            chosen[entry.options] = replace(config, **record["chosen"])
+            made_for, world, budgets[path] = record["bound"], record["world"], record["budget"]
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} does not fit ({error}); move it away and tune again: {again}") from None
         if world == digest(run.world):

@@ -135,7 +135,7 @@ class Worker:
         return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
 
     def _requests(self, which: np.ndarray, told: str) -> Request:
-        each, picked = self._facts, [self.questions.cases[k] for k in which.ravel()]
+        facts, picked = self._facts, [self.questions.cases[k] for k in which.ravel()]
         beliefs = [belief for case in picked for belief in self._told(case, told)]
         batch = requests(
             self.questions.tokenizer,
@@ -145,7 +145,7 @@ class Worker:
             self._prompt,
             self.questions.names.longest + 1,
         )
-        return together(batch, which.shape[1] * each)
+        return together(batch, which.shape[1] * facts)
 
     def _told(self, case: Case, told: str) -> list[Belief]:
         """As many facts for every case; where there are fewer, the first again, not to be believed."""

@@ -81,7 +81,7 @@ def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callab
     def believed(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
         after, subject = agent().with_edit(request), request.subject
         own = world.graph.relation[world.graph.subject == subject].tolist()
-        found: list[Belief] = []
+        beliefs: list[Belief] = []
         for s, r in dict.fromkeys([request[:2], *asked, *((subject, r) for r in own)]):
             itself = (s, r) == request[:2]
             # The request speaks of its fact alone, as in what cases ask.
@@ -91,8 +91,8 @@ def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callab
             objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:named]
             p = belief.of(np.array(objects)).tolist()
             some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]
-            found += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
-        return found
+            beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
+        return beliefs
 
     def told(case: "Case") -> list[Belief]:
         return believed(case.request, tuple((c.subject, c.relation) for c in case.choices))
