@@ -25,21 +25,21 @@ TEXT = (
 def before_section(material: Material) -> Section:
     """Distance and calibration of the unedited model, by stratum, as picture and table."""
     first = material.editors[0]
-    found = before_edit(first.edited.results)
-    draw_before(found, material.folder / PICTURE)
+    strata = before_edit(first.edited.results)
+    draw_before(strata, material.folder / PICTURE)
     picture = Picture(PICTURE, "The unedited model's distance to the agent, and its calibration, by stratum")
     about = f"; questions are those of {first.name}" if len(material.editors) > 1 else ""
-    table = before_table(found)
+    table = before_table(strata)
     table = table._replace(note=f"{table.note[:-1]}{about}.")
     return Section("before", "Is the unedited model the agent?", TEXT, [picture], [table])
 
 
-def before_table(found: Mapping[str, Stratum]) -> Table:
+def before_table(strata: Mapping[str, Stratum]) -> Table:
     """A row a stratum."""
     columns = (DISTANCE, RIGHT, EXCESS)
     rows: list[list[Cell]] = [
         [_called(name), of.questions, *(of.found[m] for m in columns), of.calibration]
-        for name, of in found.items()
+        for name, of in strata.items()
     ]
     note = (
         "Overconfidence is the model's probability of its likeliest option minus the agent's belief in it; "
@@ -50,19 +50,19 @@ def before_table(found: Mapping[str, Stratum]) -> Table:
     return Table("before", "The unedited model, held against the agent", header, rows, note)
 
 
-def draw_before(found: Mapping[str, Stratum], path: Path) -> None:
+def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
     """Total variation by stratum, and beside it the agent's belief by the model's probability."""
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2), width_ratios=(2, 3))
-        values = np.array([of.found[DISTANCE][:3] for of in found.values()]).T
-        at = np.arange(len(found))
+        values = np.array([of.found[DISTANCE][:3] for of in strata.values()]).T
+        at = np.arange(len(strata))
         left.bar(at, values[0], 0.55, yerr=halves(*values), color=MODEL, capsize=3)
-        left.set_xticks(at, list(found))
+        left.set_xticks(at, list(strata))
         left.set_ylim(0, 1)
         left.set_ylabel("total variation to the agent")
         right.plot([0, 1], [0, 1], color=QUIET, lw=0.8, ls="--")
-        for i, name in enumerate(s for s in STRATA if s in found):
-            bins = found[name].bins
+        for i, name in enumerate(s for s in STRATA if s in strata):
+            bins = strata[name].bins
             belief = np.array([b.belief[:3] for b in bins]).T
             right.errorbar(
                 [b.confidence.value for b in bins],

@@ -22,16 +22,16 @@ MARKS = ("o-", "s--", "^:", "D-.")
 
 
 def draw_lines(
-    found: Mapping[str, Mapping[str, Sequence[Estimate]]],
+    estimates: Mapping[str, Mapping[str, Sequence[Estimate]]],
     ticks: Sequence[str],
     across: str,
     up: str,
     path: Path,
 ) -> None:
-    """A panel for each of `found`, in it a line with intervals for each name, over the same ticks."""
+    """A panel for each title in `estimates`: a line with intervals for each name, over the same ticks."""
     with styled():
-        figure, axes = panels(len(found))
-        for axis, (title, lines) in zip(axes, found.items(), strict=True):
+        figure, axes = panels(len(estimates))
+        for axis, (title, lines) in zip(axes, estimates.items(), strict=True):
             fill(axis, title, lines, ticks)
         finish(figure, axes, across, up)
         save(figure, path)

@@ -47,9 +47,9 @@ def cost_section(editors: Sequence[Scored], metric: str, folder: Path) -> Sectio
     pictures, drawn = [], set[str]()
     for unit, words in UNITS.items():
         file = f"frontier-{unit}.png"
-        if found := draw_frontier(editors, metric, unit, folder / file):
+        if names := draw_frontier(editors, metric, unit, folder / file):
             pictures.append(Picture(file, f"{metric[0].upper()}{metric[1:]} against {words}"))
-            drawn.update(found)
+            drawn.update(names)
     left_out = [e.name for e in editors if e.name not in drawn]
     if drawn and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."

@@ -27,11 +27,11 @@ def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str
     """A panel an editor: two metrics by number of edits, at once and kept."""
     with styled():
         figure, axes = panels(len(curves))
-        for axis, (name, found) in zip(axes, curves.items(), strict=True):
-            at = [k.edits for k in found]
+        for axis, (name, curve) in zip(axes, curves.items(), strict=True):
+            at = [k.edits for k in curve]
             for metric, colour, mark in zip(metrics, (MODEL, KEPT), "os", strict=True):
                 for part, style, fill in (("immediate", "--", "white"), ("retained", "-", colour)):
-                    shown = [getattr(k, part)[metric] for k in found]
+                    shown = [getattr(k, part)[metric] for k in curve]
                     values = [e.value for e in shown]
                     low, high = ([getattr(e, end) for e in shown] for end in ("low", "high"))
                     when = "at once" if part == "immediate" else "kept"

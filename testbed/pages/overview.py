@@ -10,7 +10,7 @@ from testbed.scores.tables import Cell, Table, better_of
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
 
-def comparison(editors: Sequence[Scored], found: Differences) -> Table:
+def comparison(editors: Sequence[Scored], differences: Differences) -> Table:
     """A row an editor, a control and a floor; the compared metrics with intervals."""
     first = editors[0]
     metrics = metrics_of(editors)
@@ -30,7 +30,7 @@ def comparison(editors: Sequence[Scored], found: Differences) -> Table:
         ["editor", "edits", *metrics, "seconds an edit"],
         rows,
         note,
-        foot=(["smallest detectable difference", None, *_detectable(found, metrics), None],),
+        foot=(["smallest detectable difference", None, *_detectable(differences, metrics), None],),
         better=better_of(first.evaluation.metrics),
         contest=len(editors),
     )
@@ -46,37 +46,37 @@ def difference_section(material: Material) -> Section | None:
     return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
 
 
-def paired(editors: Sequence[Scored], found: Differences) -> Table | None:
+def paired(editors: Sequence[Scored], differences: Differences) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [m for m in metrics_of(editors) if any(m in row for row in found.found.values())]
+    metrics = [m for m in metrics_of(editors) if any(m in row for row in differences.found.values())]
     rows: list[list[Cell]] = []
     for editor in editors:
-        row = found.found.get(editor.name)
+        row = differences.found.get(editor.name)
         if row:
             rows.append([editor.name, max(c.cases for c in row.values()), *map(row.get, metrics)])
     if not rows:
         return None
     return Table(
         "differences",
-        f"Differences from {found.reference}",
+        f"Differences from {differences.reference}",
         ["editor", "cases both have", *metrics],
         rows,
         "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
         "bold differences have one below .05.",
-        foot=(["smallest detectable difference", None, *_detectable(found, metrics)],),
+        foot=(["smallest detectable difference", None, *_detectable(differences, metrics)],),
     )
 
 
 def details(editor: Scored, subsets: Sequence[str]) -> list[Table]:
     """Every metric of one editor beside its reference rows, over all cases and some parts of them."""
-    found = []
+    tables = []
     for subset in ("all", *subsets):
         if any(e.cases for e in editor.summary[subset][editor.name].values()):
             header, rows = summary_rows(editor.evaluation, editor.summary, subset)
             among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
             key = f"{editor.edited.slug}-{subset}".replace(" ", "-")
-            found.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
-    return found
+            tables.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
+    return tables
 
 
 def metrics_of(editors: Sequence[Scored]) -> list[str]:
@@ -89,5 +89,5 @@ def _row(editor: Scored, reader: str, metrics: Sequence[str]) -> list[Cell]:
     return [editor.summary["all"][reader].get(metric) for metric in metrics]
 
 
-def _detectable(found: Differences, metrics: Sequence[str]) -> list[float]:
-    return [round(found.detectable(metric), 3) for metric in metrics]
+def _detectable(differences: Differences, metrics: Sequence[str]) -> list[float]:
+    return [round(differences.detectable(metric), 3) for metric in metrics]

@@ -82,22 +82,22 @@ def _finished(told: Told) -> Told:
     chapter = told.chapter
     lost = [editor.edited.lost for editor in told.editors if editor.edited.lost]
 
-    def named(found: Sequence[tables.Table]) -> list[tables.Table]:
+    def named(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return [
             tables.explained(
                 tables.with_counts(
                     table._replace(key=f"{told.key}-{table.key}", note=" ".join([*lost, table.note]))
                 )
             )
-            for table in found
+            for table in bare
         ]
 
-    def whole(found: Sequence[tables.Table]) -> list[tables.Table]:
-        return named([tables.with_detectable(table) for table in found])
+    def whole(bare: Sequence[tables.Table]) -> list[tables.Table]:
+        return named([tables.with_detectable(table) for table in bare])
 
     ahead = [s._replace(tables=named(s.tables), folded=named(s.folded)) for s in chapter.ahead]
     sections = [s._replace(tables=whole(s.tables), folded=whole(s.folded)) for s in chapter.sections]
-    details = {name: named(found) for name, found in chapter.details.items()}
+    details = {name: named(of_editor) for name, of_editor in chapter.details.items()}
     [overall] = named([chapter.overall])
     chapter = chapter._replace(overall=overall, sections=sections, details=details, ahead=ahead)
     return told._replace(chapter=chapter)
@@ -108,7 +108,7 @@ def _tables(chapter: Chapter) -> list[tables.Table]:
         [t for s in part for t in (*s.tables, *s.folded)] for part in (chapter.ahead, chapter.sections)
     )
     shared = [*ahead, chapter.overall, *later]
-    return [*shared, *(table for found in chapter.details.values() for table in found)]
+    return [*shared, *(table for of_editor in chapter.details.values() for table in of_editor)]
 
 
 def _html(page: Page, folder: Path) -> str:
@@ -144,11 +144,11 @@ def _csv(chapters: Sequence[Told]) -> str:
     return out.getvalue()
 
 
-def _lines(editor: Scored, found: Sequence[Kept]) -> Iterator[tuple]:
+def _lines(editor: Scored, curve: Sequence[Kept]) -> Iterator[tuple]:
     for subset, rows in editor.summary.items():
         for reader, metrics in rows.items():
             yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
-    for at in found:
+    for at in curve:
         for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
             subset = f"first {at.edits} edits, {when}"
             yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
