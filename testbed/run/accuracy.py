@@ -47,7 +47,7 @@ def label_accuracy(
     """
     tokenizer, spoken = world.tokenizer, world.sentences
     true, false = tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
-    found = {}
+    shares = {}
     for kind, which in sentences.items():
         prompts = [np.concatenate([[BOS], tokenizer.sentence(spoken[int(i)])[:-1]]) for i in which]
         right = spoken.label[which]
@@ -57,8 +57,8 @@ def label_accuracy(
         # Widths in steps of eight, so that few programs serve all kinds.
         width = -(-max(map(len, prompts)) // 8) * 8
         said = _decode_all(model, prompts, width, 1)[:, 0]
-        found[kind] = float(np.mean(said == np.where(right, true, false)))
-    return found
+        shares[kind] = float(np.mean(said == np.where(right, true, false)))
+    return shares
 
 
 def sample_labelled(world: World, count: int, rng: np.random.Generator) -> dict[Kind, np.ndarray]:

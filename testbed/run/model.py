@@ -50,10 +50,10 @@ def finished_checkpoint(run: Run, which: Literal["last", "best"] = "last") -> Pa
     Raises:
         NotMadeError: no training was finished, or that checkpoint is missing or another one.
     """
-    found = finished_training(run)
-    step = found["step" if which == "last" else "best_step"]
+    training = finished_training(run)
+    step = training["step" if which == "last" else "best_step"]
     checkpoint = run.checkpoints / f"{step:08d}"
-    if not (checkpoint / CHECKSUMS).is_file() or digest(checkpoint) != found["checkpoints"][str(step)]:
+    if not (checkpoint / CHECKSUMS).is_file() or digest(checkpoint) != training["checkpoints"][str(step)]:
         raise NotMadeError(
             f"{checkpoint}, the {which} model of the training, is missing or damaged", "train", run
         )

@@ -28,5 +28,5 @@ class ObjectNames:
             tokens: int[..., longest + 1], PAD from the ending on; a row without an ending is none.
         """
         flat = tokens.reshape(-1, tokens.shape[-1])
-        found = [self._object.get(tuple(t for t in row if t), ABSENT) for row in flat.tolist()]
-        return np.array(found).reshape(tokens.shape[:-1])
+        objects = [self._object.get(tuple(t for t in row if t), ABSENT) for row in flat.tolist()]
+        return np.array(objects).reshape(tokens.shape[:-1])

@@ -152,12 +152,12 @@ def recorded(run: Run, stage: str) -> tuple[dict, dict]:
 
 def unlike(run: Run, other: Run) -> list[str]:
     """Settings of corpus and training in which two runs differ, but for their seeds."""
-    found = []
+    keys = []
     made, others = (_stages(one)[0] for one in (run, other))
     for stage in made.keys() & others.keys():
         differ = differences(made[stage]["settings"], others[stage]["settings"])
-        found += [said.partition(" is ")[0] for said in differ]
-    return [key for key in found if key != "seed"]
+        keys += [said.partition(" is ")[0] for said in differ]
+    return [key for key in keys if key != "seed"]
 
 
 def _stages(run: Run) -> tuple[dict, bool]:
@@ -165,10 +165,10 @@ def _stages(run: Run) -> tuple[dict, bool]:
     try:
         return read_record(run.config_file), True
     except InputError as error:
-        found = _told_by_parts(run)
-        if not found and run.config_file.exists():
+        stages = _told_by_parts(run)
+        if not stages and run.config_file.exists():
             raise error from None
-        return found, False
+        return stages, False
 
 
 def _told_by_parts(run: Run) -> dict:
@@ -177,15 +177,15 @@ def _told_by_parts(run: Run) -> dict:
     newest = latest_checkpoint(run.checkpoints)
     if newest:
         parts["train"] = (newest, MEASURED)
-    found = {}
+    stages = {}
     for stage, (folder, name) in parts.items():
         try:
             verify_folder(folder)
             told = read_json(folder / name)["made"]
-            found[stage] = {key: told[key] for key in ("settings", "inputs")} | {"made_with": {}}
+            stages[stage] = {key: told[key] for key in ("settings", "inputs")} | {"made_with": {}}
         except (InputError, KeyError):
             continue
-    return found
+    return stages
 
 
 def provenance() -> dict[str, str]:
@@ -246,11 +246,11 @@ def digest(folder: Path) -> str:
 
 def differences(have: dict, want: dict, prefix: str = "") -> list[str]:
     """In words, every setting in which two nested dicts differ."""
-    found: list[str] = []
+    differ: list[str] = []
     for key in sorted(have.keys() | want.keys()):
         a, b = have.get(key), want.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            found += differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
+            differ += differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
         elif a != b:
-            found.append(f"{prefix}{key} is {a} there and {b} here")
-    return found
+            differ.append(f"{prefix}{key} is {a} there and {b} here")
+    return differ
