@@ -89,8 +89,8 @@ def _stratum(results: Results, among: np.ndarray, at: np.ndarray) -> Stratum:
     bins, gaps = [], 0.0
     for b in np.unique(at[among]):
         here = measured(results, among & (at == b))
-        found = estimates({name: here[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
-        bins.append(Bin(found[CONFIDENCE], found[BELIEF]))
+        means = estimates({name: here[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
+        bins.append(Bin(means[CONFIDENCE], means[BELIEF]))
         gaps += abs(here[EXCESS].numerator.sum())
     total = int(among.sum())
     return Stratum(total, estimates(measured(results, among), levels, everyone), bins, gaps / total)

@@ -78,7 +78,7 @@ def score(editors: Sequence[Edited]) -> list[Scored]:
     The references that editors are held against are measured once for editors of the same cases.
     """
     known: dict[str, Scored] = {}
-    found = []
+    scores = []
     for edited in editors:
         results, evaluation = edited.results, edited.evaluation
         key = _exam(edited)
@@ -100,8 +100,8 @@ def score(editors: Sequence[Edited]) -> list[Scored]:
                     for subset, rows in summary.items()
                 },
             )
-        found.append(scored)
-    return found
+        scores.append(scored)
+    return scores
 
 
 def reference_named(editors: Sequence[Scored], against: str) -> str:
@@ -126,15 +126,15 @@ def differences(editors: Sequence[Scored], reference: str, subset: str = "all") 
     """Paired differences of every editor from the reference, over one subset of the cases both have."""
     rng = generator(editors[0].edited.seed, "comparisons")
     other = next((e for e in editors if e.name == reference), None)
-    found = {}
+    comparisons = {}
     for editor in editors:
         pair = _against_floor(editor, reference) if other is None else _against_editor(editor, other)
         if pair is not None:
             among = editor.evaluation.subsets(editor.edited.results)[subset][pair.cases]
-            found[editor.name] = {
+            comparisons[editor.name] = {
                 name: compare(*both, pair.clusters, among, rng) for name, both in pair.metrics.items()
             }
-    return Differences(reference, _adjusted(found))
+    return Differences(reference, _adjusted(comparisons))
 
 
 def _exam(edited: Edited) -> str:
@@ -190,10 +190,10 @@ def _at(metric: Metric, cases: np.ndarray) -> Metric:
     return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])
 
 
-def _adjusted(found: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:
-    adjusted: dict[str, dict[str, Comparison]] = {name: {} for name in found}
-    for metric in dict.fromkeys(metric for row in found.values() for metric in row):
-        p = {name: row[metric].p for name, row in found.items() if metric in row}
+def _adjusted(comparisons: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:
+    adjusted: dict[str, dict[str, Comparison]] = {name: {} for name in comparisons}
+    for metric in dict.fromkeys(metric for row in comparisons.values() for metric in row):
+        p = {name: row[metric].p for name, row in comparisons.items() if metric in row}
         for name, value in holm(p).items():
-            adjusted[name][metric] = found[name][metric]._replace(p=value)
+            adjusted[name][metric] = comparisons[name][metric]._replace(p=value)
     return adjusted

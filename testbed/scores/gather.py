@@ -142,18 +142,18 @@ def gather(
             raise NotMadeError(why, "edit", run)
     check_apart(one.config for group in groups.values() for one in group.values())
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
-    found = sorted(latest, key=lambda item: item[1][0][:2])
-    for _, group in found:
+    editors = sorted(latest, key=lambda item: item[1][0][:2])
+    for _, group in editors:
         for made in group:
             verify_folder(made.folder)
-    names = names_of([group[0].config for _, group in found], [key for key, _ in found])
+    names = names_of([group[0].config for _, group in editors], [key for key, _ in editors])
     edited = []
-    for name, (_, group) in zip(names, found, strict=True):
+    for name, (_, group) in zip(names, editors, strict=True):
         try:
             edited.append(_edited(name, group, examination))
         except NoNumbersError as error:
             left_out(f"{name} is left out: {error}")
-    if found and not edited:
+    if editors and not edited:
         raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
     return edited
 
@@ -224,15 +224,15 @@ def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edit
 
 def _numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
     """Those results that have numbers."""
-    found = {}
+    results = {}
     for key, one in read.items():
         with suppress(NoNumbersError):
-            found[key] = one()
-    return found
+            results[key] = one()
+    return results
 
 
-def _bound(found: dict[str, Any]) -> float:
-    return found["exactness"]["bound"] or 0.0
+def _bound(judged_by: dict[str, Any]) -> float:
+    return judged_by["exactness"]["bound"] or 0.0
 
 
 def _edits_before(path: Path) -> int:
@@ -247,10 +247,10 @@ def _cost(folder: Path) -> dict[str, float]:
     path = folder / "cost.json"
     if not path.exists():
         return {}
-    found = {name: value for name, value in read_json(path).items() if name in COSTS and value is not None}
-    if not all(isinstance(value, int | float) for value in found.values()):
+    costs = {name: value for name, value in read_json(path).items() if name in COSTS and value is not None}
+    if not all(isinstance(value, int | float) for value in costs.values()):
         raise InputError(f"{path} should hold numbers; move {folder} away and edit again")
-    return {name: float(value) for name, value in found.items() if not math.isnan(value)}
+    return {name: float(value) for name, value in costs.items() if not math.isnan(value)}
 
 
 def _per_case(results: Results) -> dict[str, float]:

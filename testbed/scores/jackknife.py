@@ -56,8 +56,8 @@ def pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
 
     A case with denominator 0, but for rounding, has no such metric: both are 0.
     """
-    found = np.stack([np.stack(m[:2], axis=-1)[among] for m in metrics], axis=1).astype(float)
-    return np.where(found[..., 1:] > ROUNDING, found, 0.0)
+    both = np.stack([np.stack(m[:2], axis=-1)[among] for m in metrics], axis=1).astype(float)
+    return np.where(both[..., 1:] > ROUNDING, both, 0.0)
 
 
 def numbered(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarray]:

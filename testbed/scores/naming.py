@@ -33,7 +33,7 @@ def names_of(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
 
 
 def _leaves(settings: dict, prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    leaves: dict[str, Any] = {}
     for key, value in settings.items():
-        found |= _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found
+        leaves |= _leaves(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return leaves

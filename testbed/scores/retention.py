@@ -23,7 +23,7 @@ class Kept(NamedTuple):
 
 def kept(editor: Scored) -> list[Kept]:
     """Immediate and retained scores by number of edits; empty for independent edits."""
-    results, evaluation, found = editor.edited.results, editor.evaluation, []
+    results, evaluation, curve = editor.edited.results, editor.evaluation, []
     everything = followed(evaluation)
 
     def some(metrics: dict[str, Metric]) -> dict[str, Metric]:
@@ -33,14 +33,14 @@ def kept(editor: Scored) -> list[Kept]:
         later = evaluation.measure(after, evaluation.readers(after, editor.name)[editor.name])
         among = results.cases["position"] < edits
         now = some(editor.values[editor.name])
-        found.append(
+        curve.append(
             Kept(
                 edits,
                 estimates(now, clusters(results), among),
                 estimates(some(later), clusters(after), np.ones(len(after), bool)),
             )
         )
-    return found
+    return curve
 
 
 def followed(evaluation: Measures) -> list[str]:

@@ -127,10 +127,10 @@ def estimates(metrics: Mapping[Name, Metric], clusters: Clusters, among: np.ndar
     of = pairs([*metrics.values()], among)
     cases = (of[..., 1] > 0).sum(0).tolist()
     limits = [(0, 1) if metric.share else None for metric in metrics.values()]
-    found = _found(of[:, :, None], numbered(clusters, among), limits)
+    contrasts = _found(of[:, :, None], numbered(clusters, among), limits)
     return {
         name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
-        for name, n, f in zip(metrics, cases, found, strict=True)
+        for name, n, f in zip(metrics, cases, contrasts, strict=True)
     }
 
 
@@ -155,19 +155,19 @@ def compare(
         return _INCOMPARABLE
     groups = numbered(clusters, among)
     limits = (-1, 1) if first.share and second.share else None
-    (found,) = _found(of[:, None], groups, [limits])
-    unasked = {few.level for few in found.few} & {WORLD} if len(groups) > 1 else set()
+    (difference,) = _found(of[:, None], groups, [limits])
+    unasked = {few.level for few in difference.few} & {WORLD} if len(groups) > 1 else set()
     exchanged = outermost({level: group for level, group in groups.items() if level not in unasked})
-    testable = found.error > 0 and 2.0 ** (1 - found.clusters) <= 1 - LEVEL
+    testable = difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
     return Comparison(
-        found.value,
-        found.low,
-        found.high,
+        difference.value,
+        difference.low,
+        difference.high,
         max(_exchanged(sums(of, group), rng) for group in exchanged),
-        detectable(found.error, found.freedom) if testable else nan,
+        detectable(difference.error, difference.freedom) if testable else nan,
         int((of[..., 1] > 0).any(1).sum()),
-        found.clusters,
-        found.few,
+        difference.clusters,
+        difference.few,
     )
 
 
@@ -214,7 +214,7 @@ def _found(
     counts = {level: (s[..., 1] > 0).any(-1).sum(0) for level, s in by_cluster.items()}
     values = contrast(of.sum(0)).tolist()
     lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
-    found = [_Found(value, nan, nan, nan, nan, 0, ()) for value in values]
+    contrasts = [_Found(value, nan, nan, nan, nan, 0, ()) for value in values]
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
         rest = {level: group for level, group in groups.items() if level not in missing}
@@ -222,11 +222,11 @@ def _found(
             errors = zip(*(x.tolist() for x in spread(of[:, which], outermost(rest))), strict=True)
             for v, (error, skew, freedom, clusters) in zip(which, errors, strict=True):
                 ends = _ends(values[v], error, skew, freedom, clusters, limits[v])
-                found[v] = _Found(values[v], *ends, error, freedom, clusters, ())
+                contrasts[v] = _Found(values[v], *ends, error, freedom, clusters, ())
         for v in which if missing else ():
             few = (_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
-            found[v] = found[v]._replace(few=tuple(few))
-    return found
+            contrasts[v] = contrasts[v]._replace(few=tuple(few))
+    return contrasts
 
 
 def _few(level: str, clusters: int, of: np.ndarray) -> Few:

@@ -24,11 +24,11 @@ def measured(
 ) -> Measured:
     """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
     readers = evaluation.readers(results, editor)
-    found = {name: evaluation.measure(results, reader) for name, reader in readers.items()}
+    values = {name: evaluation.measure(results, reader) for name, reader in readers.items()}
     for told, other in (controls or {}).items():
         reader = evaluation.readers(other, editor)[editor]
-        found[told_instead(editor, told)] = evaluation.measure(other, reader)
-    return found
+        values[told_instead(editor, told)] = evaluation.measure(other, reader)
+    return values
 
 
 def told_instead(editor: str, control: str) -> str:
@@ -52,8 +52,8 @@ def estimated(evaluation: Measures, results: Results, values: Measured) -> Summa
     for subset, among in evaluation.subsets(results).items():
         rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
         metrics = flat if subset == "all" else few
-        for (reader, name), found in estimates(metrics, levels, among).items():
-            rows[reader][name] = found
+        for (reader, name), estimate in estimates(metrics, levels, among).items():
+            rows[reader][name] = estimate
         summary[subset] = rows
     return summary
 

@@ -62,7 +62,7 @@ class Table(NamedTuple):
     @property
     def ranks(self) -> dict[int, dict[int, int]]:
         """By column of a metric and by row that competes in it: 1 for the best, equal ones alike."""
-        found = {}
+        ranks = {}
         for column, name in enumerate(self.header):
             if name not in self.better:
                 continue
@@ -70,8 +70,8 @@ class Table(NamedTuple):
             numbers = [number(row[column]) for row in self.rows[: self.contest]]
             away = {i: far(x) for i, x in enumerate(numbers) if x is not None}
             if away:
-                found[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
-        return found
+                ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
+        return ranks
 
 
 def better_of(meanings: Sequence[Meaning]) -> dict[str, Better]:
