@@ -48,8 +48,8 @@ def state(run: Run) -> tuple[str, str, str, str, str]:
 
 def _model(run: Run) -> str:
     if run.finished.exists():
-        found = finished_training(run)
-        return f"step {found['step']:,}, accuracy {found['accuracy']:.3f}"
+        training = finished_training(run)
+        return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
     return "unfinished" if run.checkpoints.exists() else "none"
 
 

@@ -70,9 +70,9 @@ def _made(run: Run, stage: str) -> dict | None:
 
 def _told(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The preset that settings are nearest to, and the options that make them of it."""
-    found = {name: _flags(settings, plain(preset)) for name, preset in presets.items()}
-    name = min(found, key=lambda key: len(found[key]))
-    return name, found[name]
+    flags = {name: _flags(settings, plain(preset)) for name, preset in presets.items()}
+    name = min(flags, key=lambda key: len(flags[key]))
+    return name, flags[name]
 
 
 def _flags(settings: Mapping[str, Any], default: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -93,13 +93,13 @@ def _show_structure(run: Run, world: "World") -> None:
     from testbed.run.world import exact_config
 
     prior, names = exact_config(recorded(run, "corpus")[0]), world.graph.relations
-    found = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
+    forests = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
     rows = []
     for r, name in enumerate(names):
-        best = int(np.argmax(found.depends[:, r]))
+        best = int(np.argmax(forests.depends[:, r]))
         up = int(world.graph.upstream[r])
         truth = names[up] if up >= 0 else "nothing"
-        rows.append((name, f"{found.depends[best, r]:.3f} {names[best]}", f"{found.alone[r]:.3f}", truth))
+        rows.append((name, f"{forests.depends[best, r]:.3f} {names[best]}", f"{forests.alone[r]:.3f}", truth))
     table("which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows)
     kept = persistence_posterior(world.graph, prior, world.sentences)
     low, high = (f"{x:+,.1f}" for x in (kept.log_odds_low, kept.log_odds_high))

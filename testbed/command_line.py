@@ -72,17 +72,17 @@ def parsed(default: Options, prog: str, description: str, args: Sequence[str]) -
     said = io.StringIO()
     try:
         with redirect_stderr(said), _columns(WIDE):
-            found = tyro.cli(
+            settings = tyro.cli(
                 kind, prog=prog, description=description, args=args, default=default, config=CONFIG
             )
     except SystemExit:
         print(_message(said.getvalue(), default, prog), file=sys.stderr)
         raise
-    for option, value in _numbers(found):
+    for option, value in _numbers(settings):
         if not math.isfinite(value):
             print(f"error: {option} should be a number; it is {value}", file=sys.stderr)
             raise SystemExit(2)
-    return found
+    return settings
 
 
 def _numbers(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:

@@ -167,17 +167,17 @@ def silence() -> None:
 
 def _with_own(options: Options, args: Sequence[str]) -> Options:
     """Settings that also have those of the user's own editors and evaluations that are named."""
-    own: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if hasattr(options, "configs"):
-        own["configs"] = options.configs | own_configurations(args)
+        changes["configs"] = options.configs | own_configurations(args)
     if hasattr(options, "configs") and hasattr(options, "editor"):
-        own["configs"] = of_one(own["configs"], args, options.editor)
+        changes["configs"] = of_one(changes["configs"], args, options.editor)
     if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
         # Those of all would be a hundred.
-        own["configs"] = of_named(own["configs"], args, options.editors)
+        changes["configs"] = of_named(changes["configs"], args, options.editors)
     if hasattr(options, "examinations"):
-        own["examinations"] = options.examinations | own_examinations(args)
-    return replace(options, **own) if own else options  # type: ignore[type-var]
+        changes["examinations"] = options.examinations | own_examinations(args)
+    return replace(options, **changes) if changes else options  # type: ignore[type-var]
 
 
 def _console() -> "Console":

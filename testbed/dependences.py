@@ -43,7 +43,7 @@ def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
     Args:
         prior: its `root_mass` and `row_mass` are the masses of the Dirichlet priors.
     """
-    found = []
+    pairs = []
     for down in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
         facts = np.flatnonzero((graph.relation == down) & (graph.upstream_fact >= 0) & ~graph.silent)
         rows, objects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
@@ -52,8 +52,8 @@ def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
             size = len(graph.candidates_of(down))
             gain = log_gain(rows, objects, prior.root_mass, prior.row_mass, size) / len(facts)
             followed = float((most_frequent(rows, objects, len(graph.entities))[rows] == objects).mean())
-        found.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
-    return sorted(found, key=lambda one: -one.gain * one.subjects)
+        pairs.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
+    return sorted(pairs, key=lambda one: -one.gain * one.subjects)
 
 
 def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int) -> KnowledgeGraph:
@@ -75,8 +75,8 @@ def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int)
 
 def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
     """Print them, and which relations tell nothing about any other."""
-    found = dependences(graph, prior)
-    if found:
+    pairs = dependences(graph, prior)
+    if pairs:
         rows = [
             (
                 f"{graph.relations[one.upstream]} -> {graph.relations[one.downstream]}",
@@ -85,10 +85,10 @@ def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
                 f"{one.gain:.2f}",
                 "" if one.gain > 0 else "tells nothing",
             )
-            for one in found
+            for one in pairs
         ]
         table("dependences", ("", "subjects", "followed", "nats/subject", ""), rows)
-    telling = {one.upstream for one in found if one.gain > 0}
+    telling = {one.upstream for one in pairs if one.gain > 0}
     silent = [name for r, name in enumerate(graph.relations) if r not in telling]
     if silent:
         more = f" and {len(silent) - NAMED:,} more" if len(silent) > NAMED else ""

@@ -141,7 +141,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     columns = columns_of(exam)
     grouping = Grouping(options.sequence, options.batch, options.batch_edits, options.mesh.data)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
-    found = {
+    untraced = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
         "controls": bench.controls,
         "tuned": origin(options),
@@ -149,7 +149,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     }
     for job in pending:
         write = write_json_once if options.shard else write_json
-        write(job.folder / "config.json", job.trace | found)
+        write(job.folder / "config.json", job.trace | untraced)
         with progress(job.name, bench.edits) as advance:
             bench.edit(job.method, job.folder, advance, shard_from(options.shard))
 

@@ -87,12 +87,12 @@ def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
 
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
-    found = [name for name in evaluations() if all(finished(run, name) for run in runs)]
-    found = found or [DEFAULT_EVALUATION]
+    shown = [name for name in evaluations() if all(finished(run, name) for run in runs)]
+    shown = shown or [DEFAULT_EVALUATION]
     there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
-    for name in sorted(there - {plain_name(name) for name in found}):
+    for name in sorted(there - {plain_name(name) for name in shown}):
         say(f"edits of {name} are not shown; name the evaluation by --evaluation")
-    return found
+    return shown
 
 
 def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "Told":
@@ -107,10 +107,12 @@ def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> 
 
     editors = score(gather(runs, examination_named(name), left_out=say))
     curves = {e.name: at for e in editors if (at := kept(e))}
-    found = differences(editors, reference_named(editors, against))
+    compared = differences(editors, reference_named(editors, against))
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
-    chapter = cast("Evaluation", editors[0].evaluation).story(Material(editors, found, curves, world, folder))
+    chapter = cast("Evaluation", editors[0].evaluation).story(
+        Material(editors, compared, curves, world, folder)
+    )
     return Told(plain_name(name), chapter, editors, curves)
 
 

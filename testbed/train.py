@@ -118,11 +118,11 @@ def _require_memory(least: float) -> None:
     """Refuse a model that is too large for this machine before anything is compiled."""
     import jax
 
-    found = jax.local_devices()[0].memory_stats()
-    there = found["bytes_limit"] if found and "bytes_limit" in found else _physical()
-    if least > there:
+    stats = jax.local_devices()[0].memory_stats()
+    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else _physical()
+    if least > memory:
         raise InputError(
-            f"this model takes at least {least / 1e9:,.1f} GB to train and there are {there / 1e9:,.1f} GB; "
+            f"this model takes at least {least / 1e9:,.1f} GB to train and there are {memory / 1e9:,.1f} GB; "
             "choose smaller --model sizes, or cut it over devices by --mesh"
         )
 

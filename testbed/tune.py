@@ -48,16 +48,16 @@ def tune(options: TuneSettings) -> None:
         if not entry.search:
             able = ", ".join(other.name for other in entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
-    there = plan(options)
-    with only_one(there.run, "tune"):
+    development = plan(options)
+    with only_one(development.run, "tune"):
         for name, entry in wanted.items():
-            done = tuned_file(there.run, options.evaluation, name)
+            done = tuned_file(development.run, options.evaluation, name)
             if done.exists():
                 say(f"{done} is there already; move it away to search again")
             else:
-                write_record(done, search(there, name, entry, options))
+                write_record(done, search(development, name, entry, options))
     names = dict.fromkeys(entry.name for entry in wanted.values())
-    show([tuned_file(there.run, options.evaluation, name) for name in names])
+    show([tuned_file(development.run, options.evaluation, name) for name in names])
 
 
 class Development(NamedTuple):
@@ -90,18 +90,18 @@ def plan(options: TuneSettings) -> Development:
     return Development(run, world, bench, columns)
 
 
-def search(there: Development, name: str, entry: "Entry", options: TuneSettings) -> dict[str, Any]:
+def search(development: Development, name: str, entry: "Entry", options: TuneSettings) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
     from testbed.engine.results import read_results
     from testbed.scores.metric import shown_in
 
-    run, world, bench, columns = there
+    run, world, bench, columns = development
     exam = options.examination
     shown = shown_in(exam.metrics, "headline")
     settings = tried(options.configs.get(entry.options, entry.config), entry.search, options.trials)
     alone = replace(options, sequential=1, batch=1)
     folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
-    found = []
+    lines = []
     with progress(f"tune {name}", len(settings) * bench.edits) as advance:
         for setting in settings:
             configs = options.configs | {entry.options: setting}
@@ -110,13 +110,13 @@ def search(there: Development, name: str, entry: "Entry", options: TuneSettings)
             results = read_results(folder, columns)
             measured = exam.measure(results, exam.readers(results, name)[name])
             own = {key: getattr(setting, key) for key in entry.search}
-            found.append(own | {key: measured[key].value() for key in shown})
+            lines.append(own | {key: measured[key].value() for key in shown})
     shutil.rmtree(folder, ignore_errors=True)
-    chosen = choose(found, shown[0], shown[-1])
+    chosen = choose(lines, shown[0], shown[-1])
     return {
         "chosen": {key: chosen[key] for key in entry.search},
         "by": [shown[0], shown[-1]],
-        "search": found,
+        "search": lines,
         "budget": {"trials": options.trials, "cases": options.cases.count, "worlds": 1},
         "world": digest(run.world),
         "bound": bound(run, options),
@@ -141,13 +141,13 @@ def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
-def choose(found: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:
+def choose(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:
     """The setting with the highest `then` among those with enough of `first`.
 
     Where none has enough, those within two hundredths of the highest compete.
     """
-    best = max(line[first] for line in found)
-    enough = [line for line in found if line[first] >= min(GOOD, best - (1 - GOOD))]
+    best = max(line[first] for line in lines)
+    enough = [line for line in lines if line[first] >= min(GOOD, best - (1 - GOOD))]
     return max(enough, key=lambda line: line[then])
 
 
@@ -158,14 +158,14 @@ def tried(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any
     sequence (1960), so that every editor has as many trials, whatever it has to choose. Whole numbers stay
     whole; what is not a number becomes the choice at the point; what comes out twice is tried once.
     """
-    found = [config]
+    settings = [config]
     # From the second point of the sequence on: the first is the middle, which often is the setting as it is.
     for point in range(2, trials + 1):
         changes = {}
         for base, (key, choices) in zip(PRIMES, ranges.items(), strict=False):
             changes[key] = _at(halton(point, base), getattr(config, key), choices)
-        found.append(replace(config, **changes))
-    return list(dict.fromkeys(found))
+        settings.append(replace(config, **changes))
+    return list(dict.fromkeys(settings))
 
 
 def _at(place: float, value: Any, choices: "Choices") -> Any:
