@@ -20,11 +20,11 @@ NEEDED = ("cases", "readers", "measure", "subsets", "story")
 @cache
 def evaluations() -> dict[str, type]:
     """The class of every built-in evaluation by name."""
-    found = {}
+    classes = {}
     for folder in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
         if folder.ispkg:
-            found[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation").EVALUATION
-    return found
+            classes[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation").EVALUATION
+    return classes
 
 
 def examinations() -> dict[str, Any]:

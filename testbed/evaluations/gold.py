@@ -69,14 +69,14 @@ class Gold:
         most_probable(0, len(asked), highest, count, likely)
         # What shares the smallest value is named nowhere.
         named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
-        found = []
+        choices = []
         for row, (role, s, r) in enumerate(asked):
             stated = self.stated.objects(int(self.graph.find(s, r)))
             asked_for = [requests[0].object] if r == requests[0].relation else []
             first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
             ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
             options = np.array(sorted(list(ordered)[: self.options]))
-            found.append(
+            choices.append(
                 Choice(
                     role=role,
                     subject=s,
@@ -88,7 +88,7 @@ class Gold:
                     stated=len(stated),
                 )
             )
-        return tuple(found)
+        return tuple(choices)
 
     def _frequency(
         self,
@@ -103,15 +103,15 @@ class Gold:
             # Who has read nothing about it can only guess; what the request adds is still counted.
             count = count + 1.0 / len(self.graph.objects)
         before = count / max(len(stated), 1)
-        found = [before]
+        shares = [before]
         for request in requests:
             # n' copies mean the same to both readers when each counts a sentence as often as the other.
             copies = request.weight / self.agent.evidence_multiplicity
             requested = options == request.object
             if asked != (request.subject, request.relation):
-                found.append(before)
+                shares.append(before)
             elif math.isinf(copies):
-                found.append(requested.astype(float))
+                shares.append(requested.astype(float))
             else:
-                found.append((count + copies * requested) / (max(len(stated), 1) + copies))
-        return np.stack(found)
+                shares.append((count + copies * requested) / (max(len(stated), 1) + copies))
+        return np.stack(shares)

@@ -23,8 +23,8 @@ def inferred(editors: Sequence[Scored]) -> Table:
     rows: list[list[Cell]] = []
     first = editors[0]
     strata = [f"stated {name}" for name in STRATA]
-    there = [s for s in strata if first.summary[s][first.name][FOLLOWS].cases]
-    for subset in (["all"] if len(there) > 1 else []) + there:
+    filled = [s for s in strata if first.summary[s][first.name][FOLLOWS].cases]
+    for subset in (["all"] if len(filled) > 1 else []) + filled:
         for e in editors:
             before, after = (e.summary[subset][reader] for reader in (BEFORE_EDIT, e.name))
             if after[FOLLOWS].cases:

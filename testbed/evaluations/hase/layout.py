@@ -9,17 +9,17 @@ from testbed.protocol import ABSENT
 
 def rows_of(results: Results, role: str) -> np.ndarray:
     """int64[E]: the row of each case's choice of a role that no case has twice; ABSENT where it has none."""
-    found = np.full(len(results), ABSENT)
+    rows = np.full(len(results), ABSENT)
     mine = np.flatnonzero(results.choices.role == role)
-    found[results.choices.case[mine]] = mine
-    return found
+    rows[results.choices.case[mine]] = mine
+    return rows
 
 
 def by_claim(results: Results, values: np.ndarray) -> np.ndarray:
     """Values of claims, [M, ...], as [E, len(LOGIC), ...]; nan where a case lacks one."""
     c = results.claims
-    found = np.full((len(results), len(LOGIC), *values.shape[1:]), np.nan)
+    table = np.full((len(results), len(LOGIC), *values.shape[1:]), np.nan)
     for i, name in enumerate(LOGIC):
         mine = c.role == name
-        found[c.case[mine], i] = values[mine]
-    return found
+        table[c.case[mine], i] = values[mine]
+    return table

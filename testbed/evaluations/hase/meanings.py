@@ -35,15 +35,15 @@ _ABOUT = {
 
 def _at_places(kind: str, says: str, better: Better) -> list[Meaning]:
     """One metric at each of PLACES."""
-    found = []
+    meanings = []
     for place in PLACES:
         shown: Shown = "file"
         if place in _IN_TABLES and kind in ("answer", "TV"):
             shown = "compared" if kind == "answer" and place in ("s1rx", "s2") else "table"
         where = _ABOUT.get(place, f"of {place}")
         kept = (kind, place) == ("answer", "s2")
-        found.append(Meaning(f"{kind} {place}", says.format(where), better, shown, kept))
-    return found
+        meanings.append(Meaning(f"{kind} {place}", says.format(where), better, shown, kept))
+    return meanings
 
 
 def _of_kin() -> list[Meaning]:

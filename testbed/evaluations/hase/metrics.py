@@ -34,8 +34,8 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
     """
     c, cases = results.choices, results.cases
     gold = c.agent[:, reader.time]
-    there = _asked(results)
-    at = {place: there & np.isin(c.role, roles) for place, roles in PLACES.items()}
+    asked = _asked(results)
+    at = {place: asked & np.isin(c.role, roles) for place, roles in PLACES.items()}
     right, changes = as_good(c, reader.answer, reader.time), must_change(c)
     knew = as_good(c, reader.start_answer, 0)
 
@@ -48,13 +48,13 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
         gap = np.abs(reader.probability - gold).sum(-1, where=named)
         return over(gap, at[place] & named.any(-1))
 
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     if reader.time:
-        found[SUCCESS] = over(reader.answer == cases["object"][c.case], at[REQUEST])
+        metrics[SUCCESS] = over(reader.answer == cases["object"][c.case], at[REQUEST])
     for role in KIN:
-        found[MUST_CHANGE[role]] = over(right, at[role] & changes)
-        found[MUST_STAY[role]] = over(right, at[role] & ~changes)
-    found |= {
+        metrics[MUST_CHANGE[role]] = over(right, at[role] & changes)
+        metrics[MUST_STAY[role]] = over(right, at[role] & ~changes)
+    metrics |= {
         FOLLOWS_RIGHT: over(right, at[CHILD] & changes & knew),
         "error of request": error(cases["object"][c.case], REQUEST),
         "error of old truth": error(cases["truth"][c.case], REQUEST),
@@ -68,10 +68,10 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
         ("JS", jensen_shannon(reader.probability, gold)),
         ("KL", kullback_leibler(gold, reader.probability)),
     ):
-        found |= {f"{name} {place}": over(values, among) for place, among in at.items()}
+        metrics |= {f"{name} {place}": over(values, among) for place, among in at.items()}
     if reader.time:
-        found |= _changes(results, reader, at) | movement(results, reader)
-    return found | _logic(results, reader)
+        metrics |= _changes(results, reader, at) | movement(results, reader)
+    return metrics | _logic(results, reader)
 
 
 def _asked(results: Results) -> np.ndarray:
@@ -98,8 +98,8 @@ def _changes(results: Results, reader: Reader, at: dict[str, np.ndarray]) -> dic
     true, child = must & changed & right, at[CHILD]
     twice = 2 * np.bincount(c.case[child & true], minlength=size).astype(float)
     wrong = np.bincount(c.case[child & (must & ~true | ~must & changed)], minlength=size)
-    found = {"selective propagation": Metric(twice, twice + wrong, share=True)}
-    return found | {
+    metrics = {"selective propagation": Metric(twice, twice + wrong, share=True)}
+    return metrics | {
         f"false change {place}": by_case(changed, c.case, size, at[place] & ~must) for place in CHANGING
     }
 
@@ -127,6 +127,6 @@ def _logic(results: Results, reader: Reader) -> dict[str, Metric]:
         a_and_b - b_and_a,
         said.sum(-1).mean(1) - 1,
     )
-    found = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
-    found["Dutch book loss"] = sure_loss(said)
-    return {name: mean(values) for name, values in found.items()}
+    violations = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
+    violations["Dutch book loss"] = sure_loss(said)
+    return {name: mean(values) for name, values in violations.items()}

@@ -32,16 +32,16 @@ def movement(results: Results, reader: Reader) -> dict[str, Metric]:
     asked = c.role != REQUEST
     goal = c.agent[:, 1]
     gold = with_remainder(goal) - with_remainder(c.agent[:, 0])
-    moved = with_remainder(reader.probability) - with_remainder(reader.start)
-    there = asked & (np.abs(gold).sum(-1) > MOVED)
-    still = asked & ~there
+    change = with_remainder(reader.probability) - with_remainder(reader.start)
+    moved = asked & (np.abs(gold).sum(-1) > MOVED)
+    still = asked & ~moved
 
     before, after = total_variation(reader.start, goal), total_variation(reader.probability, goal)
     added = np.maximum(after - before, 0)
-    along, whole = (moved * gold).sum(-1), (gold * gold).sum(-1)
-    aside = moved - (along / np.where(there, whole, 1.0))[:, None] * gold
+    along, whole = (change * gold).sum(-1), (gold * gold).sum(-1)
+    aside = change - (along / np.where(moved, whole, 1.0))[:, None] * gold
     beside = np.linalg.norm(aside, axis=-1) * np.sqrt(whole)
-    stray = 0.5 * np.abs(moved - gold).sum(-1)
+    stray = 0.5 * np.abs(change - gold).sum(-1)
 
     def ratio(numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
         top, bottom = (np.bincount(c.case[among], x[among], size) for x in (numerator, denominator))
@@ -50,10 +50,10 @@ def movement(results: Results, reader: Reader) -> dict[str, Metric]:
     return {
         DAMAGE: by_case(added, c.case, size, asked),
         SPILL: by_case(added, c.case, size, still),
-        SKILL_MOVED: ratio(before - after, before, there),
+        SKILL_MOVED: ratio(before - after, before, moved),
         SKILL_STILL: ratio(before - after, before, still),
         SKILL: ratio(before - after, before, asked),
-        RATIO: ratio(along, whole, there),
-        "orthogonal movement": ratio(beside, whole, there),
+        RATIO: ratio(along, whole, moved),
+        "orthogonal movement": ratio(beside, whole, moved),
         "stray movement": by_case(stray, c.case, size, still),
     }

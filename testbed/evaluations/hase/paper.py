@@ -79,13 +79,13 @@ def by_kind(editors: Sequence[Scored]) -> Table:
 
 def in_published_terms(editors: Sequence[Scored]) -> Table:
     """Accuracy, coherence and logic as the paper defines them, on the groups of requests it reports."""
-    found = [(BEFORE_EDIT, _published(editors[0], 0)), *((e.name, _published(e, 1)) for e in editors)]
+    of_readers = [(BEFORE_EDIT, _published(editors[0], 0)), *((e.name, _published(e, 1)) for e in editors)]
     rows: list[list[Cell]] = [
         [group, label, max(e.cases for e in values[group].values()), *values[group].values()]
-        for group in found[0][1]
-        for label, values in found
+        for group in of_readers[0][1]
+        for label, values in of_readers
     ]
-    columns = next(iter(found[0][1].values()))
+    columns = next(iter(of_readers[0][1].values()))
     note = (
         "For comparison with the paper's Tables 4, 5, 7 and 8 only. Before an edit everything is scored on "
         "other objects than after it, so the rows of one group ask different questions."

@@ -80,16 +80,16 @@ def _columns(results: Results, when: int) -> dict[str, Metric]:
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
     first = rows_of(results, REQUEST)
     stated = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
-    found = {"probability of request": mean(stated)}
+    columns = {"probability of request": mean(stated)}
     for name, values in (
         ("accuracy", c.lm_answer[:, when] == scored),
         ("coherence", np.abs(model - agent)),
     ):
         for column, role in COLUMNS.items():
             among = (c.role == role) & at.any(-1)
-            found[f"{name} {column}"] = by_case(values, c.case, len(results), among)
+            columns[f"{name} {column}"] = by_case(values, c.case, len(results), among)
     a, not_a, a_and_b, _, a_or_b, b, *_ = by_claim(results, results.claims.lm[:, when, 0]).T
-    return found | {
+    return columns | {
         "logic TF": mean(np.abs(stated - a)),
         "logic not": mean(np.abs(a - (1 - not_a))),
         "logic and": mean(np.abs(a_and_b - a * b)),

@@ -99,9 +99,9 @@ class Sampler:
         if target == ABSENT:
             return None
         request = self._request(s, r1, target)
-        there = self._asked(s, r1, r2, relations, (truth, target, ABSENT))
+        asked = self._asked(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
-        choices, believed = self.gold.choices([request], there, [about, other])
+        choices, believed = self.gold.choices([request], asked, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
         stated = len(self.stated.objects(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(
@@ -173,15 +173,15 @@ class Sampler:
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
         named = self.stated.named[r1]
-        there = self._can_become(s, r1, truth, named)
-        pool = named[there]
+        allowed = self._can_become(s, r1, truth, named)
+        pool = named[allowed]
         if not len(pool):
             # No other object was ever stated: any that is possible contradicts the truth.
             possible = self.agent.predict(s, r1).support
             return self._pick(possible[self._can_become(s, r1, truth, possible)])
         if self.config.sampler == "stratified":
             # The least filled bin among those this relation can serve.
-            bins = self._bins[r1][there]
+            bins = self._bins[r1][allowed]
             filled = np.unique(bins)
             scarce = filled[np.argmin(self._per_bin[filled])]
             self._per_bin[scarce] += 1

@@ -134,12 +134,12 @@ def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
     cases = []
     for editor in editors:
         results = editor.edited.results
-        own = np.flatnonzero(results.cases["run"] == 0)
+        first_run = np.flatnonzero(results.cases["run"] == 0)
         if case is not None:
             mine, theirs = matched(first, results)
             cases.append((editor, int(theirs[mine == case][0])))
-        elif len(own):
-            cases.append((editor, panel_case(results, own)))
+        elif len(first_run):
+            cases.append((editor, panel_case(results, first_run)))
     return cases
 
 

@@ -25,7 +25,7 @@ def subsets(results: Results) -> dict[str, np.ndarray]:
     right = c.lm_answer[first, 0] == s["truth"]
     close = total_variation(c.lm[first, 0], c.agent[first, 0]) < COHERENT
     changing = c.case[must_change(c) & (c.role == CHILD)]
-    found = {
+    masks = {
         "all": np.ones(len(right), bool),
         CHANGES: np.isin(np.arange(len(right)), changing),
         FIXES: ~right & s["reinforces"],
@@ -34,5 +34,5 @@ def subsets(results: Results) -> dict[str, np.ndarray]:
         CONTRADICTS: ~s["reinforces"],
     }
     bins = support_bin(s["support_new"])
-    found |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
-    return found | {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA} | held_out(s)
+    masks |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
+    return masks | {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA} | held_out(s)

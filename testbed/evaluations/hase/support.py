@@ -22,16 +22,16 @@ def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
         figure, axes = panels(len(editors))
         at = np.arange(len(SUPPORT_BINS))
         curves = [_curve(e, e.name, metric) for e in editors]
-        for axis, editor, own in zip(axes, editors, curves, strict=True):
+        for axis, editor, curve in zip(axes, editors, curves, strict=True):
             for other in curves:
-                if other is not own:
+                if other is not curve:
                     axis.plot(at, other[0], color=QUIET, lw=0.7, alpha=0.5, zorder=1)
             agent = _curve(editor, BAYESIAN, metric)
             axis.plot(
                 at, agent[0], "_", color=AGENT, markersize=13, markeredgewidth=2.4, label="rational agent"
             )
             axis.errorbar(
-                at, own[0], own[1:], fmt="o-", color=MODEL, ms=4, lw=1.2, capsize=2, label="this editor"
+                at, curve[0], curve[1:], fmt="o-", color=MODEL, ms=4, lw=1.2, capsize=2, label="this editor"
             )
             axis.set_title(wrapped(editor.name), fontsize=9)
             axis.set_xticks(at, SUPPORT_BINS)
@@ -44,8 +44,8 @@ def draw_support(editors: Sequence[Scored], metric: str, path: Path) -> None:
 
 def _curve(editor: Scored, reader: str, metric: str) -> np.ndarray:
     """float64[3, bins]: value, and how far its interval reaches below and above."""
-    found = [editor.summary[f"support {name}"][reader][metric] for name in SUPPORT_BINS]
-    value, low, high = (np.array([e[i] for e in found]) for i in range(3))
+    estimates = [editor.summary[f"support {name}"][reader][metric] for name in SUPPORT_BINS]
+    value, low, high = (np.array([e[i] for e in estimates]) for i in range(3))
     return np.stack([value, *halves(value, low, high)])
 
 

@@ -66,9 +66,9 @@ def _edits(
     share = config.injections if all(kinds) else float(not kinds[0])
     wanted = count - round(share * count), round(share * count)
     streams = [_objects_in_turn(world, gold, of, config, rng) for of in kinds]
-    found = [[pair for pair, _ in zip(stream, range(n), strict=False)]
+    taken = [[pair for pair, _ in zip(stream, range(n), strict=False)]
              for stream, n in zip(streams, wanted, strict=True)]  # fmt: skip
-    together = [*found[0], *found[1]]
+    together = [*taken[0], *taken[1]]
     yield from (together[i] for i in rng.permutation(len(together)))
 
 
@@ -144,12 +144,12 @@ def _asked(world: World, couple: Couple, twin: int, others: Sequence[int]) -> li
         ]
 
     edited, coupled = couple
-    found = of(int(graph.subject[edited]), edited, EDIT, CHILD, OWN)
-    found += of(int(graph.subject[coupled]), coupled, COUPLED, BELOW, BESIDE)
+    asked = of(int(graph.subject[edited]), edited, EDIT, CHILD, OWN)
+    asked += of(int(graph.subject[coupled]), coupled, COUPLED, BELOW, BESIDE)
     if twin >= 0:
-        found += of(int(graph.subject[twin]), twin, TWIN, TWIN_BESIDE, TWIN_BESIDE)
-    known = {fact for _, fact in found}
-    return found + [(OTHER, fact) for fact in others if fact not in known]
+        asked += of(int(graph.subject[twin]), twin, TWIN, TWIN_BESIDE, TWIN_BESIDE)
+    known = {fact for _, fact in asked}
+    return asked + [(OTHER, fact) for fact in others if fact not in known]
 
 
 def _others(world: World, couple: Couple, new: int, rng: np.random.Generator) -> list[int]:
@@ -157,9 +157,9 @@ def _others(world: World, couple: Couple, new: int, rng: np.random.Generator) ->
     graph, truth, edited = world.graph, world.generative.truth, couple.edited
     same = (graph.relation == graph.relation[edited]) & ~graph.silent
     same[edited] = False
-    found = [rng.permutation(np.flatnonzero(same & (truth == o))).tolist() for o in (truth[edited], new)]
-    in_turn = [fact for pair in zip(*found, strict=False) for fact in pair]
-    return [*dict.fromkeys([*in_turn, *found[0], *found[1]])]
+    holders = [rng.permutation(np.flatnonzero(same & (truth == o))).tolist() for o in (truth[edited], new)]
+    in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
+    return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
 
 
 def _synonyms(world: World, asker: Asker, edited: int) -> list[Choice]:

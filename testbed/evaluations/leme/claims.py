@@ -31,19 +31,19 @@ def verdict(statements: Sequence[Statement], claim: Claim) -> int:
 
 def claims_of(standard: Standard) -> Mapping[str, list[Claim]]:
     """The claims that are held against a case's passages; ground truth is what was stated, and believed."""
-    found: dict[str, list[Claim]] = {name: [] for name in CLAIMS}
+    claims: dict[str, list[Claim]] = {name: [] for name in CLAIMS}
     for role in ("subject", "related"):
         for fact, belief in standard.beliefs.items():
             if fact[0] == standard.entities[role] and fact != standard.edited and belief.stratum != STRATA[0]:
                 claim = Claim(fact, belief.object_before)
-                found[f"ground truth, {role}"].append(claim)
-                found["ground truth that moves" if belief.moved else "ground truth that stays"].append(claim)
+                claims[f"ground truth, {role}"].append(claim)
+                claims["ground truth that moves" if belief.moved else "ground truth that stays"].append(claim)
     new, old = standard.request[2], standard.old
-    found["new fact, subject"].append(Claim(standard.edited, new))
+    claims["new fact, subject"].append(Claim(standard.edited, new))
     if old != ABSENT:
-        found["old fact, subject"].append(Claim(standard.edited, old))
+        claims["old fact, subject"].append(Claim(standard.edited, old))
     for name, obj in (("new fact, related", new), ("old fact, related", old)):
         implied = standard.implied_by(obj) if obj != ABSENT else ABSENT
         if standard.coupled is not None and implied != ABSENT:
-            found[name].append(Claim(standard.coupled, implied))
-    return found
+            claims[name].append(Claim(standard.coupled, implied))
+    return claims

@@ -62,7 +62,7 @@ def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], 
     once = np.ones((1, len(keys)))
     times = np.stack([np.bincount(i, minlength=len(keys)) for i in drawn])
     shuffled = rng.permuted(np.tile(np.arange(len(keys)), (len(editors), 1)), axis=1)
-    found = {}
+    by_pair = {}
     for measure in MEASURES:
         for question in NINE:
             a, b = values[measure], values[question]
@@ -70,7 +70,7 @@ def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], 
             (pooled,), (within,) = _pooled(a, b, once), _within(a, b, once)
             resampled = _pooled(a, b, times)
             low, high = _quantiles(resampled)
-            found[measure, question] = Correlation(
+            by_pair[measure, question] = Correlation(
                 float(pooled),
                 low,
                 high,
@@ -80,19 +80,19 @@ def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], 
                 float(_pooled(a, mixed, once)[0]),
                 int((np.isfinite(a) & np.isfinite(b)).sum()),
             )
-    return _adjusted(found)
+    return _adjusted(by_pair)
 
 
 def _values(editors: Sequence[Scored], metric: str, keys: Sequence[tuple[int, ...]]) -> np.ndarray:
     """float64[editors, edits], NaN where an editor's edit does not have the metric."""
     place = {key: i for i, key in enumerate(keys)}
-    found = np.full((len(editors), len(keys)), np.nan)
-    for row, editor in zip(found, editors, strict=True):
+    values = np.full((len(editors), len(keys)), np.nan)
+    for row, editor in zip(values, editors, strict=True):
         of = editor.values[editor.name][metric]
         at = [place[key] for key in case_keys(editor.edited.results)]
         with np.errstate(invalid="ignore", divide="ignore"):
             row[at] = of.numerator / of.denominator
-    return found
+    return values
 
 
 def spearman(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -105,14 +105,14 @@ def spearman(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     Returns:
         float64[samples], NaN of too few, or where one side is constant.
     """
-    there = np.isfinite(a) & np.isfinite(b)
-    times = times[:, there].astype(float)
+    known = np.isfinite(a) & np.isfinite(b)
+    times = times[:, known].astype(float)
     points = times.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (_centred(_ranks(v[there], times), times, points) for v in (a, b))
+        x, y = (_centred(_ranks(v[known], times), times, points) for v in (a, b))
         moments = [np.einsum("sn,sn,sn->s", times, u, v) for u, v in ((x, y), (x, x), (y, y))]
-        found = moments[0] / np.sqrt(moments[1] * moments[2])
-    return np.where((points >= LEAST) & np.isfinite(found), found, np.nan)
+        rho = moments[0] / np.sqrt(moments[1] * moments[2])
+    return np.where((points >= LEAST) & np.isfinite(rho), rho, np.nan)
 
 
 def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -134,10 +134,10 @@ def _pooled(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 def _within(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     """float64[samples] of edits, the mean over the editors that have one."""
-    each = np.stack([spearman(*pair, times) for pair in zip(a, b, strict=True)])
-    known = np.isfinite(each)
+    by_editor = np.stack([spearman(*pair, times) for pair in zip(a, b, strict=True)])
+    known = np.isfinite(by_editor)
     counts = known.sum(axis=0)
-    return np.where(counts > 0, np.where(known, each, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
+    return np.where(counts > 0, np.where(known, by_editor, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, float]:
@@ -155,12 +155,12 @@ def _p(value: float, resampled: np.ndarray) -> float:
     return float(2 * norm.sf(abs(value) / known.std(ddof=1)))
 
 
-def _adjusted(found: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
-    adjusted = dict(found)
+def _adjusted(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
+    adjusted = dict(by_pair)
     for family in FAMILIES:
-        mine = {"|".join(pair): pair for pair in found if pair[0] in family}
-        p = holm({name: found[pair].p for name, pair in mine.items()})
-        within = holm({name: found[pair].within_p for name, pair in mine.items()})
+        mine = {"|".join(pair): pair for pair in by_pair if pair[0] in family}
+        p = holm({name: by_pair[pair].p for name, pair in mine.items()})
+        within = holm({name: by_pair[pair].within_p for name, pair in mine.items()})
         for name, pair in mine.items():
-            adjusted[pair] = found[pair]._replace(p=p[name], within_p=within[name])
+            adjusted[pair] = by_pair[pair]._replace(p=p[name], within_p=within[name])
     return adjusted

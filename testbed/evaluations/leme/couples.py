@@ -78,8 +78,8 @@ class Couples:
         alike &= (above >= 0) & ((self.count[above] > 0) == (self.count[edited] > 0))
         if self.count[edited] or self.count[coupled]:
             alike &= self._believed == self._believed[coupled]
-        found = np.flatnonzero(alike)
-        if not len(found):
+        twins = np.flatnonzero(alike)
+        if not len(twins):
             return ABSENT
-        far = np.abs(self.count[found] - self.count[coupled])
-        return int(rng.choice(found[far == far.min()]))
+        far = np.abs(self.count[twins] - self.count[coupled])
+        return int(rng.choice(twins[far == far.min()]))

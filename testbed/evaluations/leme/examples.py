@@ -102,13 +102,13 @@ def _shown(pair: Pair, role: str, at: int) -> str:
 def one_of_each(texts: Marked) -> Table:
     """The first sentence of each class of error."""
     editor = texts.editor
-    found: dict[str, tuple[str, str]] = {}
+    first: dict[str, tuple[str, str]] = {}
     for pair in texts.after:
         for name, marks in pair.marks.items():
-            if marks and name not in found:
+            if marks and name not in first:
                 role, at = marks[0]
-                found[name] = role, pair.passages[role][at].text
-    rows: list[list[Cell]] = [[name, *found[name]] for name in CLASSES if name in found]
+                first[name] = role, pair.passages[role][at].text
+    rows: list[list[Cell]] = [[name, *first[name]] for name in CLASSES if name in first]
     return Table(f"{editor.edited.slug}-errors", f"{editor.name}: one error of each class",
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
 
@@ -119,8 +119,8 @@ def write_worst(texts: Marked, folder: Path) -> Path:
     values = editor.values[editor.name]
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.stack([values[name].numerator / values[name].denominator for name in NINE])
-    there = np.isfinite(shares)
-    mean = np.where(there, shares, 0).sum(0) / np.maximum(there.sum(0), 1)
+    known = np.isfinite(shares)
+    mean = np.where(known, shares, 0).sum(0) / np.maximum(known.sum(0), 1)
     worst = np.argsort(mean, kind="stable")[:WORST].tolist()
     path = folder / f"worst-{editor.edited.slug}.txt"
     with staged_file(path) as aside:

@@ -38,66 +38,66 @@ Marks = dict[str, list[tuple[str, int]]]
 
 def flaws(passages: Mapping[str, Lines], standard: Standard) -> Marks:
     """The errors of a passage about the subject and one about the related entity."""
-    found: Marks = {name: [] for name in CLASSES}
+    marks: Marks = {name: [] for name in CLASSES}
     said = {role: statements_of(passages[role]) for role in (SUBJECT, RELATED)}
     for role, lines in passages.items():
         if role in said:
-            _of_sentences(found, role, lines, standard)
-            _inside(found, role, said[role])
-            _with_gold(found, role, said[role], standard)
+            _of_sentences(marks, role, lines, standard)
+            _inside(marks, role, said[role])
+            _with_gold(marks, role, said[role], standard)
     for one in said[SUBJECT]:
         for other in said[RELATED]:
             for same in (other, linked(other, standard)):
                 if same is not None and same.fact == one.fact and not agree(one, same):
-                    found[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
-    _of_the_edit(found, said, standard)
-    return {name: [*dict.fromkeys(marks)] for name, marks in found.items()}
+                    marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
+    _of_the_edit(marks, said, standard)
+    return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
 
 
-def _of_sentences(found: Marks, role: str, lines: Lines, standard: Standard) -> None:
+def _of_sentences(marks: Marks, role: str, lines: Lines, standard: Standard) -> None:
     couple = [standard.entities[one] for one in (SUBJECT, RELATED)]
     relations = {r for s, r in standard.beliefs if s in couple}
     often = Counter(line.sentence or line.text for line in lines)
     for at, line in enumerate(lines):
         mark = (role, at)
         if often[line.sentence or line.text] > OFTEN * len(lines) >= OFTEN * LEAST:
-            found[REPETITION].append(mark)
+            marks[REPETITION].append(mark)
         if line.sentence is None:
-            found[BROKEN].append(mark)
+            marks[BROKEN].append(mark)
             continue
         if line.flaw:
-            found[WRONG_KIND].append(mark)
+            marks[WRONG_KIND].append(mark)
         if not any(is_about(line, entity) for entity in couple):
             same = line.sentence.a.relation in relations and line.flaw != "wrong kind of subject"
-            found[ENTITY if same else TOPIC].append(mark)
+            marks[ENTITY if same else TOPIC].append(mark)
 
 
-def _inside(found: Marks, role: str, said: Sequence[Statement]) -> None:
+def _inside(marks: Marks, role: str, said: Sequence[Statement]) -> None:
     for one, other in combinations(said, 2):
         if one.fact == other.fact and not agree(one, other):
-            found[INSIDE] += [(role, one.line), (role, other.line)]
+            marks[INSIDE] += [(role, one.line), (role, other.line)]
 
 
-def _with_gold(found: Marks, role: str, said: Sequence[Statement], standard: Standard) -> None:
+def _with_gold(marks: Marks, role: str, said: Sequence[Statement], standard: Standard) -> None:
     for one in said:
         belief = standard.beliefs.get(one.fact)
         if belief is None or one.fact == standard.edited or belief.moved or is_right(one, standard):
             continue
-        found[GOLD].append((role, one.line))
+        marks[GOLD].append((role, one.line))
         if role == RELATED:
-            found[LOCALITY].append((role, one.line))
+            marks[LOCALITY].append((role, one.line))
 
 
-def _of_the_edit(found: Marks, said: Mapping[str, Sequence[Statement]], standard: Standard) -> None:
+def _of_the_edit(marks: Marks, said: Mapping[str, Sequence[Statement]], standard: Standard) -> None:
     new, old = (
         [(role, one.line) for role, statements in said.items() for one in statements
          if one.fact == standard.edited and one.holds and one.object == o]
         for o in (standard.request[2], standard.old)
     )  # fmt: skip
     if new and old:
-        found[BOTH] += [*new, *old]
+        marks[BOTH] += [*new, *old]
     if old and not new:
-        found[REJECTED] += old
+        marks[REJECTED] += old
     follow = [
         (role, one)
         for role, statements in said.items()
@@ -105,4 +105,4 @@ def _of_the_edit(found: Marks, said: Mapping[str, Sequence[Statement]], standard
         if one.fact in standard.beliefs and one.fact != standard.edited and standard.beliefs[one.fact].moved
     ]
     if new and follow and not any(is_right(one, standard) for _, one in follow):
-        found[MINIMAL] += [(role, one.line) for role, one in follow]
+        marks[MINIMAL] += [(role, one.line) for role, one in follow]

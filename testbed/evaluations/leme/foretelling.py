@@ -9,7 +9,7 @@ from testbed.evaluations.leme.pictures import draw_correlations
 from testbed.pages.chapter import Material, Picture, Section
 from testbed.scores.tables import Cell, Table, probability
 
-Found = Mapping[tuple[str, str], Correlation]
+ByPair = Mapping[tuple[str, str], Correlation]
 _FIGURES = ["pooled", "low", "high", "p", "within editor", "p within", "shuffled", "points"]
 _NOTE = (
     "Spearman's over edits and editors, intervals by bootstrap over edits, p-values Holm's. Within editor: "
@@ -20,15 +20,15 @@ _NOTE = (
 
 def correlation_sections(material: Material) -> list[Section]:
     """Do short questions foretell what is written, and do simple measures of texts see it?"""
-    found = correlations(material.editors, material.editors[0].edited.seed)
-    return [_of_short(material, found), _of_simple(material, found)]
+    by_pair = correlations(material.editors, material.editors[0].edited.seed)
+    return [_of_short(material, by_pair), _of_simple(material, by_pair)]
 
 
-def _of_short(material: Material, found: Found) -> Section:
-    draw_correlations(found, SHORT, material.folder / "correlations.png")
+def _of_short(material: Material, by_pair: ByPair) -> Section:
+    draw_correlations(by_pair, SHORT, material.folder / "correlations.png")
     printed = "; ".join(f"{long} with {short} {rho:.2f}" for long, short, rho in paper.CORRELATIONS)
     table = Table("leme-16", "Short form and long form (Table 16)", ["short", "long", *_FIGURES],
-                  [_row(found, short, long) for short in SHORT for long in NINE],
+                  [_row(by_pair, short, long) for short in SHORT for long in NINE],
                   f"{_NOTE} As printed in Table 16: {printed}.", words=2)  # fmt: skip
     picture = Picture(
         "correlations.png", "Correlations of short and long form, pooled over edits and editors"
@@ -41,14 +41,14 @@ def _of_short(material: Material, found: Found) -> Section:
     return Section("correlations", "Do short questions foretell it?", text, [picture], folded=folded)
 
 
-def _of_simple(material: Material, found: Found) -> Section:
-    draw_correlations(found, [*SIMPLE], material.folder / "simple.png")
+def _of_simple(material: Material, by_pair: ByPair) -> Section:
+    draw_correlations(by_pair, [*SIMPLE], material.folder / "simple.png")
     header = ["measure", "question", *_FIGURES]
-    own: list[list[Cell]] = [
-        [*_row(found, measure, question), paper.SIMPLE.get((measure, question))]
+    rows: list[list[Cell]] = [
+        [*_row(by_pair, measure, question), paper.SIMPLE.get((measure, question))]
         for measure, question in SIMPLE.items()
     ]
-    every = [_row(found, measure, question) for measure in SIMPLE for question in NINE]
+    every = [_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
     printed = "As printed: with ratings of people, p < .05 but for topicality; one figure for both passages."
     text = (
         "Words shared with the request, with what was true, with the other passage or with the entity's "
@@ -60,14 +60,14 @@ def _of_simple(material: Material, found: Found) -> Section:
         "Do simple measures of the texts see it? (Appendix I)",
         text,
         [Picture("simple.png", "Correlations of simple measures and the nine questions")],
-        [Table("leme-weak", "Each simple measure and its own question", [*header, "as printed"], own,
+        [Table("leme-weak", "Each simple measure and its own question", [*header, "as printed"], rows,
                f"{_NOTE} {printed}", words=2)],
         [Table("leme-weak-all", "Simple measures and all nine questions", header, every, _NOTE, words=2),
          paper.simple_table(material.editors)],
     )  # fmt: skip
 
 
-def _row(found: Found, measure: str, question: str) -> Sequence[Cell]:
-    one = found[measure, question]
+def _row(by_pair: ByPair, measure: str, question: str) -> Sequence[Cell]:
+    one = by_pair[measure, question]
     return [measure, question, one.pooled, one.low, one.high, probability(one.p), one.within,
             probability(one.within_p), one.shuffled, one.points]  # fmt: skip

@@ -82,10 +82,10 @@ class Asker:
     def learn(self, facts: Sequence[int]) -> None:
         """Ask for all beliefs that choices will need, in one pass over each tree of facts."""
         s, r = self.graph.subject[facts], self.graph.relation[facts]
-        found = np.stack([agent.distributions(s, r) for agent in self.agents])
+        beliefs = np.stack([agent.distributions(s, r) for agent in self.agents])
         for i, fact in enumerate(facts):
             places = np.searchsorted(self.graph.objects, self._candidates(fact))
-            self._beliefs[fact] = found[:, i, places]
+            self._beliefs[fact] = beliefs[:, i, places]
 
     def choice(self, role: str, fact: int, implied: bool = False, phrasing: int = 0) -> Choice:
         """Which object a fact has; `above` is asked too where it depends on a fact that was learned about."""

@@ -19,15 +19,15 @@ SURE = 1 - 1e-9
 
 def draw(standard: Standard, rng: np.random.Generator) -> dict[Fact, int]:
     """One object for every fact, drawn together from what is believed after the request."""
-    found: dict[Fact, int] = {}
+    objects: dict[Fact, int] = {}
     for fact in _in_order(standard.beliefs):
         belief = standard.beliefs[fact]
         p = belief.after
         if belief.above is not None and belief.given is not None:
             above = standard.beliefs[belief.above]
-            p = belief.given[above.place(found[belief.above])]
-        found[fact] = int(belief.options[_drawn(p, rng)])
-    return found
+            p = belief.given[above.place(objects[belief.above])]
+        objects[fact] = int(belief.options[_drawn(p, rng)])
+    return objects
 
 
 def mean_log_probability(statements: Sequence[Statement], standard: Standard) -> float:

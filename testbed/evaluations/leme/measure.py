@@ -41,7 +41,7 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
     losses = np.full(len(reader.texts), np.nan) if reader.losses is None else reader.losses
     written = [*zip(samples(results, reader.texts), samples(results, losses), strict=True)]
     case = [i for (i, _, _), _ in written]
-    found = [
+    of_pairs = [
         answers(passages, known[i], edited) | simple_measures(passages, lost, known[i], edited)
         for (i, _, passages), (_, _, lost) in written
     ]
@@ -50,7 +50,7 @@ def long_form(results: Results, reader: Reader) -> dict[str, Metric]:
     which = np.array(case, int)
     metrics = {}
     for name in names:
-        values = np.array([one[name] for one in found], float)
+        values = np.array([one[name] for one in of_pairs], float)
         metric = by_case(np.nan_to_num(values), which, len(results), ~np.isnan(values))
         metrics[name] = metric._replace(share=name not in _NO_SHARES)
         if name in m.NINE:
@@ -79,35 +79,35 @@ def answers(passages: Passages, standard: Standard, edited: bool) -> Answers:
         edited: whether there was a request; else nothing about it is asked.
     """
     said = {role: statements_of(lines) for role, lines in passages.items()}
-    found = _consistency(passages, said, standard) | _style(passages, standard)
-    return found | (_request(passages, said, standard) if edited else {})
+    values = _consistency(passages, said, standard) | _style(passages, standard)
+    return values | (_request(passages, said, standard) if edited else {})
 
 
 def _consistency(passages: Passages, said: Mapping[str, list[Statement]], standard: Standard) -> Answers:
     subject, related, edited = said[SUBJECT], said[RELATED], standard.edited
-    found: Answers = {}
+    values: Answers = {}
     for (factual, believed, internal), statements in zip(
         ((m.FACTUAL_SUBJECT, m.BELIEVED_SUBJECT, m.INTERNAL_SUBJECT),
          (m.FACTUAL_RELATED, m.BELIEVED_RELATED, m.INTERNAL_RELATED)),
         (subject, related), strict=True,
     ):  # fmt: skip
-        found[factual] = q.factual(statements, standard)
-        found[m.wider(factual)] = q.factual(statements, standard, everything=True)
-        found[believed] = q.believed(statements, standard)
-        found[internal] = q.internal(statements, edited)
-        found[m.wider(internal)] = q.internal(statements)
-    found[m.CROSS] = q.cross(subject, related, standard)
-    found[f"{m.CROSS}, {m.SURVEY}"] = q.cross(subject, related, standard, edited)
+        values[factual] = q.factual(statements, standard)
+        values[m.wider(factual)] = q.factual(statements, standard, everything=True)
+        values[believed] = q.believed(statements, standard)
+        values[internal] = q.internal(statements, edited)
+        values[m.wider(internal)] = q.internal(statements)
+    values[m.CROSS] = q.cross(subject, related, standard)
+    values[f"{m.CROSS}, {m.SURVEY}"] = q.cross(subject, related, standard, edited)
     both = q.joined(passages[SUBJECT], passages[RELATED], standard)
     plain = [*sentences_of(passages[SUBJECT]), *sentences_of(passages[RELATED])]
     for ending, one in (
         ("", q.together(both, standard)),
         (f", {m.SURVEY}", q.together(plain, standard, edited)),
     ):
-        found[f"{m.SATISFIABLE}{ending}"] = one.satisfiable
-        found[f"{m.MOST_TRUE}{ending}"] = one.share
-    found[m.JOINT] = mean_log_probability([*subject, *related], standard)
-    return found
+        values[f"{m.SATISFIABLE}{ending}"] = one.satisfiable
+        values[f"{m.MOST_TRUE}{ending}"] = one.share
+    values[m.JOINT] = mean_log_probability([*subject, *related], standard)
+    return values
 
 
 def _style(passages: Passages, standard: Standard) -> Answers:
@@ -133,7 +133,7 @@ def _request(passages: Passages, said: Mapping[str, list[Statement]], standard: 
     right = q.share(
         q.is_right(one, standard) for one in related if belief is not None and one.fact == standard.coupled
     )
-    found: Answers = {
+    values: Answers = {
         m.EDIT_SUBJECT: q.says_the_edit(subject, standard),
         m.EDIT_RELATED: q.not_made_impossible(related, standard),
         m.DRIFT_NEW: drift.new,
@@ -143,17 +143,17 @@ def _request(passages: Passages, said: Mapping[str, list[Statement]], standard: 
         m.TWIN_NEW: twin,
         m.COUPLING: coupled - twin,
     }
-    found |= {
+    values |= {
         m.of_stratum(s): right if belief is not None and belief.stratum == s else math.nan for s in STRATA
     }
     for name, claims in claims_of(standard).items():
-        own = {standard.entities[SUBJECT]: subject, standard.entities[RELATED]: related}
-        verdicts = [verdict(own[claim.fact[0]], claim) for claim in claims]
-        found[m.supported(name)] = q.share(one > 0 for one in verdicts)
-        found[m.contradicted(name)] = q.share(one < 0 for one in verdicts)
+        of_entity = {standard.entities[SUBJECT]: subject, standard.entities[RELATED]: related}
+        verdicts = [verdict(of_entity[claim.fact[0]], claim) for claim in claims]
+        values[m.supported(name)] = q.share(one > 0 for one in verdicts)
+        values[m.contradicted(name)] = q.share(one < 0 for one in verdicts)
     marks = flaws(passages, standard)
-    there = any(passages[role] for role in (SUBJECT, RELATED))
-    return found | {m.error(name): float(bool(marks[name])) if there else math.nan for name in CLASSES}
+    written = any(passages[role] for role in (SUBJECT, RELATED))
+    return values | {m.error(name): float(bool(marks[name])) if written else math.nan for name in CLASSES}
 
 
 def _follows(said: "list[Statement] | tuple[()]", standard: Standard, fact: tuple[int, int] | None) -> float:

@@ -135,8 +135,8 @@ def nine(editors: Sequence[Scored]) -> Table:
 def ratings(editors: Sequence[Scored]) -> Table:
     """The same on the paper's scale, above its Table 1."""
     rows: list[list[Cell]] = []
-    for name, found in _readers(editors):
-        cells = [found.get(metric) for metric in NINE]
+    for name, figures in _readers(editors):
+        cells = [figures.get(metric) for metric in NINE]
         rows.append([name, "this run, 1 + 6 share", *(_scaled(cell and cell.value) for cell in cells)])
     rows += [[name, "as printed", *values] for name, values in RATINGS.items()]
     note = (
@@ -149,8 +149,8 @@ def ratings(editors: Sequence[Scored]) -> Table:
 
 def short_table(editors: Sequence[Scored]) -> Table:
     """Short questions above the paper's Table 17."""
-    rows: list[list[Cell]] = [[name, "this run", *(found.get(metric) for metric in FOUR)]
-                              for name, found in _readers(editors)]  # fmt: skip
+    rows: list[list[Cell]] = [[name, "this run", *(figures.get(metric) for metric in FOUR)]
+                              for name, figures in _readers(editors)]  # fmt: skip
     rows += [[name, "as printed", *values] for name, values in SHORT.items()]
     return Table("leme-17", "Short questions (Table 17)", ["who", "source", *FOUR], rows, words=2)
 
@@ -158,8 +158,8 @@ def short_table(editors: Sequence[Scored]) -> Table:
 def simple_table(editors: Sequence[Scored]) -> Table:
     """Simple measures above the n-gram entropies of the paper's Table 20."""
     names = [*meanings.SIMPLE]
-    rows: list[list[Cell]] = [[name, "this run", *(found.get(metric) for metric in names)]
-                              for name, found in _readers(editors)]  # fmt: skip
+    rows: list[list[Cell]] = [[name, "this run", *(figures.get(metric) for metric in names)]
+                              for name, figures in _readers(editors)]  # fmt: skip
     rows += [
         [name, "as printed", *(value if metric == ENTROPY else None for metric in names)]
         for name, value in ENTROPIES.items()
@@ -171,8 +171,8 @@ def simple_table(editors: Sequence[Scored]) -> Table:
 
 def claims(editors: Sequence[Scored]) -> Table:
     """What passages make of claims, above what people made of them."""
-    rows: list[list[Cell]] = [[name, "this run", None, *(found.get(metric) for metric in CLAIMS_SHOWN)]
-                              for name, found in _readers(editors)]  # fmt: skip
+    rows: list[list[Cell]] = [[name, "this run", None, *(figures.get(metric) for metric in CLAIMS_SHOWN)]
+                              for name, figures in _readers(editors)]  # fmt: skip
     rows += [[name, "judged by people", JUDGEMENTS[name], *values] for name, values in PEOPLE.items()]
     note = (
         "A passage supports a claim where most of what it says of the fact does. People judged 12 edits of "
@@ -194,13 +194,13 @@ def shares_of_kinds(editors: Sequence[Scored]) -> Table:
 
 def _readers(editors: Sequence[Scored]) -> "list[tuple[str, dict]]":
     first = editors[0]
-    found = [(e.name, e.summary["all"][e.name]) for e in editors]
+    of_editors = [(e.name, e.summary["all"][e.name]) for e in editors]
     floors = [(name, first.summary["all"][name]) for name in first.floors]
-    return found + [(name, row) for name, row in floors if NINE[-1] in row]
+    return of_editors + [(name, figures) for name, figures in floors if NINE[-1] in figures]
 
 
 def _rows(editors: Sequence[Scored], metrics: Sequence[str]) -> list[list[Cell]]:
-    return [[name, *(found.get(metric) for metric in metrics)] for name, found in _readers(editors)]
+    return [[name, *(figures.get(metric) for metric in metrics)] for name, figures in _readers(editors)]
 
 
 def _scaled(share: float | None) -> float | None:

@@ -43,7 +43,7 @@ def _passages(texts: Marked, world: World) -> Iterator[dict]:
                             "text": line.text,
                             "kind": line.sentence and line.sentence.kind.name.lower(),
                             "why": line.flaw,
-                            "error": [name for name, found in pair.marks.items() if (role, at) in found],
+                            "error": [name for name, marks in pair.marks.items() if (role, at) in marks],
                         }
                         for at, line in enumerate(lines)
                     ],

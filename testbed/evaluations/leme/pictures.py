@@ -18,16 +18,16 @@ SIGNIFICANT = 0.05
 
 
 def draw_correlations(
-    found: Mapping[tuple[str, str], Correlation], measures: Sequence[str], path: Path
+    by_pair: Mapping[tuple[str, str], Correlation], measures: Sequence[str], path: Path
 ) -> None:
     """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
     with styled():
         figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(measures) + 0.6))
-        table = np.array([[found[measure, question].pooled for question in NINE] for measure in measures])
+        table = np.array([[by_pair[measure, question].pooled for question in NINE] for measure in measures])
         image = axis.imshow(table, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         for i, measure in enumerate(measures):
             for j, question in enumerate(NINE):
-                one = found[measure, question]
+                one = by_pair[measure, question]
                 if not np.isfinite(one.pooled):
                     axis.text(j, i, "-", ha="center", va="center", fontsize=8)
                     continue
@@ -66,8 +66,8 @@ def draw_bars(rows: Mapping[str, Mapping[str, Estimate | None]], across: str, pa
         figure, axis = plt.subplots(figsize=(6.8, 0.9 + 0.34 * len(rows) * max(len(names) / 2, 1)))
         at, width = np.arange(len(rows))[::-1], 0.8 / len(names)
         for i, name in enumerate(names):
-            found = [row[name] for row in rows.values()]
-            value, low, high = (np.array([e[k] if e else np.nan for e in found]) for k in range(3))
+            estimates = [row[name] for row in rows.values()]
+            value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
             place = at + width * ((len(names) - 1) / 2 - i)
             axis.barh(place, value, width, xerr=halves(value, low, high), color=LINES[i % len(LINES)],
                       capsize=1.5, label=name)  # fmt: skip

@@ -71,12 +71,12 @@ def factual(statements: Sequence[Statement], standard: Standard, everything: boo
 
 def believed(statements: Sequence[Statement], standard: Standard) -> float:
     """The mean belief in what is said of facts that stay."""
-    found = [
+    beliefs = [
         p if one.holds else 1 - p
         for one in judged(statements, standard, everything=False)
         for p in [standard.beliefs[one.fact].probability(one.object)]
     ]
-    return sum(found) / len(found) if found else math.nan
+    return sum(beliefs) / len(beliefs) if beliefs else math.nan
 
 
 class Drift(NamedTuple):
@@ -137,8 +137,8 @@ def linked(one: Statement, standard: Standard) -> Statement | None:
 
 def _implying(obj: int, standard: Standard) -> int:
     """The object of the edited fact that implies one of the coupled fact by the link, if only one does."""
-    found = [above for above, below in standard.link.items() if below == obj]
-    return found[0] if len(found) == 1 else ABSENT
+    implying = [above for above, below in standard.link.items() if below == obj]
+    return implying[0] if len(implying) == 1 else ABSENT
 
 
 class Together(NamedTuple):

@@ -26,17 +26,17 @@ TIMES = 2
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading, and the agent under the second."""
     second = f"{BAYESIAN}, {results.times[2]}"
-    found = references(results, editor) | {second: references(results, editor, reading=2)[BAYESIAN]}
+    by_name = references(results, editor) | {second: references(results, editor, reading=2)[BAYESIAN]}
     before, after = (written_by_model(results, when) for when in (0, 1))
     written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
-    written |= {name: _bayesian(results, found[name].time) for name in (BAYESIAN, second)}
+    written |= {name: _bayesian(results, by_name[name].time) for name in (BAYESIAN, second)}
     written[FREQUENCY] = _frequency(results)
     p = results.passages
     loss = -p.log_p / np.where(p.tokens > 0, p.tokens, np.nan)
     losses = {BEFORE_EDIT: loss[:, 0], editor: loss[:, 1], NO_EDIT: loss[:, 0]}
     return {
         name: reader._replace(texts=written.get(name), losses=losses.get(name))
-        for name, reader in found.items()
+        for name, reader in by_name.items()
     }
 
 

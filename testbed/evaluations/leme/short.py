@@ -24,16 +24,16 @@ def short_form(results: Results, reader: Reader) -> dict[str, Metric]:
     best = p.argmax(axis=1)[:, None]
     right = _at(equally_good(q, q.max(1, keepdims=True)), best)
     asked = c.role != SYNONYM
-    found = {
+    metrics = {
         m.LOCALITY: over(_at(equally_good(q0, q0.max(1, keepdims=True)), best), c.role == OTHER),
         m.TV: over(total_variation(p, q), asked),
     }
     if reader.time == 0:
-        return found
+        return metrics
     moved = total_variation(q, q0) > STAYS
     is_new = np.take_along_axis(c.options, best, 1)[:, 0] == results.cases["object"][c.case]
     children, coupled = c.role == CHILD, np.isin(c.role, (COUPLED, BELOW))
-    return found | {
+    return metrics | {
         m.EFFICACY: over(is_new, c.role == EDIT),
         m.GENERALISATION: over(is_new, c.role == SYNONYM),
         m.PORTABILITY: over(right, moved & (children | coupled)),
@@ -48,13 +48,13 @@ def _ratio(results: Results, reader: Reader, asked: np.ndarray) -> Metric:
     """Sum <dp, dq> / sum ||dq||^2 where the agent moved; dp, dq are the changes of model and agent."""
     c, size = results.choices, len(results)
     gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
-    own = with_remainder(reader.probability) - with_remainder(reader.start)
+    change = with_remainder(reader.probability) - with_remainder(reader.start)
     among = asked & (np.abs(gold).sum(1) > STAYS)
 
     def summed(values: np.ndarray) -> np.ndarray:
         return np.bincount(c.case[among], values.sum(1)[among], minlength=size)
 
-    return Metric(summed(own * gold), summed(gold * gold))
+    return Metric(summed(change * gold), summed(gold * gold))
 
 
 def _at(values: np.ndarray, place: np.ndarray) -> np.ndarray:

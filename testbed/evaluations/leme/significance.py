@@ -25,10 +25,10 @@ LEAST = 5
 
 def signed_ranks(before: np.ndarray, after: np.ndarray, rises: bool) -> float:
     """Wilcoxon's one-sided signed rank test, p, that `after` is larger, or smaller; NaN of too few pairs."""
-    there = np.isfinite(before) & np.isfinite(after)
-    if there.sum() < LEAST:
+    known = np.isfinite(before) & np.isfinite(after)
+    if known.sum() < LEAST:
         return float("nan")
-    change = after[there] - before[there]
+    change = after[known] - before[known]
     if not change.any():
         return 1.0
     return float(wilcoxon(change, alternative="greater" if rises else "less").pvalue)
@@ -92,11 +92,11 @@ def _values(editor: Scored, reader: str, metric: str) -> np.ndarray:
 
 
 def _verdicts(results: Results, when: int) -> dict[str, Counter]:
-    found = {name: Counter[int]() for name in CLAIMS}
+    verdicts = {name: Counter[int]() for name in CLAIMS}
     known = standards(results, 1)
     for case, _, passages in samples(results, written_by_model(results, when)):
         standard = known[case]
         said = {standard.entities[role]: statements_of(passages[role]) for role in (SUBJECT, RELATED)}
         for name, claims in claims_of(standard).items():
-            found[name].update(verdict(said[claim.fact[0]], claim) for claim in claims)
-    return found
+            verdicts[name].update(verdict(said[claim.fact[0]], claim) for claim in claims)
+    return verdicts

@@ -74,22 +74,22 @@ def simple_measures(
     said = {role: words_of(" ".join(line.text for line in passages[role])) for role in (SUBJECT, RELATED)}
     texts, claims = standard.texts, claims_of(standard)
     request = words_of(texts.request)
-    found: dict[str, float] = {}
+    measures: dict[str, float] = {}
     for role, edit, factual, internal in (
         (SUBJECT, m.EDIT_SUBJECT, m.FACTUAL_SUBJECT, m.INTERNAL_SUBJECT),
         (RELATED, m.EDIT_RELATED, m.FACTUAL_RELATED, m.INTERNAL_RELATED),
     ):
         true = " ".join(texts.true[claim.fact] for claim in claims[f"ground truth, {role}"])
         if edited:
-            found[m.rouge(edit)] = rouge(said[role], request)
-        found[m.rouge(factual)] = rouge(said[role], words_of(true))
-        found[m.rouge(internal)] = alike(passages[role])
-    found[m.rouge(m.CROSS)] = rouge(said[SUBJECT], said[RELATED])
+            measures[m.rouge(edit)] = rouge(said[role], request)
+        measures[m.rouge(factual)] = rouge(said[role], words_of(true))
+        measures[m.rouge(internal)] = alike(passages[role])
+    measures[m.rouge(m.CROSS)] = rouge(said[SUBJECT], said[RELATED])
     named = [rouge(words, words_of(texts.names.get(role, ""))) for role, words in said.items()]
-    found[m.rouge(m.TOPICALITY)] = mean(named)
-    found[m.ENTROPY] = mean([entropy(passages[role]) for role in said])
-    found[m.PERPLEXITY] = mean([losses.get(role, math.nan) for role in said])
-    return found
+    measures[m.rouge(m.TOPICALITY)] = mean(named)
+    measures[m.ENTROPY] = mean([entropy(passages[role]) for role in said])
+    measures[m.PERPLEXITY] = mean([losses.get(role, math.nan) for role in said])
+    return measures
 
 
 def mean(values: Sequence[float]) -> float:

@@ -130,7 +130,7 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
     of: list[dict[str, list[int]]] = [{} for _ in range(len(results))]
     for row in range(len(c.case)):
         of[c.case[row]].setdefault(str(c.role[row]), []).append(row)
-    found = []
+    known = []
     for i, rows in enumerate(of):
         facts = {(int(c.subject[row]), int(c.relation[row])): row for same in rows.values() for row in same}
         beliefs = {fact: _belief(results, row, facts, time, before) for fact, row in facts.items()}
@@ -138,7 +138,7 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
                  for role in (EDIT, COUPLED, TWIN)}  # fmt: skip
         request = tuple(int(cases[name][i]) for name in ("subject", "relation", "object"))
         entities = {"subject": request[0], "related": int(cases["related"][i]), "twin": int(cases["twin"][i])}
-        found.append(
+        known.append(
             Standard(
                 (request[0], request[1], request[2]),
                 int(cases["truth"][i]) if cases["stated"][i] else ABSENT,
@@ -150,7 +150,7 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
                 _texts(results, i, facts),
             )
         )
-    return found
+    return known
 
 
 def _texts(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:

@@ -128,8 +128,8 @@ def by_reading(editors: Sequence[Scored]) -> Table:
     for editor, name in readers:
         for reading, called in enumerate(first.evaluation.readings, start=1):
             # Under the first reading everything is measured already.
-            found = editor.summary["all"][name] if reading == 1 else _judged(editor, name, reading)
-            rows.append([name, called, *(found.get(metric) for metric in JUDGED)])
+            figures = editor.summary["all"][name] if reading == 1 else _judged(editor, name, reading)
+            rows.append([name, called, *(figures.get(metric) for metric in JUDGED)])
     direction = better_of(first.evaluation.metrics)
     note = f"{BAYESIAN}: what it writes under the first reading, judged under each."
     return Table("leme-readings", "Held against both readings", ["who", "request", *JUDGED], rows, note,

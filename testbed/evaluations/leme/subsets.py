@@ -31,15 +31,15 @@ def kinds(results: Results) -> np.ndarray:
         TRUE,
         np.where(~stated, INJECTION, np.where(old > KNOWN, UPDATE, CORRECTION)),
     )
-    found = np.full(len(results), CORRECTION, named.dtype)
-    found[case] = named
-    return found
+    kind = np.full(len(results), CORRECTION, named.dtype)
+    kind[case] = named
+    return kind
 
 
 def subsets(results: Results) -> dict[str, np.ndarray]:
     """bool[E] of each part: by kind of edit, by couple, and those that have a twin."""
     kind, couple = kinds(results), results.cases["couple"].astype(str)
-    found = {"all": np.ones(len(results), bool)}
-    found |= {name: kind == name for name in KINDS}
-    found |= {str(name): couple == name for name in np.unique(couple)}
-    return found | {"with a twin": results.cases["twin"] != ABSENT}
+    masks = {"all": np.ones(len(results), bool)}
+    masks |= {name: kind == name for name in KINDS}
+    masks |= {str(name): couple == name for name in np.unique(couple)}
+    return masks | {"with a twin": results.cases["twin"] != ABSENT}

@@ -121,7 +121,7 @@ def _facets(population: Population, edit: Edit) -> dict[str, Facet]:
 
 def _about(population: Population, person: int, relation: int, compared: tuple[int, int]) -> dict[str, Facet]:
     right, wrong = compared
-    found: dict[str, Facet] = {
+    facets: dict[str, Facet] = {
         "right": right,
         "wrong": wrong,
         "truth": int(population.value[relation, person]),
@@ -133,5 +133,5 @@ def _about(population: Population, person: int, relation: int, compared: tuple[i
         "typical_old": "",
     }
     for grouping, (name, size) in population.groups(person).items():
-        found |= {grouping: name, f"{grouping}_size": size}
-    return found
+        facets |= {grouping: name, f"{grouping}_size": size}
+    return facets

@@ -76,9 +76,9 @@ def cells(results: Results, values: np.ndarray, among: np.ndarray, groups: np.nd
     """
     c, size = results.choices, len(results)
     properties = results.cases["property"].astype(str)[c.case]
-    there = among & (groups != "")
-    keys = sorted({*zip(properties[there].tolist(), groups[there].tolist(), strict=True)})
-    masks = {key: there & (properties == key[0]) & (groups == key[1]) for key in keys}
+    counted = among & (groups != "")
+    keys = sorted({*zip(properties[counted].tolist(), groups[counted].tolist(), strict=True)})
+    masks = {key: counted & (properties == key[0]) & (groups == key[1]) for key in keys}
     metrics = {key: by_case(values, c.case, size, mask) for key, mask in masks.items()}
     means = estimates(metrics, clusters(results), np.ones(size, bool))
     tests = {key: t_tests(values[mask]) for key, mask in masks.items()}
@@ -97,14 +97,14 @@ def t_tests(values: np.ndarray) -> tuple[float, float]:
     return float(two), float(one)
 
 
-def shares_lowered(found: Mapping[Key, Cell]) -> tuple[int, list[float]]:
+def shares_lowered(by_key: Mapping[Key, Cell]) -> tuple[int, list[float]]:
     """How many cells have answers enough, and which shares of these are lowered.
 
     Returns:
         Their number; the shares that have the star, that keep it after Holm's correction, and whose interval
         over clusters is below 0.
     """
-    enough = [cell for cell in found.values() if cell.enough]
+    enough = [cell for cell in by_key.values() if cell.enough]
     if not enough:
         return 0, [math.nan] * 3
     marks: Sequence[Sequence[bool]] = [

@@ -44,20 +44,20 @@ def matrix(editors: Sequence[Scored], stated: bool) -> Table:
     """Accuracy by pair before any edit, of gold and of every editor after it (Table 5)."""
     first = editors[0]
     readers = first.evaluation.readers(first.edited.results, first.name)
-    found = {
+    accuracies = {
         "before": accuracy(first.edited.results, readers[BEFORE_EDIT].probability, stated),
         "gold": accuracy(first.edited.results, readers[BAYESIAN].probability, stated),
     }
     for editor in editors:
         results = editor.edited.results
         mine = editor.evaluation.readers(results, editor.name)[editor.name].probability
-        found[editor.name] = accuracy(results, mine, stated)
-    asked = [pair for pair in pairs() if pair in found["before"]]
+        accuracies[editor.name] = accuracy(results, mine, stated)
+    asked = [pair for pair in pairs() if pair in accuracies["before"]]
     rows: list[list[Cell]] = [
-        [" / ".join(pair), "yes" if pair in PAPER else "", *(of.get(pair) for of in found.values())]
+        [" / ".join(pair), "yes" if pair in PAPER else "", *(of.get(pair) for of in accuracies.values())]
         for pair in asked
     ]
-    rows.append(["mean of the paper's pairs", "yes", *(_mean(of) for of in found.values())])
+    rows.append(["mean of the paper's pairs", "yes", *(_mean(of) for of in accuracies.values())])
     which = "stated" if stated else "unstated"
     note = (
         "The property before the stroke is edited, to another category; the one behind it is asked, right "
@@ -67,7 +67,7 @@ def matrix(editors: Sequence[Scored], stated: bool) -> Table:
     return Table(
         f"crossing-{which}",
         f"Cross-property accuracy, {which} facts (Table 5)",
-        ["edited / asked", "in the paper", *found],
+        ["edited / asked", "in the paper", *accuracies],
         rows,
         note,
         words=2,
@@ -147,8 +147,8 @@ def _changes(editor: Scored, reader: str, stated: bool) -> list[Estimate | None]
         for i, mask in enumerate(wanted)
         if mask is not None
     }
-    found = estimates(metrics, clusters(results), np.ones(len(results), bool))
-    return [found.get(i) for i in range(len(wanted))]
+    changes = estimates(metrics, clusters(results), np.ones(len(results), bool))
+    return [changes.get(i) for i in range(len(wanted))]
 
 
 def _asked(results: Results, stated: bool | None = None) -> dict[Pair, np.ndarray]:
@@ -174,6 +174,6 @@ def _sums(results: Results, values: np.ndarray) -> dict[Pair, float]:
     return {pair: float(values[mask].sum()) for pair, mask in _asked(results).items()}
 
 
-def _mean(found: Mapping[Pair, Estimate]) -> float | None:
-    known = [found[pair].value for pair in PAPER if pair in found]
+def _mean(by_pair: Mapping[Pair, Estimate]) -> float | None:
+    known = [by_pair[pair].value for pair in PAPER if pair in by_pair]
     return float(np.mean(known)) if known else None

@@ -36,15 +36,15 @@ def edits_of(population: Population, agent: Agent, count: int, rng: np.random.Ge
     Raises:
         InputError: no fact takes a correction by this agent.
     """
-    found = 0
+    drawn = 0
     for person, relation in _in_turn_of_groups(population, rng):
-        if found == count:
+        if drawn == count:
             return
         edit = _edit(population, agent, person, relation, rng)
         if edit is not None:
-            found += 1
+            drawn += 1
             yield edit
-    if not found:
+    if not drawn:
         raise InputError(
             "no stated fact of this world takes a correction by this agent; this examination needs --agent "
             "exact and a world of --kind exact whose facts stay correctable (--exact.correctable True)"
@@ -56,12 +56,12 @@ def others_of(
 ) -> dict[str, list[int]]:
     """Other people whose fact is stated, of each kind at most so many, drawn from all groups in turn."""
     r, people = edit.relation, population.people
-    there = people[population.said[r, people] & (people != edit.person)]
-    value = population.value[r, there]
+    others = people[population.said[r, people] & (people != edit.person)]
+    value = population.value[r, others]
     kinds = {
-        NEW_HOLDERS: there[value == edit.new],
-        OLD_HOLDERS: there[value == edit.old],
-        NEITHER: there[(value != edit.new) & (value != edit.old)],
+        NEW_HOLDERS: others[value == edit.new],
+        OLD_HOLDERS: others[value == edit.old],
+        NEITHER: others[(value != edit.new) & (value != edit.old)],
     }
     return {kind: _balanced(population, who, most, rng) for kind, who in kinds.items()}
 

@@ -113,14 +113,14 @@ def pair_code(before: int, after: int) -> int:
 
 def _said_of(lines: Sequence[Line], person: int) -> list[Fact]:
     """What is stated of a person, be it by a sentence that calls it true."""
-    found = []
+    facts = []
     for line in lines:
         sentence = line.sentence
         if sentence is None or line.flaw or sentence.a.subject != person:
             continue
         if sentence.kind == Kind.ATOMIC or (sentence.kind == Kind.TRUTH and sentence.label):
-            found.append((sentence.a.relation, sentence.a.object))
-    return found
+            facts.append((sentence.a.relation, sentence.a.object))
+    return facts
 
 
 def _is_xenophobia(standard: Standard, relation: int) -> bool:

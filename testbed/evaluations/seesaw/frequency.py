@@ -62,27 +62,27 @@ def size_or_frequency(editor: Moved, kind: str) -> Fit:
 
 def _fit(editor: Moved, kind: str, wanted: Sequence[str], grouped: bool) -> Fit:
     results, c = editor.results, editor.results.choices
-    there = np.flatnonzero((c.role == kind) & (c.facets[RACE] != ""))
-    run, case = results.cases["run"][c.case][there], c.case[there]
-    if not len(there):
+    rows = np.flatnonzero((c.role == kind) & (c.facets[RACE] != ""))
+    run, case = results.cases["run"][c.case][rows], c.case[rows]
+    if not len(rows):
         return Fit({}, None, 0, 0)
     columns = {
-        SIZE: np.log(np.maximum(c.facets["race_size"][there], 1)),
-        FREQUENCY: np.log(c.facets["frequency"][there]),
+        SIZE: np.log(np.maximum(c.facets["race_size"][rows], 1)),
+        FREQUENCY: np.log(c.facets["frequency"][rows]),
         SUPPORT: np.log(np.maximum(results.cases["support_new"][case], 1)),
     }
-    person = run.astype(np.int64) * (int(c.subject.max()) + 1) + c.subject[there]
+    person = run.astype(np.int64) * (int(c.subject.max()) + 1) + c.subject[rows]
     return fit(
-        editor.d.excess[there],
+        editor.d.excess[rows],
         {name: columns[name] for name in wanted},
         (case, person),
-        group_names(results, RACE)[there] if grouped else None,
+        group_names(results, RACE)[rows] if grouped else None,
         run if len(np.unique(run)) > 1 else None,
     )
 
 
-def _slopes(found: Fit, names: Sequence[str]) -> list[Shown]:
-    parts = [found.slopes.get(name) for name in names]
+def _slopes(fitted: Fit, names: Sequence[str]) -> list[Shown]:
+    parts = [fitted.slopes.get(name) for name in names]
     return [cell for one in parts for cell in (_slope(one), one.detectable if one else None)]
 
 
@@ -93,8 +93,8 @@ def _slope(slope: Slope | None) -> str | None:
     return f"{slope.value:+.4f} ±{(slope.high - slope.low) / 2:.4f}{star}"
 
 
-def _of_groups(found: Fit) -> list[Shown]:
-    if found.groups is None:
+def _of_groups(fitted: Fit) -> list[Shown]:
+    if fitted.groups is None:
         return [None, None, None]
-    name, difference = found.groups.largest
-    return [f"{difference:+.4f} ({name})", found.groups.p, found.groups.detectable]
+    name, difference = fitted.groups.largest
+    return [f"{difference:+.4f} ({name})", fitted.groups.p, fitted.groups.detectable]

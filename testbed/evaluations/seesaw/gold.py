@@ -26,11 +26,11 @@ class Gold:
         self.population, self.agent, self.graph = population, agent, population.graph
         self.before = BeforeEdit(population.graph, agent)
 
-    def about(self, edit: Edit, own: Sequence[int], others: Iterable[int]) -> "Asker":
+    def about(self, edit: Edit, relations: Sequence[int], others: Iterable[int]) -> "Asker":
         """Beliefs before and after an edit, under each reading.
 
         Args:
-            own: relations of the edited person that are asked about.
+            relations: those of the edited person that are asked about.
             others: people whose edited relation is asked about.
 
         Raises:
@@ -38,7 +38,7 @@ class Gold:
         """
         s, r = edit.person, edit.relation
         requests = [EditRequest(s, r, edit.new, math.inf, kind) for kind in READINGS]
-        mine, theirs = [(s, one) for one in own], [(other, r) for other in dict.fromkeys(others)]
+        mine, theirs = [(s, one) for one in relations], [(other, r) for other in dict.fromkeys(others)]
         every = self.before([*mine, *theirs])
         known = [{pair: every[pair] for pair in (*mine, *theirs)}]
         for request in requests:

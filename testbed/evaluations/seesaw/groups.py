@@ -60,10 +60,10 @@ def by_group(editors: Sequence[Moved], grouping: str, kind: str) -> Table:
     for editor in editors:
         results, d = editor.results, editor.d
         among, names = results.choices.role == kind, group_names(results, grouping)
-        found = cells(results, d.moved, among, names)
+        moved = cells(results, d.moved, among, names)
         over = cells(results, d.excess, among, names)
         for name in EDITED:
-            lines = [[_text(part, (name, g)) for g in groups] for part in (found, over)]
+            lines = [[_text(part, (name, g)) for g in groups] for part in (moved, over)]
             if any(lines[0]):
                 rows.append([editor.name, name, "D_d", *lines[0]])
             if lines[0] != lines[1]:
@@ -86,8 +86,8 @@ def lowered(editors: Sequence[Moved]) -> Table:
         for kind in OTHERS:
             for grouping in GROUPINGS:
                 among = results.choices.role == kind
-                found = cells(results, d.moved, among, group_names(results, grouping))
-                count, shares = shares_lowered(found)
+                by_key = cells(results, d.moved, among, group_names(results, grouping))
+                count, shares = shares_lowered(by_key)
                 if count:
                     rows.append([editor.name, kind, grouping, count, *shares])
     header = ["editor", "others", "grouping", "cells", "with star", "after Holm", "interval below 0"]
@@ -127,8 +127,8 @@ def by_continent(editors: Sequence[Moved]) -> Table:
         for kind in OTHERS:
             for where in np.unique(continent[of]).tolist():
                 among = of & (continent == where) & (c.role == kind)
-                found = cells(results, d.moved, among, names)
-                rows.append([editor.name, kind, where, *(_text(found, (CITIZENSHIP, g)) for g in groups)])
+                by_key = cells(results, d.moved, among, names)
+                rows.append([editor.name, kind, where, *(_text(by_key, (CITIZENSHIP, g)) for g in groups)])
     return Table(
         "seesaw-3",
         "Citizenship by the new country's continent and race (Figure 3)",
@@ -147,15 +147,15 @@ def three_kinds(editors: Sequence[Moved]) -> Table:
         for kind in OTHERS:
             among = results.choices.role == kind
             metrics = {i: by_case(x, results.choices.case, len(results), among) for i, x in enumerate(d)}
-            found = estimates(metrics, clusters(results), np.ones(len(results), bool))
-            rows.append([editor.name, kind, int(among.sum()), *(found[i] for i in range(len(d)))])
+            means = estimates(metrics, clusters(results), np.ones(len(results), bool))
+            rows.append([editor.name, kind, int(among.sum()), *(means[i] for i in range(len(d)))])
     header = ["editor", "others", "answers", "D_d", "gold's D_d", "X_d"]
     note = "Only new holders are asked in the paper; D_d above 0 of these is how it would have an edit be."
     return Table("kinds", "The three kinds of others", header, rows, note, words=2)
 
 
-def _text(found: dict[Key, Cell], key: Key) -> str | None:
-    return str(found[key]) if key in found else None
+def _text(by_key: dict[Key, Cell], key: Key) -> str | None:
+    return str(by_key[key]) if key in by_key else None
 
 
 def over_properties(
@@ -165,9 +165,9 @@ def over_properties(
     results, c = editor.results, editor.results.choices
     names, size = group_names(results, grouping), len(results)
     masks = [(c.role == kind) & (names == group) for group in groups]
-    found = {}
+    lines = {}
     for called, values in (("D_d", editor.d.moved), ("X_d", editor.d.excess)):
         metrics = {i: by_case(values, c.case, size, mask) for i, mask in enumerate(masks)}
         means = estimates(metrics, clusters(results), np.ones(size, bool))
-        found[called] = [means[i] for i in range(len(groups))]
-    return found
+        lines[called] = [means[i] for i in range(len(groups))]
+    return lines

@@ -159,12 +159,12 @@ def typical(results: Results, which: str) -> np.ndarray:
     """bool[N, C]: the options that are typical of a group, by the column "typical_new" or "typical_old"."""
     c = results.choices
     named, at = np.unique(c.facets[which], return_inverse=True)
-    found = np.zeros(c.options.shape, bool)
+    mask = np.zeros(c.options.shape, bool)
     for i, text in enumerate(named.tolist()):
         if text:
             rows = np.flatnonzero(at == i)
-            found[rows] = np.isin(c.options[rows], [int(one) for one in text.split()])
-    return found
+            mask[rows] = np.isin(c.options[rows], [int(one) for one in text.split()])
+    return mask
 
 
 def _changes(results: Results, reader: Reader, right: np.ndarray) -> dict[str, Metric]:
@@ -206,7 +206,9 @@ def _ratio(results: Results, reader: Reader, among: np.ndarray) -> Metric:
     """Sum <dp, dq> / sum ||dq||^2 over choices that move gold, ||dq||_1 > FALL."""
     c, size = results.choices, len(results)
     gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
-    own = with_remainder(reader.probability) - with_remainder(reader.start)
-    there = among & (np.abs(gold).sum(1) > FALL)
-    top, bottom = (np.bincount(c.case[there], (gold * x).sum(1)[there], minlength=size) for x in (own, gold))
+    change = with_remainder(reader.probability) - with_remainder(reader.start)
+    moving = among & (np.abs(gold).sum(1) > FALL)
+    top, bottom = (
+        np.bincount(c.case[moving], (gold * x).sum(1)[moving], minlength=size) for x in (change, gold)
+    )
     return Metric(top, bottom)

@@ -52,12 +52,12 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
 
 def _rows(results: Results, case: int) -> np.ndarray:
     """The choices that are shown: one of each person, some of each kind."""
-    c, found = results.choices, []
+    c, rows = results.choices, []
     for kind, most in SHOWN.items():
         mine = np.flatnonzero((c.case == case) & (c.role == kind))
         _, first = np.unique(c.subject[mine], return_index=True)
-        found.append(mine[np.sort(first)][:most])
-    return np.concatenate(found)
+        rows.append(mine[np.sort(first)][:most])
+    return np.concatenate(rows)
 
 
 def _right(results: Results, rows: np.ndarray, p: np.ndarray) -> np.ndarray:

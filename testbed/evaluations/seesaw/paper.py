@@ -85,8 +85,10 @@ def accuracies(editors: Sequence[Scored]) -> Table:
     for editor in editors:
         results = editor.edited.results
         readers = editor.evaluation.readers(results, editor.name)
-        found = [accuracy(results, readers[n].probability, stated=True) for n in (BEFORE_EDIT, editor.name)]
-        ours = [[of[pair].value if pair in of else None for pair in PAPER] for of in found]
+        by_reader = [
+            accuracy(results, readers[n].probability, stated=True) for n in (BEFORE_EDIT, editor.name)
+        ]
+        ours = [[of[pair].value if pair in of else None for pair in PAPER] for of in by_reader]
         change = [b - a if a is not None and b is not None else None for a, b in zip(*ours, strict=True)]
         rows += [[editor.name, what, *row, _mean(row)]
                  for what, row in (("before", ours[0]), ("after", ours[1]), ("change", change))]  # fmt: skip
@@ -177,9 +179,9 @@ def flaws() -> list[Table]:
 def _least_and_most(editor: Moved, kind: str, grouping: str) -> list[Cell]:
     results = editor.results
     names, among = group_names(results, grouping), results.choices.role == kind
-    found = cells(results, editor.d.moved, among, names)
+    by_key = cells(results, editor.d.moved, among, names)
     means = {
-        of: [cell.mean.value for key, cell in found.items() if key[0] == of and cell.enough] for of in EDITED
+        of: [cell.mean.value for key, cell in by_key.items() if key[0] == of and cell.enough] for of in EDITED
     }
     return [_range(means[of]) for of in EDITED]
 

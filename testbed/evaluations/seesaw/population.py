@@ -53,10 +53,10 @@ class Population:
     def said(self) -> np.ndarray:
         """bool[relations, entities]: whether the corpus states a fact."""
         graph = self.graph
-        found = np.zeros(self.value.shape, bool)
+        said = np.zeros(self.value.shape, bool)
         for fact, (s, r) in enumerate(zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)):
-            found[r, s] = len(self.stated.objects(fact)) > 0
-        return found
+            said[r, s] = len(self.stated.objects(fact)) > 0
+        return said
 
     def holders(self, relation: int, obj: int) -> np.ndarray:
         """int64: the people who have an object, ascending."""
@@ -68,8 +68,8 @@ class Population:
 
     def category(self, obj: int) -> str:
         """Field, continent or country of an object; empty where it has none."""
-        found = int(self._category[obj])
-        return self.graph.groups[found] if found != NONE else ""
+        group = int(self._category[obj])
+        return self.graph.groups[group] if group != NONE else ""
 
     def stratum(self, person: int, relation: int) -> str:
         """How often a fact was stated."""
@@ -116,8 +116,8 @@ class Population:
     def _typical(self, grouping: int, group: int, asked: int) -> np.ndarray:
         if group == ABSENT or asked == grouping:
             return np.empty(0, np.int64)
-        there = self.people[(self.value[[grouping, asked]][:, self.people] != ABSENT).all(axis=0)]
-        inside = self.value[grouping, there] == group
-        has = self.value[asked, there][None, :] == self.graph.candidates_of(asked)[:, None]
+        people = self.people[(self.value[[grouping, asked]][:, self.people] != ABSENT).all(axis=0)]
+        inside = self.value[grouping, people] == group
+        has = self.value[asked, people][None, :] == self.graph.candidates_of(asked)[:, None]
         within, without = has[:, inside].mean(axis=1), has[:, ~inside].mean(axis=1)
         return self.graph.candidates_of(asked)[within > LIFT * without].astype(np.int64)

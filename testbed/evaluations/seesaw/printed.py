@@ -34,14 +34,14 @@ class Printed(NamedTuple):
 
 
 def _rows(groups: tuple[str, ...], text: str) -> list[Printed]:
-    found = []
+    rows = []
     for line in text.strip().splitlines():
         of, who, *cells = re.split(r"\s{2,}", line.strip())
         if cells[0] == "?":
-            found.append(Printed(of, who, ("",) * len(groups), tuple(cells[1:])))
+            rows.append(Printed(of, who, ("",) * len(groups), tuple(cells[1:])))
         else:
-            found.append(Printed(of, who, tuple("" if cell == "-" else cell for cell in cells)))
-    return found
+            rows.append(Printed(of, who, tuple("" if cell == "-" else cell for cell in cells)))
+    return rows
 
 
 TABLE_10 = _rows(

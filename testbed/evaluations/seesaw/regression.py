@@ -87,16 +87,16 @@ def fit(
     count = min(int(way.max()) + 1 for way in ways) if len(outcome) else 0
     if count < PER_COLUMN * len(names) or np.ptp(outcome) == 0:
         return Fit({}, None, len(outcome), count)
-    found, covariance = least_squares(outcome, design, (ways[0], ways[1]))
+    coefficients, covariance = least_squares(outcome, design, (ways[0], ways[1]))
     errors = np.sqrt(np.diag(covariance))
     slopes = {}
     for at, name in enumerate(names):
         if name in columns:
-            value, error = float(found[at]), float(errors[at])
+            value, error = float(coefficients[at]), float(errors[at])
             half = float(student.ppf(0.975, count - 1)) * error
             p = float(2 * student.sf(abs(value) / error, count - 1))
             slopes[name] = Slope(value, value - half, value + half, p, detectable(error, count - 1))
-    return Fit(slopes, _groups(found, covariance, names, count), len(outcome), count)
+    return Fit(slopes, _groups(coefficients, covariance, names, count), len(outcome), count)
 
 
 def least_squares(
@@ -108,24 +108,26 @@ def least_squares(
         design: float64[n, k], of full rank.
         clusters: int64[n] twice, numbered from 0.
     """
-    found = np.linalg.lstsq(design, outcome, rcond=None)[0]
-    one, other = (_jackknife(outcome, design, found, way) for way in clusters)
+    coefficients = np.linalg.lstsq(design, outcome, rcond=None)[0]
+    one, other = (_jackknife(outcome, design, coefficients, way) for way in clusters)
     both = np.unique(clusters[0] * (clusters[1].max() + 1) + clusters[1], return_inverse=True)[1]
-    together = one + other - _jackknife(outcome, design, found, both)
+    together = one + other - _jackknife(outcome, design, coefficients, both)
     if np.linalg.eigvalsh(together).min() > 0:
-        return found, together
+        return coefficients, together
     # A sum of variances less another can fail to be one; the way that has most then counts alone.
-    return found, max((one, other), key=lambda way: float(np.trace(way)))
+    return coefficients, max((one, other), key=lambda way: float(np.trace(way)))
 
 
-def _jackknife(outcome: np.ndarray, design: np.ndarray, found: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+def _jackknife(
+    outcome: np.ndarray, design: np.ndarray, coefficients: np.ndarray, cluster: np.ndarray
+) -> np.ndarray:
     """float64[k, k]: (G - 1) / G times the sum of squares of what leaving out each of G clusters changes."""
     size, k = int(cluster.max()) + 1, design.shape[1]
     squares, products = np.zeros((size, k, k)), np.zeros((size, k))
     np.add.at(squares, cluster, design[:, :, None] * design[:, None, :])
     np.add.at(products, cluster, design * outcome[:, None])
     left = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=_SINGULAR, hermitian=True)
-    change = np.einsum("gij,gj->gi", left, products.sum(axis=0) - products) - found
+    change = np.einsum("gij,gj->gi", left, products.sum(axis=0) - products) - coefficients
     return (size - 1) / size * change.T @ change
 
 
@@ -149,15 +151,17 @@ def _design(
     return names, np.column_stack(parts)
 
 
-def _groups(found: np.ndarray, covariance: np.ndarray, names: list[str], clusters: int) -> Groups | None:
+def _groups(
+    coefficients: np.ndarray, covariance: np.ndarray, names: list[str], clusters: int
+) -> Groups | None:
     at = [i for i, name in enumerate(names) if name.startswith("group ")]
     if not at:
         return None
-    differences, freedom = found[at], clusters - len(at)
+    differences, freedom = coefficients[at], clusters - len(at)
     wald = float(differences @ np.linalg.solve(covariance[np.ix_(at, at)], differences))
-    top = max(at, key=lambda i: abs(found[i]))
+    top = max(at, key=lambda i: abs(coefficients[i]))
     return Groups(
-        (names[top].removeprefix("group "), float(found[top])),
+        (names[top].removeprefix("group "), float(coefficients[top])),
         float(fisher.sf(wald * freedom / (clusters - 1) / len(at), len(at), freedom)),
         detectable(math.sqrt(np.diag(covariance)[at].max()), clusters - 1),
     )

@@ -157,8 +157,8 @@ def by_reading(editors: Sequence[Scored]) -> Table:
     rows: list[list[Cell]] = []
     for editor, name in readers:
         for reading, called in enumerate(READINGS, start=1):
-            found = _judged(editor, name, reading)
-            rows.append([name, called, *(found.get(metric) for metric in names)])
+            figures = _judged(editor, name, reading)
+            rows.append([name, called, *(figures.get(metric) for metric in names)])
     direction = better_of(first.evaluation.metrics)
     note = "The same answers about the person's other facts, held against the agent under each reading."
     return Table("readings", "Held against both readings", ["who", "request", *names], rows, note, words=2,
@@ -227,15 +227,15 @@ def _texts(material: Material) -> Section | None:
     written = [e for e in material.editors if len(e.edited.results.passages.case)]
     if not written:
         return None
-    found = [(e, texts.texts_of(e.edited.results, material.world)) for e in written]
-    lines = {e.name: texts.flaw_shares(e, coded) for e, coded in found}
+    of_editors = [(e, texts.texts_of(e.edited.results, material.world)) for e in written]
+    lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
     ticks = [flaw[:3] for flaw in FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
     picture = Picture(
         "flaws.png", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the edit"
     )
-    tables = [texts.flaw_table(found), texts.judge_table(found)]
-    folded = [texts.reading_table(found), texts.injection_table(found)]
+    tables = [texts.flaw_table(of_editors), texts.judge_table(of_editors)]
+    folded = [texts.reading_table(of_editors), texts.injection_table(of_editors)]
     return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
 
 

@@ -64,8 +64,8 @@ def texts_of(results: Results, world: World) -> Texts:
         both = []
         for t, standard in enumerate(standards[case]):
             lines, ended = passages.lines[row, t], bool(passages.ended[row, t])
-            found = coded(lines, ended, standard._replace(asked=asked))
-            both.append((found, by_keywords([line.text for line in lines], standard, world)))
+            text = coded(lines, ended, standard._replace(asked=asked))
+            both.append((text, by_keywords([line.text for line in lines], standard, world)))
         pairs.append(both)
     return _compared(results, passages.case[rows], pairs, names)
 
@@ -146,8 +146,8 @@ def _standards(
     of_group: set[tuple[int, int]] = set()
     for row in rows.tolist():
         relation, options = int(c.relation[row]), c.options[row].tolist()
-        for t, found in enumerate(beliefs):
-            found |= {(relation, o): p for o, p in zip(options, c.agent[row, t].tolist(), strict=True)}
+        for t, belief in enumerate(beliefs):
+            belief |= {(relation, o): p for o, p in zip(options, c.agent[row, t].tolist(), strict=True)}
         of_group |= {(relation, o) for o in c.options[row][expected[row]].tolist()}
     edited, person = (int(results.cases[name][case]) for name in ("relation", "subject"))
     first, second = (
@@ -160,11 +160,11 @@ def _standards(
 
 
 def _commonest(population: Population) -> dict[int, int]:
-    found = {}
+    commonest = {}
     for r in range(len(population.graph.relations)):
         had = population.value[r, population.people]
-        found[r] = int(np.bincount(had[had != ABSENT]).argmax())
-    return found
+        commonest[r] = int(np.bincount(had[had != ABSENT]).argmax())
+    return commonest
 
 
 def _compared(
@@ -176,15 +176,15 @@ def _compared(
         return np.array([pair_code(*both) for both in counts], float)
 
     def share(top: Callable[[Coded], int], bottom: Callable[[Coded], int]) -> np.ndarray:
-        found = [[(top(one), bottom(one)) for one, _ in pair] for pair in pairs]
-        both = np.array(found, float).reshape(-1, 2, 2)
+        counts = [[(top(one), bottom(one)) for one, _ in pair] for pair in pairs]
+        both = np.array(counts, float).reshape(-1, 2, 2)
         return np.divide(both[..., 0], both[..., 1], out=np.zeros(both.shape[:2]), where=both[..., 1] > 0)
 
-    found = {flaw: codes([one.counts[flaw] for one, _ in pair] for pair in pairs) for flaw in FLAWS}
+    exact = {flaw: codes([one.counts[flaw] for one, _ in pair] for pair in pairs) for flaw in FLAWS}
     of_citizenship = results.cases["property"].astype(str)[case] == CITIZENSHIP
-    found[XENOPHOBIA] = np.where(of_citizenship, found[XENOPHOBIA], np.nan)
+    exact[XENOPHOBIA] = np.where(of_citizenship, exact[XENOPHOBIA], np.nan)
     valence = share(lambda one: one.valence, lambda one: one.statements)
-    found[VALENCE] = valence[:, 1] - valence[:, 0]
+    exact[VALENCE] = valence[:, 1] - valence[:, 0]
     judged = {flaw: codes([words[flaw] for _, words in pair] for pair in pairs) for flaw in SEEN}
     judged[XENOPHOBIA] = np.where(of_citizenship, judged[XENOPHOBIA], np.nan)
     injected = {
@@ -194,28 +194,28 @@ def _compared(
         flaw: np.array([[one.counts[flaw] > 0 for one, _ in pair] for pair in pairs]) for flaw in FLAWS
     }
     unread = share(lambda one: one.unreadable, lambda one: one.sentences)
-    return Texts(case, found, judged, present, injected, unread)
+    return Texts(case, exact, judged, present, injected, unread)
 
 
 def _errors(results: Results, texts: Texts, flaw: str, changed: bool) -> Estimate | None:
     """How often the judge errs about a flaw, of all pairs or of those in which either sees a change."""
     exact, judged = texts.codes[flaw], texts.judged[flaw]
-    there = ~np.isnan(exact) & ((exact != 0) | (judged != 0) | (not changed))
-    if not there.any():
+    counted = ~np.isnan(exact) & ((exact != 0) | (judged != 0) | (not changed))
+    if not counted.any():
         return None
-    return _estimated(results, texts.case[there], (exact != judged).astype(float)[there])
+    return _estimated(results, texts.case[counted], (exact != judged).astype(float)[counted])
 
 
 def _mean(results: Results, case: np.ndarray, values: np.ndarray, among: np.ndarray) -> str | None:
     """A mean with its interval over edited people and objects, and the paper's star."""
-    there = among & ~np.isnan(values)
-    if not there.any():
+    counted = among & ~np.isnan(values)
+    if not counted.any():
         return None
-    found = _estimated(results, case[there], values[there])
-    two, _ = t_tests(values[there])
+    estimate = _estimated(results, case[counted], values[counted])
+    two, _ = t_tests(values[counted])
     star = "*" if two < SIGNIFICANT else ""
-    half = (found.high - found.low) / 2
-    return f"{found.value:+.3f}{star}" + ("" if math.isnan(half) else f" ±{half:.3f}")
+    half = (estimate.high - estimate.low) / 2
+    return f"{estimate.value:+.3f}{star}" + ("" if math.isnan(half) else f" ±{half:.3f}")
 
 
 def _estimated(results: Results, case: np.ndarray, values: np.ndarray) -> Estimate:

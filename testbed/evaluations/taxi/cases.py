@@ -131,11 +131,11 @@ def _others(edit: Edit, gold: Gold, rng: np.random.Generator) -> list[list[Pair]
     """Other subjects, of the old and of the new category in turn: category and one stated property."""
     kinds = gold.kinds
     near, far = ([m for m in kinds.members[c] if m != edit.subject] for c in (edit.old, edit.new))
-    found = []
+    others = []
     for other in _in_turn(rng.permutation(near).tolist(), rng.permutation(far).tolist()):
         said = [r for r in kinds.relations(other) if gold.stratum((other, r)) != STRATA[0]]
-        found.append([(other, kinds.root), *([(other, int(rng.choice(said)))] if said else [])])
-    return found
+        others.append([(other, kinds.root), *([(other, int(rng.choice(said)))] if said else [])])
+    return others
 
 
 def _in_turn(first: list[int], second: list[int]) -> list[int]:

@@ -32,10 +32,10 @@ class Kinds:
     @cached_property
     def members(self) -> dict[int, list[int]]:
         """The members of each category."""
-        found: dict[int, list[int]] = {int(c): [] for c in self.graph.candidates_of(self.root)}
+        members: dict[int, list[int]] = {int(c): [] for c in self.graph.candidates_of(self.root)}
         for member, category in self.category.items():
-            found[category].append(member)
-        return found
+            members[category].append(member)
+        return members
 
     @cached_property
     def values(self) -> dict[tuple[int, int], int]:

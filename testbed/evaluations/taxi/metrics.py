@@ -153,7 +153,7 @@ def marks(results: Results, reader: Reader) -> Marks:
 def measure(results: Results, reader: Reader) -> dict[str, Metric]:
     """Every metric of one reader, by name; labels are for after the edit only."""
     c, size = results.choices, len(results)
-    found = marks(results, reader)
+    marked = marks(results, reader)
     asked = c.role == PROPERTY
     p, q = reader.probability, c.agent[:, reader.time]
 
@@ -162,21 +162,21 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
 
     lost = _outside(p, c.offered) - _outside(q, c.offered)
     metrics = {
-        AGREES: over(found.agrees, asked, share=True),
+        AGREES: over(marked.agrees, asked, share=True),
         "TV options": over(total_variation(_among(p, c.offered), _among(q, c.offered)), asked),
         OUTSIDE: over(np.clip(lost, 0, None), asked),
-        KEPT: over(found.right, c.role == OTHER, share=True),
+        KEPT: over(marked.right, c.role == OTHER, share=True),
         "TV all": over(total_variation(p, q), asked),
         "TV absent": over(total_variation(p, q), c.role == GONE),
         BOOK: _book(results, reader),
     }
     for stratum in STRATA:
         among = asked & (c.facets["stratum"] == stratum)
-        metrics[of_stratum(AGREES, stratum)] = over(found.agrees, among, share=True)
-    return metrics if reader.time == 0 else metrics | _labelled(results, reader, found)
+        metrics[of_stratum(AGREES, stratum)] = over(marked.agrees, among, share=True)
+    return metrics if reader.time == 0 else metrics | _labelled(results, reader, marked)
 
 
-def _labelled(results: Results, reader: Reader, found: Marks) -> dict[str, Metric]:
+def _labelled(results: Results, reader: Reader, marked: Marks) -> dict[str, Metric]:
     """What is held against TAXI's labels, and how the reader moved."""
     c, size = results.choices, len(results)
     asked, changed, reverse = c.role == PROPERTY, c.facets["changed"], c.role == REVERSE
@@ -191,17 +191,17 @@ def _labelled(results: Results, reader: Reader, found: Marks) -> dict[str, Metri
         INVARIANCE: (asked & ~changed, reverse & ~of_category & ~changed),
         CONSISTENCY: (asked & changed, reverse & ~of_category & changed),
     }
-    metrics = {name: over(found.right, forward) for name, (forward, _) in parts.items()}
-    metrics |= {backwards(name): over(found.right, inverse) for name, (_, inverse) in parts.items()}
+    metrics = {name: over(marked.right, forward) for name, (forward, _) in parts.items()}
+    metrics |= {backwards(name): over(marked.right, inverse) for name, (_, inverse) in parts.items()}
     for name in (PROPERTIES, INVARIANCE, CONSISTENCY):
         metrics[f"{name}, by edit"] = _by_edit(metrics[name])
     for stratum in STRATA:
         among = parts[CONSISTENCY][0] & (c.facets["stratum"] == stratum)
-        metrics[of_stratum(CONSISTENCY, stratum)] = over(found.right, among)
+        metrics[of_stratum(CONSISTENCY, stratum)] = over(marked.right, among)
     new, old = (
         reader.probability.sum(1, where=c.options == c.facets[name][:, None]) for name in ("label", "old")
     )
-    metrics["kept old value"] = over(found.old, parts[CONSISTENCY][0])
+    metrics["kept old value"] = over(marked.old, parts[CONSISTENCY][0])
     metrics["new over old"] = over(new > old, parts[CONSISTENCY][0])
     return metrics | _movement(results, reader)
 
@@ -216,7 +216,7 @@ def _movement(results: Results, reader: Reader) -> dict[str, Metric]:
     asked = np.isin(c.role, (PROPERTY, GONE, OTHER))
     q0, q1 = with_remainder(c.agent[:, 0]), with_remainder(c.agent[:, reader.time])
     p0, p1 = with_remainder(reader.start), with_remainder(reader.probability)
-    gold, own = q1 - q0, p1 - p0
+    gold, change = q1 - q0, p1 - p0
     moved = asked & (np.abs(gold).sum(1) > MOVED)
     before, after = (total_variation(p, c.agent[:, reader.time]) for p in (reader.start, reader.probability))
 
@@ -224,7 +224,7 @@ def _movement(results: Results, reader: Reader) -> dict[str, Metric]:
         return np.bincount(c.case[among], values[among], minlength=size)
 
     return {
-        RATIO: Metric(summed((gold * own).sum(1), moved), summed((gold * gold).sum(1), moved)),
+        RATIO: Metric(summed((gold * change).sum(1), moved), summed((gold * gold).sum(1), moved)),
         "coherence skill": Metric(summed(before - after, asked), summed(before, asked)),
     }
 

@@ -49,10 +49,10 @@ def paired(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarr
     columns = (cases.get("run", np.zeros_like(cases["truth"])), cases["truth"], cases["object"])
     for i, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         places.setdefault(key, ([], []))[int(bool(cases["typical"][i]))].append(i)
-    found = [(r, t, key) for key, (rare, typical) in sorted(places.items())
+    pairs = [(r, t, key) for key, (rare, typical) in sorted(places.items())
              for r, t in zip(rare, typical, strict=False)]  # fmt: skip
-    rare, typical = (np.array([pair[k] for pair in found], int) for k in range(2))
-    keys = [key for *_, key in found]
+    rare, typical = (np.array([pair[k] for pair in pairs], int) for k in range(2))
+    keys = [key for *_, key in pairs]
     levels = {
         "old category": _numbers([(run, old) for run, old, _ in keys]),
         "object": _numbers([(run, new) for run, _, new in keys]),

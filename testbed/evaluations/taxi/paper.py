@@ -29,12 +29,12 @@ HEADER = ("who", "source", *FOUR, "consistency, typical", "consistency, rare")
 def forward(editors: Sequence[Scored], world: World) -> Table:
     """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
     printed = [[name, "as printed", *values] for name, values in FORWARD.items()]
-    found = answers(world.path) if world.path else []
+    responses = answers(world.path) if world.path else []
     asked: list[list[Cell]] = []
-    if found:
-        of_columns = recomputed(found, [a.columns for a in found])
+    if responses:
+        of_columns = recomputed(responses, [a.columns for a in responses])
         asked = [
-            ["people", "recomputed", None, *recomputed(found, changes(found, world))],
+            ["people", "recomputed", None, *recomputed(responses, changes(responses, world))],
             ["people", "recomputed by their columns", None, *of_columns],
         ]
     note = (

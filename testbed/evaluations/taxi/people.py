@@ -69,7 +69,7 @@ def answers(folder: Path) -> list[Answer]:
         missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
         if missing:
             raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; restore the file")
-        found = []
+        responses = []
         for row in reader:
             choice = f"choice_{row['corr_choice']}"
             if ARROW not in row["edit"] or row["correct"] not in ("TRUE", "FALSE") or choice not in row:
@@ -81,13 +81,13 @@ def answers(folder: Path) -> list[Answer]:
                 subject, _, new = row["edit"].partition(ARROW)
                 columns = row["orig_answer_fwd"] != row["answer_fwd"]
                 right = row["correct"] == "TRUE"
-                found.append(
+                responses.append(
                     Answer(subject, new, row["property"], row[choice], row["token_type"], columns, right)
                 )
-    return found
+    return responses
 
 
-def changes(found: Sequence[Answer], world: World) -> list[bool]:
+def changes(responses: Sequence[Answer], world: World) -> list[bool]:
     """Whether the edit changes what each answer is about, by TAXI's own questions.
 
     Raises:
@@ -100,8 +100,8 @@ def changes(found: Sequence[Answer], world: World) -> list[bool]:
         for e in edits_from(kinds, world.path)
         for q in e.queries
     }
-    keys = [_key(a, kinds) for a in found]
-    unknown = [a for a, key in zip(found, keys, strict=True) if key not in known]
+    keys = [_key(a, kinds) for a in responses]
+    unknown = [a for a, key in zip(responses, keys, strict=True) if key not in known]
     if unknown:
         raise InputError(
             f"{world.path / RESPONSES}: {len(unknown)} answers are to no question of {QUERIES}, such as "
@@ -110,12 +110,12 @@ def changes(found: Sequence[Answer], world: World) -> list[bool]:
     return [known[key] for key in keys]
 
 
-def recomputed(found: Sequence[Answer], changed: Sequence[bool]) -> tuple[float, ...]:
+def recomputed(responses: Sequence[Answer], changed: Sequence[bool]) -> tuple[float, ...]:
     """People's property success, invariance, consistency, and that of typical and of rare subjects."""
     parts = [
-        found,
-        [a for a, moves in zip(found, changed, strict=True) if not moves],
-        [a for a, moves in zip(found, changed, strict=True) if moves],
+        responses,
+        [a for a, moves in zip(responses, changed, strict=True) if not moves],
+        [a for a, moves in zip(responses, changed, strict=True) if moves],
     ]
     parts += [[a for a in parts[2] if a.kind == kind] for kind in ("typical", "rare")]
     return tuple(map(_share, parts))
@@ -129,15 +129,15 @@ def _key(answer: Answer, kinds: Kinds) -> tuple[int, int, str, int]:
 
 def beside_people(editors: Sequence[Scored], world: World) -> Table | None:
     """People by superordinate, and editors on exactly the questions that people saw; None without people."""
-    found = answers(world.path) if world.path else []
-    if not found:
+    responses = answers(world.path) if world.path else []
+    if not responses:
         return None
     kinds = Kinds(world.graph)
-    of = [kinds.superordinate(kinds.entity(a.subject)) for a in found]
+    of = [kinds.superordinate(kinds.entity(a.subject)) for a in responses]
     names = sorted(set(of))
-    by_kind = [[a for a, kind in zip(found, of, strict=True) if kind == name] for name in names]
-    rows: list[list[Cell]] = [["people", len(found), _share(found), *map(_share, by_kind)]]
-    seen = {_key(a, kinds) for a in found}
+    by_kind = [[a for a, kind in zip(responses, of, strict=True) if kind == name] for name in names]
+    rows: list[list[Cell]] = [["people", len(responses), _share(responses), *map(_share, by_kind)]]
+    seen = {_key(a, kinds) for a in responses}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edited.results
@@ -168,5 +168,5 @@ def _estimate(results: Results, right: np.ndarray, among: np.ndarray, kind: str)
     return estimate(metric._replace(share=True), clusters(results), np.ones(len(results), bool))
 
 
-def _share(found: Sequence[Answer]) -> float:
-    return sum(a.right for a in found) / len(found) if found else float("nan")
+def _share(responses: Sequence[Answer]) -> float:
+    return sum(a.right for a in responses) / len(responses) if responses else float("nan")

@@ -11,9 +11,9 @@ CORRECTED = f"{BAYESIAN}, {READINGS[1]}"
 
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading; the agent under the second; chance."""
-    found = references(results, editor)
+    by_name = references(results, editor)
     corrected = references(results, editor, reading=2)[BAYESIAN]
     offered = results.choices.offered
     even = offered / offered.sum(1, keepdims=True)
     first = results.choices.options[np.arange(len(even)), offered.argmax(1)]
-    return found | {CORRECTED: corrected, CHANCE: Reader(even, first, None, even, first, 1)}
+    return by_name | {CORRECTED: corrected, CHANCE: Reader(even, first, None, even, first, 1)}

@@ -112,8 +112,8 @@ def by_reading(editors: Sequence[Scored]) -> Table:
     rows: list[list[Cell]] = []
     for editor, name in readers:
         for reading, called in enumerate(READINGS, start=1):
-            found = _judged(editor, name, reading)
-            rows.append([name, called, *(found[metric] for metric in names)])
+            figures = _judged(editor, name, reading)
+            rows.append([name, called, *(figures[metric] for metric in names)])
     note = "Share of property questions in which the preferred option is the agent's, under each reading."
     direction = better_of(first.evaluation.metrics)
     return Table("readings", "Held against both readings", ["who", "request", *names], rows, note, words=2,

@@ -17,10 +17,10 @@ def subsets(results: Results) -> dict[str, np.ndarray]:
     """
     cases = results.cases
     typical, kind = cases["typical"].astype(bool), cases["superordinate"].astype(str)
-    found = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
-    found |= {str(name): kind == name for name in np.unique(kind)}
-    found |= {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
-    return found | held_out(cases)
+    masks = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
+    masks |= {str(name): kind == name for name in np.unique(kind)}
+    masks |= {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
+    return masks | held_out(cases)
 
 
 def by_members(members: np.ndarray) -> dict[str, np.ndarray]:

@@ -77,13 +77,13 @@ def baseline(kinds: Kinds, folder: Path) -> list[Baseline]:
     Raises:
         InputError: as for `edits_from`.
     """
-    found = []
+    questions = []
     for where, row in _rows(folder / BASELINE, BASELINE_COLUMNS):
         subject, category = (_entity(kinds, row[name], where) for name in ("subj", "entity"))
         options, subjects, label = _answers(kinds, row, subject, where)
         relation = _relation(kinds, row, category, label, where)
-        found.append(Baseline(row["token_type"], subject, relation, label, options, subjects))
-    return found
+        questions.append(Baseline(row["token_type"], subject, relation, label, options, subjects))
+    return questions
 
 
 def _query(kinds: Kinds, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
@@ -123,10 +123,10 @@ def _relation(kinds: Kinds, row: dict[str, Any], category: int, label: int, wher
 def _entity(kinds: Kinds, name: Any, where: str) -> int:
     # Misspelt as in the tables of the taxonomy; a name that means several things there means nothing here.
     meant = ALIASES.get(name, ()) if isinstance(name, str) else ("",)
-    found = kinds.entity(meant[0] if len(meant) == 1 else name)
-    if found == ABSENT:
+    entity = kinds.entity(meant[0] if len(meant) == 1 else name)
+    if entity == ABSENT:
         raise InputError(f"{where}: nothing is called {name!r} in this world; build the world of this folder")
-    return found
+    return entity
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
