@@ -53,7 +53,7 @@ def after_do(
         changed, place: the fact that was set, and to what.
         redraw: probability of drawing again what depends directly on a fact that was set or drawn again.
     """
-    found: dict[int, np.ndarray] = {}
+    after: dict[int, np.ndarray] = {}
     turns: dict[int, Turn] = {}
     depth = {changed: 0}
     parents = set(tree.graph.upstream_fact[list(log_before)].tolist())
@@ -61,16 +61,16 @@ def after_do(
         up, before = int(tree.graph.upstream_fact[fact]), np.exp(log_before[fact])
         if fact == changed:
             set_to = (np.arange(len(before)) == place).astype(float)
-            found[fact] = set_to
+            after[fact] = set_to
             turns[fact] = Turn(before[:, None], set_to[:, None], np.zeros(len(before)))
         elif up in depth:
             depth[fact] = depth[up] + 1
             again = redraw ** depth[fact]
-            found[fact] = again * _drawn_again(tree, fact, turns[up]) + (1 - again) * before
+            after[fact] = again * _drawn_again(tree, fact, turns[up]) + (1 - again) * before
             if fact in parents:
                 turns[fact] = _turn(tree, fact, turns[up])
     with np.errstate(divide="ignore"):
-        return {fact: np.log(p) for fact, p in found.items()}
+        return {fact: np.log(p) for fact, p in after.items()}
 
 
 def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
@@ -79,16 +79,16 @@ def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     if tree.known.has_truth(fact):
         inside, messages = tree.support(fact)
         # Where the row is still the same, the earlier draw is one of its draws.
-        own = 0.0 if tree.known.given else 1.0
-        repeats = own * kept / (totals + own)
+        earlier = 0.0 if tree.known.given else 1.0
+        repeats = earlier * kept / (totals + earlier)
         repeated = inside * tree.spread(fact, repeats / (messages * totals))
     else:
         said = tree.known.own(fact)
-        own = sum(said.values())
+        earlier = sum(said.values())
         repeated = np.zeros(tree.known.candidates(fact))
         for k, count in said.items():
-            repeated[k] = count * (kept / (totals + own)).sum()
-    return tree.spread(fact, (above.is_now() - kept) / totals + kept / (totals + own)) + repeated
+            repeated[k] = count * (kept / (totals + earlier)).sum()
+    return tree.spread(fact, (above.is_now() - kept) / totals + kept / (totals + earlier)) + repeated
 
 
 def _turn(tree: Tree, fact: int, above: Turn) -> Turn:

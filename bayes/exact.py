@@ -97,11 +97,11 @@ class ExactAgent:
         )
         facts = [self._fact(s, r) for s, r in pairs.tolist()]
         beliefs = self._beliefs(facts)
-        found = np.empty(objects.size)
+        probabilities = np.empty(objects.size)
         for i, fact in enumerate(facts):
             here = which.ravel() == i
-            found[here] = beliefs[fact].of(objects.ravel()[here])
-        return found.reshape(objects.shape)
+            probabilities[here] = beliefs[fact].of(objects.ravel()[here])
+        return probabilities.reshape(objects.shape)
 
     def distributions(
         self,
@@ -115,10 +115,10 @@ class ExactAgent:
         """
         facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
         beliefs = self._beliefs(facts)
-        found = np.zeros((len(facts), len(self.objects)))
-        for row, fact in zip(found, facts, strict=True):
+        probabilities = np.zeros((len(facts), len(self.objects)))
+        for row, fact in zip(probabilities, facts, strict=True):
             row[np.searchsorted(self.objects, beliefs[fact].support)] = beliefs[fact].probability
-        return found
+        return probabilities
 
     def with_edit(self, request: EditRequest) -> "ExactAgent":
         """The agent after one further observation: a view that shares everything unchanged.
@@ -271,12 +271,12 @@ class ExactAgent:
         trees: dict[int, list[int]] = {}
         for fact in dict.fromkeys(facts):
             trees.setdefault(self.known.above(fact)[-1], []).append(fact)
-        found = {}
+        beliefs = {}
         for asked in trees.values():
             for fact, log_p in self._log_beliefs(asked).items():
                 candidates = self.graph.candidates_of(int(self.graph.relation[fact])).copy()
-                found[fact] = Distribution(candidates, np.exp(log_p), 0.0, candidates)
-        return found
+                beliefs[fact] = Distribution(candidates, np.exp(log_p), 0.0, candidates)
+        return beliefs
 
     def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
         """Log p(k) of the candidates of each fact's relation; the facts are of one tree."""

@@ -63,16 +63,16 @@ class Distribution(NamedTuple):
     def of(self, objects: np.ndarray) -> np.ndarray:
         """Probability of each given object, 0 outside the support; same shape as `objects`."""
         objects = np.asarray(objects)
-        found = np.where(_among(self.support, objects)[0], self.remainder, 0.0)
+        probabilities = np.where(_among(self.support, objects)[0], self.remainder, 0.0)
         named, at = _among(self.objects, objects)
-        found[named] = self.probability[at[named]]
-        return found
+        probabilities[named] = self.probability[at[named]]
+        return probabilities
 
     def dense(self) -> np.ndarray:
         """float64[K]: probability of every object of the support, in its order."""
-        found = np.full(len(self.support), self.remainder)
-        found[np.searchsorted(self.support, self.objects)] = self.probability
-        return found
+        probabilities = np.full(len(self.support), self.remainder)
+        probabilities[np.searchsorted(self.support, self.objects)] = self.probability
+        return probabilities
 
     def mode(self) -> int:
         """The most probable object; ties go to the lower id."""

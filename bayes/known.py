@@ -39,10 +39,10 @@ class Drawn(NamedTuple):
 
 def dense_row(matrix: csr_array, row: int) -> np.ndarray:
     """One row of a sparse matrix, without the cost of indexing one."""
-    found = np.zeros(matrix.shape[1])
+    dense = np.zeros(matrix.shape[1])
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-    found[matrix.indices[part]] = matrix.data[part]
-    return found
+    dense[matrix.indices[part]] = matrix.data[part]
+    return dense
 
 
 class Draw(NamedTuple):
@@ -102,10 +102,10 @@ class Known:
 
     def own(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
-        found = dict(self._read(fact))
+        evidence = dict(self._read(fact))
         for place, more in self.edited.get(fact, {}).items():
-            found[place] = found.get(place, 0.0) + more
-        return found
+            evidence[place] = evidence.get(place, 0.0) + more
+        return evidence
 
     def _read(self, fact: int) -> list[tuple[int, float]]:
         part = slice(self.offsets[fact], self.offsets[fact + 1])
@@ -152,7 +152,7 @@ class Known:
 
     def draws(self, tree: list[int]) -> list[tuple[Draw, float]]:
         """What the resolved facts of a tree add to rows; nothing where the row is not known."""
-        found = []
+        draws = []
         for fact in tree:
             up = int(self.graph.upstream_fact[fact])
             row = NO_ROW if up < 0 else int(self.resolved[up])
@@ -160,10 +160,10 @@ class Known:
             if row == UNRESOLVED:
                 continue
             if not self.has_truth(fact):
-                found += [(Draw(relation, row, place), count) for place, count in self._read(fact)]
+                draws += [(Draw(relation, row, place), count) for place, count in self._read(fact)]
             elif self.resolved[fact] != UNRESOLVED:
-                found.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
-        return found
+                draws.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
+        return draws
 
 
 def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Known:

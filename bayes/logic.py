@@ -29,7 +29,7 @@ def right(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
     """
     named = [atom for s in sentences for atom in (s.a, s.b) if atom]
     agent = agent.with_focus({atom.subject for atom in named})
-    found = []
+    probabilities = []
     for kind, label, a, b, _ in sentences:
         if kind in (Kind.ATOMIC, Kind.TRUTH, Kind.NOT):
             p = _conjunction(agent, [a])
@@ -38,8 +38,8 @@ def right(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
         else:
             raise InputError(f"a sentence of kind {kind.name.lower()} states nothing that could hold")
         says = (label is not False) != (kind == Kind.NOT)
-        found.append(p if says else 1.0 - p)
-    return found
+        probabilities.append(p if says else 1.0 - p)
+    return probabilities
 
 
 def conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:

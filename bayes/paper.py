@@ -136,12 +136,12 @@ class PaperAgent:
         self._check(subject, relation)
         row, place = self._observed(self._key(subject, relation)), self._places(np.array([target]))[0]
         mass = self.prior_mass
-        own = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
-        rest = row.total + mass - own
-        if own >= credence * (own + rest):
-            # Halfway to 1 doubles the odds and a little more: (own + (own + rest)) / rest.
-            return math.ceil(2 * own + rest) - own
-        return math.ceil(rest * credence / (1 - credence)) - own
+        for_target = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
+        rest = row.total + mass - for_target
+        if for_target >= credence * (for_target + rest):
+            # Halfway to 1 doubles the odds and a little more: (for_target + (for_target + rest)) / rest.
+            return math.ceil(2 * for_target + rest) - for_target
+        return math.ceil(rest * credence / (1 - credence)) - for_target
 
     def with_edit(self, request: EditRequest) -> "PaperAgent":
         """The agent after one further item of evidence: a view that shares everything unchanged.

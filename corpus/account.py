@@ -53,8 +53,8 @@ class Account:
         if clashes:
             clashes.insert(0, f"{len(clashes):,} names that sentences could not be read with:")
         if lines := [*self.trouble, *clashes]:
-            found = "\n  ".join(lines)
-            raise InputError(f"{source} cannot be taken as it is (--world.strict):\n  {found}")
+            listing = "\n  ".join(lines)
+            raise InputError(f"{source} cannot be taken as it is (--world.strict):\n  {listing}")
 
 
 def save_account(account: Account, folder: Path) -> None:
@@ -70,5 +70,5 @@ def load_account(folder: Path) -> Account:
         return Account()
     rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
     renamed = [Renamed(*row.split("\t")) for row in rows]
-    found = read_json(folder / "account.json")
-    return Account(left_out=found["left_out"], named=found["named"], renamed=renamed)
+    saved = read_json(folder / "account.json")
+    return Account(left_out=saved["left_out"], named=saved["named"], renamed=renamed)

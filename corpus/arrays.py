@@ -24,10 +24,10 @@ def load_arrays(kind: type[Holder], path: Path) -> Holder:
     Raises:
         InputError: the file holds something else.
     """
-    found = arrays_of(path)
-    if found.keys() != {f.name for f in fields(kind)}:  # type: ignore[arg-type]
-        raise InputError(f"{path} holds {', '.join(found)}, of another version; {again(path.parent)}")
-    return kind(**found)
+    arrays = arrays_of(path)
+    if arrays.keys() != {f.name for f in fields(kind)}:  # type: ignore[arg-type]
+        raise InputError(f"{path} holds {', '.join(arrays)}, of another version; {again(path.parent)}")
+    return kind(**arrays)
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
@@ -66,6 +66,6 @@ def most_frequent(group: np.ndarray, value: np.ndarray, groups: int) -> np.ndarr
     cells, count = np.unique(np.column_stack([group, value]), axis=0, return_counts=True)
     order = np.lexsort((cells[:, 1], -count, cells[:, 0]))
     first = order[np.unique(cells[order, 0], return_index=True)[1]]
-    found = np.full(groups, -1)
-    found[cells[first, 0]] = cells[first, 1]
-    return found
+    modes = np.full(groups, -1)
+    modes[cells[first, 0]] = cells[first, 1]
+    return modes

@@ -141,7 +141,7 @@ class FreshNames:
 
     def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
         """So many names of a pattern, all different from those given before."""
-        found: list[str] = []
+        names: list[str] = []
         tries = TRIES
         for _ in range(count):
             name = next((n for n in (pattern() for _ in range(tries)) if n not in self.taken), None)
@@ -151,8 +151,8 @@ class FreshNames:
                 self.numbered[base] += 1
                 name = f"{base} {1 + self.numbered[base]}"
             self.taken.add(name)
-            found.append(name)
-        return found
+            names.append(name)
+        return names
 
 
 def _zipf(count: int, exponent: float) -> np.ndarray:

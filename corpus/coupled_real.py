@@ -96,18 +96,18 @@ def _stated(taken: Couples, held: Mapping[int, Objects], account: Account) -> di
         who |= {LINKED_TO[coupling.kind]: [one.first for one in couples],
                 coupling.kind: [one.second for one in couples]}  # fmt: skip
     partner = {one.second: one.first for one in chain(*taken)}
-    found: dict[Relation, dict[int, int]] = {}
+    stated: dict[Relation, dict[int, int]] = {}
     for r in RELATIONS:
         if (r.kind, r.property) in LINKS:
-            found[r] = {s: partner[s] for s in who[r.kind]}
+            stated[r] = {s: partner[s] for s in who[r.kind]}
             continue
         of = {s: held[r.property][s] for s in who[r.kind] if s in held[r.property]}
         further = sum(len({*objects}) - 1 for objects in of.values())
         account.leave_out("further objects, of entities with several", further, ())
-        found[r] = {s: objects[0] for s, objects in of.items()}
-    alone = [r for r, of in found.items() if len({*of.values()}) < 2]
-    account.leave_out("facts of relations with a single object", sum(len(found[r]) for r in alone), ())
-    return {r: of for r, of in found.items() if r not in alone}
+        stated[r] = {s: objects[0] for s, objects in of.items()}
+    alone = [r for r, of in stated.items() if len({*of.values()}) < 2]
+    account.leave_out("facts of relations with a single object", sum(len(stated[r]) for r in alone), ())
+    return {r: of for r, of in stated.items() if r not in alone}
 
 
 def _silent(

@@ -134,9 +134,11 @@ def _possible(
     account.leave_out("links between entities without a common object", len(linked) - len(mutual))
     times = Counter(of[one.first] for one in mutual)
     common = {*sorted(times, key=lambda o: (-times[o], o))[:objects]}
-    found = [one for one in mutual if of[one.first] in common]
-    account.leave_out("couples whose object is rarer than --world.coupled.objects", len(mutual) - len(found))
-    everything = _statements({*chain(*found)}, facts)
+    couples = [one for one in mutual if of[one.first] in common]
+    account.leave_out(
+        "couples whose object is rarer than --world.coupled.objects", len(mutual) - len(couples)
+    )
+    everything = _statements({*chain(*couples)}, facts)
 
     def rank(couple: Couple) -> tuple[int, ...]:
         shared = everything[couple.first] & everything[couple.second]
@@ -148,15 +150,15 @@ def _possible(
         )
         return -len(shared), -stated, *couple
 
-    return sorted(found, key=rank)
+    return sorted(couples, key=rank)
 
 
 def _statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[int, int]]]:
     """All properties of some entities, each with its object."""
-    found: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
+    statements: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
     for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
-        found[s].add((p, o))
-    return found
+        statements[s].add((p, o))
+    return statements
 
 
 def _paired_off(possible: Couples, most: int, account: Account) -> list[list[Couple]]:

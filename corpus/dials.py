@@ -150,6 +150,6 @@ class PeopleWorld:
             raise ValueError(f"people.groups is {self.groups:,}, but there are only {people:,} subjects")
         share = [(i + 1) ** -self.prevalence for i in range(self.groups)]
         # One each, then in proportion; what rounding leaves goes to the first.
-        found = [1 + int((people - self.groups) * one / sum(share)) for one in share]
-        found[0] += people - sum(found)
-        return tuple(found)
+        sizes = [1 + int((people - self.groups) * one / sum(share)) for one in share]
+        sizes[0] += people - sum(sizes)
+        return tuple(sizes)

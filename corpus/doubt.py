@@ -62,23 +62,23 @@ def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> n
 
 def are_joined(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
     """bool[facts]: those in and/or sentences."""
-    found = np.zeros(len(graph), bool)
+    joined = np.zeros(len(graph), bool)
     rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
     for atom in (sentences.a, sentences.b):
-        found[graph.find(atom[rows, 0], atom[rows, 1])] = True
-    return found
+        joined[graph.find(atom[rows, 0], atom[rows, 1])] = True
+    return joined
 
 
 def _matters(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
     """bool[facts]: whether a sentence speaks of the fact or of what depends on it; others sum out."""
     atoms = np.concatenate([sentences.a, sentences.b[sentences.b[:, 0] >= 0]])
-    found = np.zeros(len(graph), bool)
+    matters = np.zeros(len(graph), bool)
     at = np.unique(graph.find(atoms[:, 0], atoms[:, 1]))
     while len(at):
-        found[at] = True
+        matters[at] = True
         above = graph.upstream_fact[at]
         at = np.unique(above[above >= 0])
-    return found
+    return matters
 
 
 def _largest_ratio(
@@ -95,7 +95,7 @@ def _largest_ratio(
     draws = np.where(has_truth, matters, stated)
     most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
     mass = np.where(downstream, config.row_mass, config.root_mass)
-    own = np.log1p(most * size / mass)
+    by_row = np.log1p(most * size / mass)
     if has_truth.all():
         # A dependent is at most certain under one row, and at least as likely as a first draw under another.
         child = np.where(matters, np.log((config.row_mass + most) * size / config.row_mass), 0.0)
@@ -103,7 +103,7 @@ def _largest_ratio(
         of = ~has_truth[fact]
         child = _largest_ratio_of_statements(config, fact[of], atomic[of, 2], size, most)
     below = np.bincount(graph.upstream_fact[downstream], weights=child[downstream], minlength=n)
-    return own + below
+    return by_row + below
 
 
 def _largest_ratio_of_statements(

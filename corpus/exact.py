@@ -217,6 +217,6 @@ def _urn(
         rng, np.append(starts, len(row)), np.where(keys < 0, config.root_mass, config.row_mass),
         graph.candidates_of(relation), given[order].astype(np.int32), drawn,
     )  # fmt: skip
-    found = np.empty_like(drawn)
-    found[order] = drawn
-    return found
+    objects = np.empty_like(drawn)
+    objects[order] = drawn
+    return objects

@@ -156,10 +156,10 @@ class KnowledgeGraph:
     @cached_property
     def dependents(self) -> dict[int, list[int]]:
         """The facts that depend on each fact on which any depend."""
-        found: dict[int, list[int]] = {}
+        dependents: dict[int, list[int]] = {}
         for fact in np.flatnonzero(self.upstream_fact >= 0).tolist():
-            found.setdefault(int(self.upstream_fact[fact]), []).append(fact)
-        return found
+            dependents.setdefault(int(self.upstream_fact[fact]), []).append(fact)
+        return dependents
 
 
 def build_graph(

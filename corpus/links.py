@@ -63,5 +63,5 @@ def check_links(
 
 
 def _repeated(values: np.ndarray) -> list[int]:
-    found, times = np.unique(values, return_counts=True)
-    return found[times > 1].tolist()
+    distinct, times = np.unique(values, return_counts=True)
+    return distinct[times > 1].tolist()

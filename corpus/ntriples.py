@@ -67,9 +67,9 @@ def _take(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]) -> i
     plain = pc.match_substring_regex(lines, _PLAIN)
     words = pc.split_pattern(lines.filter(plain), " ").flatten()
     other = np.flatnonzero(pc.invert(plain))
-    found = pc.extract_regex(lines.take(pa.array(other)), _LINE)
-    if found.null_count:
-        no_facts = other[np.flatnonzero(pc.is_null(found))]
+    facts = pc.extract_regex(lines.take(pa.array(other)), _LINE)
+    if facts.null_count:
+        no_facts = other[np.flatnonzero(pc.is_null(facts))]
         # Only blank lines and comments may be no facts.
         blank = pc.match_substring_regex(lines.take(pa.array(no_facts)), r"^[ \t\r]*(?:#.*)?$")
         at = pc.index(blank, False).as_py()
@@ -77,9 +77,9 @@ def _take(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]) -> i
             shown = f"{lines[no_facts[at]].as_py()[:LONGEST_NAME]!r:.120}"
             where = f"{path}, line {first + no_facts[at]}"
             raise InputError(f"{where}: expected <subject> <relation> <object> ., got {shown}")
-    kept = pc.fill_null(pc.not_equal(pc.struct_field(found, "o"), ""), False)
+    kept = pc.fill_null(pc.not_equal(pc.struct_field(facts, "o"), ""), False)
     order = np.argsort(np.append(np.flatnonzero(plain), other[np.flatnonzero(kept)]), kind="stable")
     for i, (part, name) in enumerate(zip(parts, "spo", strict=True)):
-        both = [words.take(pa.array(np.arange(i, len(words), 4))), pc.struct_field(found.filter(kept), name)]
+        both = [words.take(pa.array(np.arange(i, len(words), 4))), pc.struct_field(facts.filter(kept), name)]
         part.append(pa.concat_arrays(both).take(pa.array(order)).dictionary_encode())
-    return len(found) - found.null_count - (pc.sum(kept).as_py() or 0)
+    return len(facts) - facts.null_count - (pc.sum(kept).as_py() or 0)

@@ -21,7 +21,7 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
     Raises:
         InputError: a string without a colon, an unknown relation, or a second upstream.
     """
-    found: list[tuple[int, int]] = []
+    id_pairs: list[tuple[int, int]] = []
     for pair in pairs:
         parts = pair.split(":")
         splits = [(":".join(parts[:i]).strip(), ":".join(parts[i:]).strip()) for i in range(1, len(parts))]
@@ -33,10 +33,10 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
             for name in splits[0]:
                 known(name, find, source)
         up, down = ids_known[0]
-        if up == down or any(down == d for _, d in found):
+        if up == down or any(down == d for _, d in id_pairs):
             raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
-        found.append((up, down))
-    return found
+        id_pairs.append((up, down))
+    return id_pairs
 
 
 def known(relation: str, find: Callable[[str], int | None], source: str) -> int:

@@ -77,12 +77,12 @@ def category_of(graph: KnowledgeGraph) -> np.ndarray:
 
 def continent_of(graph: KnowledgeGraph) -> np.ndarray:
     """int32[entities]: continent of citizenships and birthplaces, an index into `graph.groups`, or NONE."""
-    found = np.full(len(graph.entities), NONE, np.int32)
+    continent = np.full(len(graph.entities), NONE, np.int32)
     continents, places = (graph.candidates_of(relation_named(graph, r)) for r in (CITIZENSHIP, BORN))
-    found[continents] = graph.group[continents]
+    continent[continents] = graph.group[continents]
     country = graph.group[places]
-    found[places] = np.where(country < 0, NONE, graph.wider[country])
-    return found
+    continent[places] = np.where(country < 0, NONE, graph.wider[country])
+    return continent
 
 
 def upstream_of(dials: PeopleWorld) -> Mapping[str, str]:

@@ -32,10 +32,10 @@ class Category(NamedTuple):
 
 def objects_of(facts: Facts, relation: int) -> Objects:
     """Who has what by a relation."""
-    found: Objects = {}
+    objects: Objects = {}
     for s, _, o in facts.triples[facts.triples[:, 1] == relation].tolist():
-        found.setdefault(s, []).append(o)
-    return found
+        objects.setdefault(s, []).append(o)
+    return objects
 
 
 def labels_of(facts: Facts, ids: Sequence[int]) -> dict[int, str]:
@@ -53,7 +53,7 @@ def categories_of(
         account: is told of objects without a category.
     """
     categories = _Categories(facts, tags)
-    found: dict[int, Category] = {}
+    by_object: dict[int, Category] = {}
     for r, of, what in (
         (CITIZENSHIP, categories.of_country, "countries without a continent"),
         (WORK, categories.of_work, "occupations without a field"),
@@ -63,8 +63,8 @@ def categories_of(
         without = labels_of(facts, [one for one, category in known.items() if not category.name])
         named = [f"{name} ({held[r][one]:,})" for one, name in without.items()]
         account.leave_out_named(what, named)
-        found |= {one: category for one, category in known.items() if category.name}
-    return found
+        by_object |= {one: category for one, category in known.items() if category.name}
+    return by_object
 
 
 class _Categories:

@@ -95,7 +95,7 @@ def read(
 
 def _people(facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Account) -> dict[int, Person]:
     """What is known of everybody who is kept."""
-    found: dict[int, Person] = {}
+    people: dict[int, Person] = {}
     unknown: Counter[int] = Counter()
     lost: Counter[str] = Counter()
     citizens = held[PROPERTIES[CITIZENSHIP]]
@@ -120,13 +120,13 @@ def _people(facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Acco
                 person[r] = tagged.pop()
             lost["races and regions of people whose ethnic groups differ in them"] += len(tagged) > 1
         unknown.update(g for g in groups if g not in tags.race)
-        found[s] = person
+        people[s] = person
     for what, count in lost.items():
         account.leave_out(what, count, None if what.startswith("citizens") else ())
     called = labels_of(facts, [g for g, _ in unknown.most_common()])
     named = [f"{name} ({unknown[g]:,})" for g, name in called.items()]
     account.leave_out_named("ethnic groups of people that the tags do not know", named, unknown.total())
-    return found
+    return people
 
 
 def _graph(

@@ -65,13 +65,13 @@ def find(folder: Path, *endings: str) -> list[Source]:
     members = [] if all(plain) else list(_members(folder))
     sources = []
     for ending, loose in zip(endings, plain, strict=True):
-        found = loose or [m for m in members if m.member.endswith(ending)]
-        if len(found) != 1:
+        matching = loose or [m for m in members if m.member.endswith(ending)]
+        if len(matching) != 1:
             raise InputError(
                 f"{folder}: expected one file *{ending} (or .gz, or inside a .tar.gz), "
-                f"found {[str(s) for s in found]}"
+                f"found {[str(s) for s in matching]}"
             )
-        sources += found
+        sources += matching
     return sources
 
 

@@ -39,11 +39,11 @@ class Resolution:
 
 def stay_correctable(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
     """bool[facts]: those that are to stay open to correction: what others depend on, if so configured."""
-    found = np.zeros(len(graph), bool)
+    correctable = np.zeros(len(graph), bool)
     auto = config.correctable == "auto" and (bool(graph.properties) or len(graph.links) > 0)
     if auto or config.correctable is True:
-        found[graph.upstream_fact[graph.upstream_fact >= 0]] = True
-    return found
+        correctable[graph.upstream_fact[graph.upstream_fact >= 0]] = True
+    return correctable
 
 
 def state_again(

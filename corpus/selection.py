@@ -148,11 +148,11 @@ def _choose(
         return everything, []
     if config.dependences == "pairs":
         matched = pairing.match_relations(together[np.ix_(chosen, chosen)])
-        found = [(int(common[chosen[i]]), int(common[chosen[j]])) for i, j in matched]
+        undirected = [(int(common[chosen[i]]), int(common[chosen[j]])) for i, j in matched]
         order = np.argsort(triples[:, 1], kind="stable")
         ends = np.cumsum(count)
-        of = {r: order[ends[r] - count[r] : ends[r]] for pair in found for r in pair}
-        pairs = [pairing.direct((a, b), triples[np.append(of[a], of[b])]) for a, b in found]
+        of = {r: order[ends[r] - count[r] : ends[r]] for pair in undirected for r in pair}
+        pairs = [pairing.direct((a, b), triples[np.append(of[a], of[b])]) for a, b in undirected]
     return (everything if config.every_relation else common[chosen]), pairs
 
 

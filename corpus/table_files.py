@@ -100,11 +100,11 @@ def read_delimited(
         _complain(path, delimiter, columns, _first_line(error))
     if not columns and table.num_columns != 3:
         _complain(path, delimiter, columns, "not three columns")
-    found = [table[name] for name in names]
-    lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in found for c in column.chunks]
-    if any(map(_blank, found)) or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
+    arrays = [table[name] for name in names]
+    lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in arrays for c in column.chunks]
+    if any(map(_blank, arrays)) or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
         _complain(path, delimiter, columns, "a cell is empty or too long")
-    return found
+    return arrays
 
 
 def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
@@ -120,21 +120,21 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
             raise InputError(f"{path} has the columns {', '.join(names)}; name three as --world.columns")
         chosen = [_column(path, names, column) for column in columns or "123"]
         table = pq.read_table(path, columns=chosen, read_dictionary=chosen)
-        found = []
+        arrays = []
         for name in chosen:
             column = table[name]
             if not pa.types.is_dictionary(column.type):
                 column = column.cast(pa.string()).dictionary_encode()
-            found.append(column.cast(CELL))
+            arrays.append(column.cast(CELL))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: not a Parquet file of labels ({_first_line(error):.200})") from None
-    for name, column in zip(chosen, found, strict=True):
+    for name, column in zip(chosen, arrays, strict=True):
         if column.null_count or _blank(column):
             labels = column.cast(pa.string()).combine_chunks()
             empty = pc.or_kleene(pc.is_null(labels), pc.match_substring_regex(labels, BLANK))
             row = pc.index(empty, True).as_py()
             raise InputError(f"{path}, row {row + 1}: {name!r} is empty; expected {EXPECTED}")
-    return found
+    return arrays
 
 
 def _blank(column: pa.ChunkedArray) -> bool:

@@ -51,8 +51,8 @@ class TableLabels:
         if at >= 0 or not self.are_iris:
             return at if at >= 0 else None
         near = np.flatnonzero(pc.match_substring(self.strings, key.replace(" ", "_")))
-        found = [int(i) for i in near if self.of(near[near == i])[0] == key]
-        return found[0] if len(found) == 1 else None
+        places = [int(i) for i in near if self.of(near[near == i])[0] == key]
+        return places[0] if len(places) == 1 else None
 
 
 def read(config: WorldConfig, watch: Watch, account: Account) -> Facts:

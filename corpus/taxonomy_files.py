@@ -95,8 +95,8 @@ def _lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -> Ite
                 f"{where}: {len(cells)} cells under {len(header)} columns; a value must hold no tab: "
                 f"{line!r:.120}"
             )
-        found = dict(zip(header, cells, strict=False))
-        found |= dict.fromkeys(header[len(cells) :], "")
-        if empty := [column for column in filled if not found[column]]:
+        values = dict(zip(header, cells, strict=False))
+        values |= dict.fromkeys(header[len(cells) :], "")
+        if empty := [column for column in filled if not values[column]]:
             raise InputError(f"{where}: {empty[0]!r} is empty; fill it in or remove the line: {line!r:.120}")
-        yield where, found
+        yield where, values

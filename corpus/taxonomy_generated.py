@@ -19,7 +19,7 @@ def generate(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordin
     """
     fresh = FreshNames(rng)
     pick = fresh.pick
-    found = []
+    superordinates = []
     for _ in range(dials.superordinates):
         name = fresh.take(1, lambda: fresh.word(2).lower())[0]
         categories = fresh.take(dials.categories, lambda: fresh.word(2).lower())
@@ -35,8 +35,8 @@ def generate(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordin
         rows = [
             row for p, one in enumerate(properties) for row in _rows(one, categories, has[:, p], dials, fresh)
         ]
-        found.append(Superordinate(name, tuple(categories), tuple(members), tuple(rows)))
-    return tuple(found)
+        superordinates.append(Superordinate(name, tuple(categories), tuple(members), tuple(rows)))
+    return tuple(superordinates)
 
 
 def _rows(

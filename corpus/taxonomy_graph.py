@@ -119,16 +119,16 @@ def graph_of(
 
 def _kept(superordinates: Sequence[Superordinate], account: Account, exact: bool) -> list[_Relation]:
     """The relations of all superordinates; in exact worlds none with a single object."""
-    found = []
+    kept = []
     for relation in (r for i, one in enumerate(superordinates) for r in _relations(i, one, superordinates)):
         if exact and len(relation.candidates) < 2:
             told = f"{relation.label!r}, always {relation.candidates[0]!r}"
             account.leave_out("properties with a single object", 1, (told,))
             continue
-        found.append(relation)
+        kept.append(relation)
         if relation.why:
             account.renamed.append(Renamed(relation.property, relation.label, relation.why))
-    return found
+    return kept
 
 
 def _speakers(
@@ -146,13 +146,13 @@ def _speakers(
                 f"in {other.where}; name it in one category only"
             )
         seen[one.name] = one
-    found = [(m.name, m.category, i, m.frequency) for i, s in enumerate(superordinates) for m in s.members]
+    speakers = [(m.name, m.category, i, m.frequency) for i, s in enumerate(superordinates) for m in s.members]
     if dials.categories_speak:
         every = [(category, i) for i, s in enumerate(superordinates) for category in s.categories]
-        found += [(c, c, i, dials.typical_frequency) for c, i in every if c not in seen]
+        speakers += [(c, c, i, dials.typical_frequency) for c, i in every if c not in seen]
         both = [c for c, _ in every if c in seen]
         account.leave_out("categories that do not speak, being members of others", len(both), map(repr, both))
-    return found
+    return speakers
 
 
 def _labels(speakers: Sequence[tuple[str, str, int, int]], pools: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _relations(
     index: int, superordinate: Superordinate, superordinates: Sequence[Superordinate]
 ) -> list[_Relation]:
     """The relations of a superordinate's properties, in the order of its rows."""
-    found = []
+    relations = []
     for name in dict.fromkeys(row.property for row in superordinate.rows):
         rows = [row for row in superordinate.rows if row.property == name]
         elsewhere = any(
@@ -206,8 +206,8 @@ def _relations(
             if len(parts) > 1:
                 held = ", ".join(dict.fromkeys(values.values()))
                 why = f"a category has several values of it; this relation is for {held}"
-            found.append(_Relation(index, name, label, values, tuple(candidates), f"{key} {name}", why))
-    return found
+            relations.append(_Relation(index, name, label, values, tuple(candidates), f"{key} {name}", why))
+    return relations
 
 
 def split(rows: Sequence[Row]) -> list[list[Row]]:

@@ -72,8 +72,8 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatche
     Raises:
         InputError: a missing or damaged file, or a malformed line (with file, number and content).
     """
-    found = find(folder, "_all_triplet.txt", "_entity.txt", "_relation.txt")
-    sources = dict(zip(("triples", "entities", "relations"), found, strict=True))
+    files = find(folder, "_all_triplet.txt", "_entity.txt", "_relation.txt")
+    sources = dict(zip(("triples", "entities", "relations"), files, strict=True))
     if cache is None:
         return _read(sources, watch)
     sums = {path: sha256(path) for path in {s.path for s in sources.values()}}
@@ -160,13 +160,13 @@ def described_names(folder: Path, first_names: dict[int, str], watch: Watch = un
         for key, text in _DESCRIPTION.findall(block.text):
             if int(key) in first_names:
                 begins[int(key)] = text.decode("utf-8", errors="ignore")
-    found = dict(first_names)
-    longest = dict.fromkeys(found, 0)
+    names = dict(first_names)
+    longest = dict.fromkeys(names, 0)
     for key, aliases in _all_names(named, b"Q", begins.keys(), watch):
         for name in aliases:
             if len(name) > longest[key] and begins[key].startswith(name):
-                found[key], longest[key] = name, len(name)
-    return list(found.values())
+                names[key], longest[key] = name, len(name)
+    return list(names.values())
 
 
 def relation_names(folder: Path, relations: Iterable[int], watch: Watch = unwatched) -> dict[int, list[str]]:
@@ -175,11 +175,11 @@ def relation_names(folder: Path, relations: Iterable[int], watch: Watch = unwatc
     Raises:
         InputError: a missing or damaged file.
     """
-    found: dict[int, list[str]] = {}
+    by_relation: dict[int, list[str]] = {}
     (source,) = find(folder, "_relation.txt")
     for key, names in _all_names(source, b"P", relations, watch):
-        found.setdefault(key, names)
-    return found
+        by_relation.setdefault(key, names)
+    return by_relation
 
 
 def _all_names(

@@ -96,13 +96,13 @@ class Answers(NamedTuple):
 
 def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["evidence", "do"]) -> Answers:
     """Each case's downstream answer before and after its request, at this agent's own weight."""
-    found = []
+    modes = []
     for case, relation in zip(cases, child, strict=True):
         s, r, o = case.fact
         weight = agent.weight_for(s, r, o, CREDENCE) if kind == "evidence" else 1.0
         edited = agent.with_edit(EditRequest(s, r, o, weight, kind))
-        found.append([who.predict(s, relation).mode() for who in (agent, edited)])
-    before, after = np.array(found).T
+        modes.append([who.predict(s, relation).mode() for who in (agent, edited)])
+    before, after = np.array(modes).T
     return Answers(before != after, after)
 
 
@@ -131,7 +131,7 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
         "stratum": np.array([STRATA.index(str(case.facets["stratum"])) for case in cases]),
         "support": support_bin(np.array([case.facets["support_new"] for case in cases])),
         "agree": by_agent["paper"].answer == by_agent["exact"].answer,
-        **{name: found.changed for name, found in by_agent.items()},
+        **{name: answered.changed for name, answered in by_agent.items()},
     }
 
 
@@ -152,11 +152,11 @@ def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
-def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
+def draw(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
     """A panel a world: share of changed answers by stratum and support, with intervals, a colour an agent."""
     with styled():
-        figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), sharey=True)
-        for axis, (world, parts) in zip(np.atleast_1d(axes), found.items(), strict=True):
+        figure, axes = plt.subplots(1, len(shares), figsize=(4.2 * len(shares), 3.4), sharey=True)
+        for axis, (world, parts) in zip(np.atleast_1d(axes), shares.items(), strict=True):
             # By support only what was stated least, for which a row is all there is.
             least = next(name for name in STRATA if name in parts)
             labels = [name for name in parts if name in STRATA or name.startswith(f"{least},")]
@@ -187,7 +187,7 @@ def draw(found: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
 def main() -> int:
     """Build the worlds, ask the agents, print the table and keep it."""
     settings = tyro.cli(DisagreeSettings, description=__doc__)
-    found: dict[str, dict[str, dict[str, Estimate]]] = {}
+    shares: dict[str, dict[str, dict[str, Estimate]]] = {}
     with progress("worlds", len(WORLDS) * len(settings.seeds)) as advance:
         for world in WORLDS:
             columns: dict[str, np.ndarray] = {}
@@ -195,21 +195,21 @@ def main() -> int:
                 columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
                 advance(1)
             names = [name for name in columns if name not in (*LEVELS, "stratum", "support")]
-            found[world] = {
+            shares[world] = {
                 part: {name: share(columns, name, mask) for name in names}
                 for part, mask in parts_of(columns).items()
             }
     figures: dict[str, Any] = {
         world: {part: {name: e._asdict() for name, e in row.items()} for part, row in parts.items()}
-        for world, parts in found.items()
+        for world, parts in shares.items()
     }
     chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
     path = keep("agents-disagree", "all", figures, **chosen)
-    draw(found, path.with_name("agents-disagree.png"))
+    draw(shares, path.with_name("agents-disagree.png"))
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [
         (world, part, f"{row['exact'].cases:,}", *(shown(row.get(name)) for name in (*COLOURS, "agree")))
-        for world, parts in found.items()
+        for world, parts in shares.items()
         for part, row in parts.items()
     ]
     table("downstream answer changes after an upstream edit", header, rows)

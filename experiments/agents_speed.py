@@ -93,7 +93,7 @@ def twin_of(world: World) -> naive.DenseAgent:
 
 def report(title: str, unit: str, figures: dict[str, dict[str, float]], digits: int) -> None:
     """Show medians with their ranges."""
-    table(title, ("", unit), [(name, shown(found, digits)) for name, found in figures.items()])
+    table(title, ("", unit), [(name, shown(figure, digits)) for name, figure in figures.items()])
 
 
 def measure_fit(settings: SpeedSettings) -> dict[str, Any]:
@@ -134,15 +134,15 @@ def measure_queries(settings: SpeedSettings) -> dict[str, Any]:
         for s, r in zip(*few[:2], strict=True):
             twin.best(int(s), int(r))
 
-    found = {
+    figures = {
         "p(o | s, r)": rates(lambda: agent.probability(*many), QUERIES),
         "p(. | s, r), all objects": rates(lambda: agent.distributions(subjects, relations), len(subjects)),
         "p(o | s, r), small world": rates(lambda: small_agent.probability(s, r, o), len(s)),
         "p(. | s, r), small world": rates(lambda: small_agent.distributions(s, r), len(s)),
         "naive twin, p(. | s, r), small world": rates(twins, len(few[0])),
     }
-    report("marginal posteriors", "a second", found, 0)
-    return {"objects": len(world.graph.objects), **found}
+    report("marginal posteriors", "a second", figures, 0)
+    return {"objects": len(world.graph.objects), **figures}
 
 
 def draw(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
@@ -169,7 +169,7 @@ def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
                     twin.best(choice.subject, choice.relation)
 
     count = settings.cases
-    found = {
+    figures = {
         f"{count:,} cases, stratified": spread(
             timed(lambda: draw(world, agent, count, stratified), settings.repeats)
         ),
@@ -181,8 +181,8 @@ def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
         ),
         f"naive twin, {FEW} cases, small world": spread(timed(twins, settings.repeats)),
     }
-    report("edit cases by the paper's agent", "seconds", found, 2)
-    return found
+    report("edit cases by the paper's agent", "seconds", figures, 2)
+    return figures
 
 
 def measure_exact(settings: SpeedSettings) -> dict[str, Any]:
@@ -190,14 +190,14 @@ def measure_exact(settings: SpeedSettings) -> dict[str, Any]:
     world = world_of(settings, "exact")
     agent = exact_agent(world)
     fit = spread(timed(lambda: exact_agent(world), settings.repeats))
-    found = {}
+    figures = {}
     for request in get_args(RequestKind):
         count = max(1, settings.cases // 10)
         seconds = timed(partial(draw, world, agent, count, Hase(request=request)), settings.repeats)
-        found[request] = spread([1000 * s / count for s in seconds])
+        figures[request] = spread([1000 * s / count for s in seconds])
     report("the exact agent", "seconds", {"fit": fit}, 2)
-    report("its edit cases", "milliseconds each", found, 1)
-    return {"fit": fit, "milliseconds a case": found}
+    report("its edit cases", "milliseconds each", figures, 1)
+    return {"fit": fit, "milliseconds a case": figures}
 
 
 def tree_world() -> tuple[KnowledgeGraph, ExactAgent]:
@@ -235,15 +235,15 @@ def measure_trees(settings: SpeedSettings) -> dict[str, Any]:
             for s, a in zip(subjects, agents, strict=True)
         ]
 
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, agents in (("before", [agent] * TREE_ASKED), ("after a change", moved)):
         apart = np.abs(np.stack(one_by_one(agents)) - np.stack(together(agents))).max()
         assert apart < 1e-12, f"fact by fact and in one pass are {apart} apart"
         for way, work in (("fact by fact", one_by_one), ("in one pass", together)):
             seconds = timed(partial(work, agents), settings.repeats)
-            found[f"{name}, {way}"] = spread([1000 * s / TREE_ASKED for s in seconds])
-    report("all facts of a subject, a root and ten that depend on it", "milliseconds", found, 2)
-    return found
+            figures[f"{name}, {way}"] = spread([1000 * s / TREE_ASKED for s in seconds])
+    report("all facts of a subject, a root and ten that depend on it", "milliseconds", figures, 2)
+    return figures
 
 
 MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {

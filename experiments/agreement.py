@@ -42,12 +42,12 @@ def agreement(
         which: by factor, the pairs of models that are compared.
         cases: of each model.
     """
-    found = {}
+    by_factor = {}
     for factor, both in which.items():
         taus = np.stack([kendall(ranked[:, i], ranked[:, j]) for i, j in both], axis=1)
-        found[factor] = _agreement_of(taus, cases)
-    found[CASES] = _agreement_of(kendall(halves[:, :, 0], halves[:, :, 1]), cases // 2)
-    return found
+        by_factor[factor] = _agreement_of(taus, cases)
+    by_factor[CASES] = _agreement_of(kendall(halves[:, :, 0], halves[:, :, 1]), cases // 2)
+    return by_factor
 
 
 def _agreement_of(taus: np.ndarray, cases: int) -> Agreement:

@@ -183,25 +183,27 @@ def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
         cases=CaseConfig(count=options.edits),
     )
     fewer = replace(base, cases=CaseConfig(count=options.fewer))
-    among, found = options.editors, {"": base}
+    among, variants = options.editors, {"": base}
     if stage == "diagnosis":
-        among, found = DIAGNOSED, {"": replace(fewer, examinations=_of_hase(edits="downstream"))}
+        among, variants = DIAGNOSED, {"": replace(fewer, examinations=_of_hase(edits="downstream"))}
     elif stage == "sequences":
         many = CaseConfig(count=options.sequence)
-        among, found = IN_SEQUENCE, {"": replace(base, cases=many, sequential=options.sequence)}
+        among, variants = IN_SEQUENCE, {"": replace(base, cases=many, sequential=options.sequence)}
     elif stage == "ablations":
         among, few = (ABLATED,), replace(base, cases=CaseConfig(count=options.fewest))
-        found = {name: replace(few, configs=_changed(base.configs, own)) for name, own in ABLATIONS}
+        variants = {
+            name: replace(few, configs=_changed(base.configs, changes)) for name, changes in ABLATIONS
+        }
     elif stage == "imagine":
         configs = base.configs | {"in-context": InContextConfig(imagine=True)}
-        among, found = IMAGINING, {"": replace(fewer, configs=configs)}
+        among, variants = IMAGINING, {"": replace(fewer, configs=configs)}
     editors = tuple(name for name in options.editors if name in among)
-    found = {name: replace(settings, editors=editors) for name, settings in found.items() if editors}
+    variants = {name: replace(settings, editors=editors) for name, settings in variants.items() if editors}
     if stage == "edits" and "none" in editors:
-        found[LEARNED] = replace(
+        variants[LEARNED] = replace(
             base, editors=("none",), examinations=_of_hase(edits="upstream", reinforce=1.0)
         )
-    return found
+    return variants
 
 
 def _of_hase(edits: Literal["upstream", "downstream"], reinforce: float = 0.0) -> dict[str, Any]:
@@ -222,12 +224,12 @@ def _edit(options: Settings, stage: Stage) -> None:
 def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[Edited]:
     """What a stage has left in one kind of world: an editor a row, pooled over seeds, by its plain name."""
     runs = [run for run in options.of(persistence, stage == "imagine") if finished(run, "hase")]
-    found = []
+    editors = []
     for name, settings in asked(options, stage).items():
         gathered = gather(runs, examination_named("hase"), _made_by(settings), say_once)
         theirs = {e.editor: e for e in gathered}
-        found += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
-    return found
+        editors += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
+    return editors
 
 
 def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
@@ -245,7 +247,7 @@ def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
 
 
 def _report(options: Settings) -> None:
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     sections: list[str] = []
     panels: dict[str, dict[str, list[Estimate]]] = {}
     for stage in SUBSETS:
@@ -254,11 +256,11 @@ def _report(options: Settings) -> None:
             if not editors:
                 continue
             rows = estimated(stage, editors)
-            found[f"{stage}, {persistence}"] = shortened(rows)
+            figures[f"{stage}, {persistence}"] = shortened(rows)
             sections += map(markdown_section, tables(stage, WORLDS[persistence], editors, rows))
             if stage == "edits":
                 panels[WORLDS[persistence]] = unstated(rows)
-    if not found:
+    if not figures:
         say("nothing was edited yet")
         return
     first = options.of(options.worlds[0])[0]
@@ -279,7 +281,7 @@ def _report(options: Settings) -> None:
         read_metrics(first),
         copied=(".md",),
         settings={k: v for k, v in asdict(options).items() if k not in ("runs", "figure", "minutes")},
-        found=found,
+        found=figures,
     )
     say(f"record: {record}")
 

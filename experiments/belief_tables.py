@@ -47,11 +47,11 @@ COSTS = {"seconds": "seconds an edit", "flops": "FLOPs an edit"}
 def strata(o: Results) -> dict[str, np.ndarray]:
     """bool[E] of all cases, of those whose consequence was stated so often, and of these by support."""
     bins = support_bin(o.cases["support_new"])
-    found = {"all": np.ones(len(bins), bool)}
+    masks = {"all": np.ones(len(bins), bool)}
     for name in STRATA:
-        found[name] = o.cases["child"] & (o.cases["stratum"] == name)
-        found |= {f"{name}, {b}": found[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
-    return found
+        masks[name] = o.cases["child"] & (o.cases["stratum"] == name)
+        masks |= {f"{name}, {b}": masks[name] & (bins == i) for i, b in enumerate(SUPPORT_BINS)}
+    return masks
 
 
 def causes(o: Results) -> dict[str, np.ndarray]:
@@ -60,16 +60,16 @@ def causes(o: Results) -> dict[str, np.ndarray]:
     asked = o.choices
     cause = asked.case[must_change(asked) & (asked.role == PARENT)]
     changing = np.isin(np.arange(len(o)), cause)
-    found = {"all": np.ones(len(bins), bool), "cause must change": changing}
-    return found | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
+    masks = {"all": np.ones(len(bins), bool), "cause must change": changing}
+    return masks | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
 
 
 def held_out(o: Results) -> dict[str, np.ndarray]:
     """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
-    found = {"all": np.ones(len(o), bool)}
-    found |= {name: mask for name, mask in subsets(o).items() if name.startswith(("held", "seen"))}
+    masks = {"all": np.ones(len(o), bool)}
+    masks |= {name: mask for name, mask in subsets(o).items() if name.startswith(("held", "seen"))}
     unstated = strata(o)["S0"]
-    return found | {f"S0, {name}": mask & unstated for name, mask in found.items()}
+    return masks | {f"S0, {name}": mask & unstated for name, mask in masks.items()}
 
 
 SUBSETS: dict[Stage, tuple[Callable[[Results], dict[str, np.ndarray]], tuple[str, ...]]] = {
@@ -84,25 +84,25 @@ SUBSETS: dict[Stage, tuple[Callable[[Results], dict[str, np.ndarray]], tuple[str
 
 def estimated(stage: Stage, editors: Sequence[Edited]) -> Estimates:
     """Estimates for every editor, and for the REFERENCES on the cases of the first."""
-    found: Estimates = {}
+    by_reader: Estimates = {}
     parts, metrics = SUBSETS[stage]
     for one in editors:
         values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
-        readers = [one.name, *(name for name in REFERENCES if name not in found)]
-        found |= {reader: {} for reader in readers}
+        readers = [one.name, *(name for name in REFERENCES if name not in by_reader)]
+        by_reader |= {reader: {} for reader in readers}
         for subset, among in parts(one.results).items():
             wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
             flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
             for (reader, metric), e in estimates(flat, levels, among).items():
-                found[reader].setdefault(subset, {})[metric] = e
-    return {name: found[name] for name in (*(e.name for e in editors), *REFERENCES)}
+                by_reader[reader].setdefault(subset, {})[metric] = e
+    return {name: by_reader[name] for name in (*(e.name for e in editors), *REFERENCES)}
 
 
-def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Estimates) -> Iterator[Table]:
+def tables(stage: Stage, world: str, editors: Sequence[Edited], by_reader: Estimates) -> Iterator[Table]:
     """Everything about all cases, and each of the stage's metrics by subset."""
     by = {e.name: e for e in editors}
     overall: list[list[Cell]] = []
-    for r, row in found.items():
+    for r, row in by_reader.items():
         one = by.get(r)
         size = [one.sweeps, len(one.results)] if one else [None, None]
         cost = one.cost if one else {}
@@ -110,26 +110,26 @@ def tables(stage: Stage, world: str, editors: Sequence[Edited], found: Estimates
     columns = ["editor", "worlds", "edits", *OVERALL, *COSTS.values()]
     yield Table(f"{stage}-all", f"{stage}, {world}", columns, overall)
     for metric in SUBSETS[stage][1]:
-        own = found[editors[0].name]
-        there = [s for s in own if own[s][metric].cases]
-        rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in there)] for r, row in found.items()]
-        yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *there], rows)
+        first = by_reader[editors[0].name]
+        filled = [s for s in first if first[s][metric].cases]
+        rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in filled)] for r, row in by_reader.items()]
+        yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *filled], rows)
     scored = [Scored(e, measured(e.evaluation, e.results, e.name), {}) for e in editors if e.retained]
     curve = retention_table(scored, {e.name: kept(e) for e in scored})
     if curve:
         yield curve._replace(title=f"{stage}, {world}: {curve.title}")
 
 
-def unstated(found: Estimates) -> dict[str, list[Estimate]]:
+def unstated(by_reader: Estimates) -> dict[str, list[Estimate]]:
     """By support, the share of consequences never stated before that follow, for the editors drawn."""
     return {
-        name: [found[name][f"{STRATA[0]}, {b}"][FOLLOWS] for b in SUPPORT_BINS]
+        name: [by_reader[name][f"{STRATA[0]}, {b}"][FOLLOWS] for b in SUPPORT_BINS]
         for name in DRAWN
-        if name in found
+        if name in by_reader
     }
 
 
-def shortened(found: Estimates) -> dict[str, dict[str, dict[str, str]]]:
+def shortened(by_reader: Estimates) -> dict[str, dict[str, dict[str, str]]]:
     """What record.json keeps, an estimate a line; of stated consequences belief.md has support too."""
     return {
         reader: {
@@ -141,5 +141,5 @@ def shortened(found: Estimates) -> dict[str, dict[str, dict[str, str]]]:
             for subset, row in rows.items()
             if not subset.startswith(("S1, ", "S2, "))
         }
-        for reader, rows in found.items()
+        for reader, rows in by_reader.items()
     }

@@ -82,13 +82,16 @@ def p_values(world: World) -> dict[str, float]:
     # The first subject joins its own facts, so which of the two is the earlier one is not seen there.
     joined = joined[s.about[joined] != graph.subjects[0]]
     own_first = s.a[joined, 0] == s.about[joined]
-    own = np.where(own_first[:, None], s.a[joined], s.b[joined])
-    other = np.where(own_first[:, None], s.b[joined], s.a[joined])
-    own_fact, other_fact = graph.find(own[:, 0], own[:, 1]), graph.find(other[:, 0], other[:, 1])
-    earlier = np.searchsorted(graph.subject, own[:, 0])
-    coins = 2 * (own[:, 2] == truth[own_fact]) + (other[:, 2] == truth[other_fact])
+    own_atom = np.where(own_first[:, None], s.a[joined], s.b[joined])
+    other_atom = np.where(own_first[:, None], s.b[joined], s.a[joined])
+    own_fact, other_fact = (
+        graph.find(own_atom[:, 0], own_atom[:, 1]),
+        graph.find(other_atom[:, 0], other_atom[:, 1]),
+    )
+    earlier = np.searchsorted(graph.subject, own_atom[:, 0])
+    coins = 2 * (own_atom[:, 2] == truth[own_fact]) + (other_atom[:, 2] == truth[other_fact])
     false_down = (s.kind == Kind.NOT) & ~right & ~root[fact]
-    ends = np.concatenate([own, other]), np.concatenate([own_fact, other_fact])
+    ends = np.concatenate([own_atom, other_atom]), np.concatenate([own_fact, other_fact])
     lies = (ends[0][:, 2] != truth[ends[1]]) & ~root[ends[1]]
 
     return {
@@ -144,11 +147,11 @@ def main() -> int:
     documents = cut_documents(world.sentences, settings.documents, rng, settings.threads)
     copies = np.unique(np.bincount(documents.order, minlength=len(world.sentences)))
     say(f"{len(documents):,} documents; every sentence stands in {' or '.join(map(str, copies))} of them")
-    found = p_values(world)
-    least = FALSE_ALARM / len(found)
-    rows = [(name, f"{p:.3g}", "passes" if p > least else "FAILS") for name, p in found.items()]
+    by_draw = p_values(world)
+    least = FALSE_ALARM / len(by_draw)
+    rows = [(name, f"{p:.3g}", "passes" if p > least else "FAILS") for name, p in by_draw.items()]
     table(f"chi-square tests, each at {least:.1e}", ("what is drawn", "p", ""), rows)
-    return int(copies.tolist() != [settings.documents.reshuffles] or min(found.values()) <= least)
+    return int(copies.tolist() != [settings.documents.reshuffles] or min(by_draw.values()) <= least)
 
 
 if __name__ == "__main__":

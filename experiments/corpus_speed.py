@@ -130,11 +130,11 @@ def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
         f"{tokens:,} tokens from distributions to memory",
         ("", "million tokens/s", "least", "most"),
         [
-            (name, *(f"{spread(found)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
-            for name, found in rates.items()
+            (name, *(f"{spread(measured)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
+            for name, measured in rates.items()
         ],
     )
-    return {"tokens": tokens} | {name: spread(found) for name, found in rates.items()}
+    return {"tokens": tokens} | {name: spread(measured) for name, measured in rates.items()}
 
 
 def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
@@ -154,11 +154,11 @@ def measure_command(settings: SpeedSettings) -> dict[str, Any]:
     """`testbed.corpus paper` from a graph on disk to finished, checksummed files."""
     run = Run(settings.scratch, "paper")
     build_run(run)
-    found = []
+    runs = []
     for _ in range(settings.repeats):
         shutil.rmtree(run.corpus)
-        found.append(build_run(run))
-    figures, counts = spreads(found), read_counts(run.corpus)
+        runs.append(build_run(run))
+    figures, counts = spreads(runs), read_counts(run.corpus)
     row = (f"{counts['tokens']:,}", shown(figures["seconds"], 1), shown(figures["peak_gib"], 2))
     table("testbed.corpus paper, from its graph", ("tokens", "seconds", "GiB"), [row])
     return {**figures, "counts": counts}
@@ -169,9 +169,9 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
     sizes: list[dict[str, Any]] = []
     for subjects in SUBJECTS:
         share, run = subjects / SUBJECTS[1], Run(settings.scratch, "scale")
-        found = []
+        runs = []
         for _ in range(settings.repeats):
-            found.append(
+            runs.append(
                 build_run(
                     run, "--world.subjects", str(subjects),
                     "--world.builtin.upstream-objects", str(round(2000 * share)),
@@ -181,7 +181,7 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
             with np.load(run.world / "graph.npz", allow_pickle=False) as arrays:
                 facts = len(arrays["subject"])
             shutil.rmtree(run.folder)
-        sizes.append({"facts": facts, **spreads(found)})
+        sizes.append({"facts": facts, **spreads(runs)})
     count = np.array([size["facts"] for size in sizes], float)
     seconds = np.array([size["seconds"]["median"] for size in sizes])
     steps = np.diff(np.log(seconds)) / np.diff(np.log(count))
@@ -218,7 +218,7 @@ def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
                 }
                 shutil.rmtree(run.folder)
     first = next(iter(sums.values()))
-    same = all(found == first for found in sums.values())
+    same = all(other == first for other in sums.values())
     say(f"{len(sums)} corpora of {len(first)} files each: {'the same bytes' if same else 'DIFFERENT BYTES'}")
     versions = [
         subprocess.run([p, "--version"], capture_output=True, text=True, check=True).stdout.strip()
@@ -245,12 +245,12 @@ def measure_reader(settings: SpeedSettings) -> dict[str, Any]:
         "build_world(world, 0, cache=Path(sys.argv[2]))"
     )
     cache = settings.scratch / ".cache"
-    found: dict[str, list[dict[str, float]]] = {"files": [], "binary copy": [], "tar.gz": []}
+    by_source: dict[str, list[dict[str, float]]] = {"files": [], "binary copy": [], "tar.gz": []}
     for _ in range(settings.repeats):
         for name, source in (("files", folder), ("binary copy", folder), ("tar.gz", zipped)):
-            found[name].append(run_measured(sys.executable, "-c", program, str(source), str(cache)))
+            by_source[name].append(run_measured(sys.executable, "-c", program, str(source), str(cache)))
         shutil.rmtree(cache)
-    figures = {name: spreads(runs) for name, runs in found.items()}
+    figures = {name: spreads(runs) for name, runs in by_source.items()}
     rows = [(name, shown(f["seconds"], 1), shown(f["peak_gib"], 2)) for name, f in figures.items()]
     table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}

@@ -72,8 +72,8 @@ class Figures(NamedTuple):
 def jackknife(clusters: Clusters, drawn: Drawn, _: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The intervals of `testbed.scores.statistics`."""
     metrics = dict(enumerate(drawn.metrics()))
-    found = estimates(metrics, clusters, np.ones(len(drawn.top), bool)).values()
-    return np.array([e.low for e in found]), np.array([e.high for e in found])
+    intervals = estimates(metrics, clusters, np.ones(len(drawn.top), bool)).values()
+    return np.array([e.low for e in intervals]), np.array([e.high for e in intervals])
 
 
 def pigeonhole(clusters: Clusters, drawn: Drawn, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -153,9 +153,9 @@ def differences(settings: Settings, scene: str, kind: str, dependence: Mapping[s
         # The same denominators: what the agent moved, or the cases.
         other = other._replace(top=other.top / other.bottom * one.bottom, bottom=one.bottom)
         for pair in zip(one.metrics(), other.metrics(), strict=True):
-            found = compare(*pair, clusters, np.ones(len(one.top), bool), rng)
-            held.append(found.low <= 0 <= found.high)
-            alarms.append(found.p <= 0.05)
+            difference = compare(*pair, clusters, np.ones(len(one.top), bool), rng)
+            held.append(difference.low <= 0 <= difference.high)
+            alarms.append(difference.p <= 0.05)
     return [float(np.mean(held)), float(np.mean(alarms))]
 
 
@@ -175,14 +175,14 @@ def experiment(settings: Settings) -> None:
     asked = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in KINDS]
     with progress("coverage", len(asked)) as advance:
         for scene, kind, dependence in asked:
-            found = coverage(settings, scene, kind, dependence)
-            own = found["jackknife"]
+            by_method = coverage(settings, scene, kind, dependence)
+            ours = by_method["jackknife"]
             rows.append(
-                [scene, worded(dependence), kind, percent(own.coverage), percent(own.too_high)]
-                + [percent(own.too_low), f"{own.width:.2f}"]
-                + [percent(found[name].coverage) for name in methods(settings)[1:]]
+                [scene, worded(dependence), kind, percent(ours.coverage), percent(ours.too_high)]
+                + [percent(ours.too_low), f"{ours.width:.2f}"]
+                + [percent(by_method[name].coverage) for name in methods(settings)[1:]]
             )
-            record[" | ".join(rows[-1][:3])] = {name: f._asdict() for name, f in found.items()}
+            record[" | ".join(rows[-1][:3])] = {name: f._asdict() for name, f in by_method.items()}
             advance(1)
     for scene, dependence in COMPARED.items():
         for kind in ("mean", "ratio", "share of .5"):

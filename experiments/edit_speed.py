@@ -219,13 +219,13 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
                 torch.set_num_threads(n)
                 take(f"theirs, an edit, {n} threads", edit_once)
                 take(f"theirs, scores of a case, {n} threads", partial(score_padded, theirs, *padded))
-    figures = {name: spread(found) for name, found in seconds.items()}
+    figures = {name: spread(times) for name, times in seconds.items()}
 
     def best(name: str) -> float:
-        return min(found["median"] for key, found in figures.items() if key.startswith(name))
+        return min(figure["median"] for key, figure in figures.items() if key.startswith(name))
 
     ours = best("ours, an edit")
-    found = {
+    summary = {
         "seconds": figures,
         "compiling": {str(batch): took for batch, took in compiling.items()},
         "edits a second, ours / theirs": best("theirs, an edit") / ours,
@@ -236,10 +236,10 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
         "attained FLOP/s": spread(attained),
         "shape": questions.shape._asdict(),
     }
-    lines = [(name, shown(each, 4)) for name, each in figures.items()]
-    lines += [(name, f"{x:.2f}") for name, x in found.items() if isinstance(x, float) and name[0] != "f"]
+    lines = [(name, shown(figure, 4)) for name, figure in figures.items()]
+    lines += [(name, f"{x:.2f}") for name, x in summary.items() if isinstance(x, float) and name[0] != "f"]
     table(f"seconds, {size}", ("", ""), lines)
-    return found
+    return summary
 
 
 def run() -> int:

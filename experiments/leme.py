@@ -115,17 +115,19 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
 
 def record(options: Settings) -> Path:
     """The figures of all editors by strength of the coupling, and everything that they depend on."""
-    found: dict[str, Any] = {}
+    by_strength: dict[str, Any] = {}
     for strength in STRENGTHS:
         group = [run_of(options, strength, seed) for seed in range(options.seeds)]
         editors = score(gather(group, examination_named(NAME)))
-        found |= {f"{editor.name}, strength {strength}": figures(editor, REPORTED) for editor in editors}
+        by_strength |= {
+            f"{editor.name}, strength {strength}": figures(editor, REPORTED) for editor in editors
+        }
         related = correlations(editors, editors[0].edited.seed)
-        found[f"correlations, strength {strength}"] = {
+        by_strength[f"correlations, strength {strength}"] = {
             f"{short} with {long}": one._asdict() for (short, long), one in related.items()
         }
     first = run_of(options, STRENGTHS[0], 0)
-    return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=found)
+    return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=by_strength)
 
 
 def main(args: list[str] | None = None) -> int:

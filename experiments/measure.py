@@ -50,9 +50,9 @@ def run_measured(*command: str) -> dict[str, float]:
     return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
 
 
-def spreads(found: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+def spreads(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """The spread of each measurement over several runs."""
-    return {key: spread([one[key] for one in found]) for key in found[0]}
+    return {key: spread([one[key] for one in runs]) for key in runs[0]}
 
 
 def shown(figures: dict[str, float], digits: int) -> str:

@@ -150,17 +150,18 @@ def measure_size(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     for _ in range(settings.repeats):
         for setting in which:
             runs[setting].append(in_its_own_process(setting))
-    found = {f"{s.kind}, {s.precision}": spreads(measured) for s, measured in runs.items()}
+    figures = {f"{s.kind}, {s.precision}": spreads(measured) for s, measured in runs.items()}
     ratios = {}
     for precision in PRECISIONS:
-        best = max(found[f"{kind}, {precision}"]["tokens_per_second"]["median"] for kind in kinds[1:])
-        ratios[precision] = found[f"ours, {precision}"]["tokens_per_second"]["median"] / best
+        best = max(figures[f"{kind}, {precision}"]["tokens_per_second"]["median"] for kind in kinds[1:])
+        ratios[precision] = figures[f"ours, {precision}"]["tokens_per_second"]["median"] / best
     rows = [
-        (name, shown(f["tokens_per_second"], 0), f"{f['peak_gib']['most']:.2f}") for name, f in found.items()
+        (name, shown(f["tokens_per_second"], 0), f"{f['peak_gib']['most']:.2f}")
+        for name, f in figures.items()
     ]
     rows += [(f"ours / best of theirs, {p}", f"{ratio:.2f}", "") for p, ratio in ratios.items()]
     table(f"training, {size}", ("", "tokens a second", "peak GiB"), rows)
-    return {**found, "ours / best of theirs": ratios}
+    return {**figures, "ours / best of theirs": ratios}
 
 
 def profile(precision: Precision) -> dict[str, Any]:

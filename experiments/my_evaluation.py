@@ -95,13 +95,11 @@ class MyEvaluation:
         stated = reader.answer == results.cases["object"][c.case]
         right = reader.answer == c.agent_answer[:, reader.time]
         far = total_variation(reader.probability, c.agent[:, reader.time])
-        found = {
+        sums = {
             "neighbours right": by_case(right, c.case, size, near),
             "TV neighbours": by_case(far, c.case, size, near),
         }
-        return (
-            found if reader.time == 0 else {"edit success": by_case(stated, c.case, size, request), **found}
-        )
+        return sums if reader.time == 0 else {"edit success": by_case(stated, c.case, size, request), **sums}
 
     def subsets(self, results: Results) -> dict[str, np.ndarray]:
         """All cases, and those whose new object somebody has."""

@@ -134,14 +134,14 @@ def by_peft(model: LanguageModel, request: Request, recipe: LoraConfig, start: n
     with opened(model) as theirs:
         for row, a in zip(rows(request), start, strict=True):
             adapted = adapter(theirs, recipe, a)
-            found = learn(adapted, recipe, *row)
+            curve = learn(adapted, recipe, *row)
             with torch.no_grad():
-                found.append(adapted(input_ids=row[0], labels=row[1]).loss.item())
+                curve.append(adapted(input_ids=row[0], labels=row[1]).loss.item())
             adapted.unload()
             length = int((row[1] != NO_TARGET).sum())
-            losses.append(found[:-1])
-            before.append(np.exp(-found[0] * length))
-            after.append(np.exp(-found[-1] * length))
+            losses.append(curve[:-1])
+            before.append(np.exp(-curve[0] * length))
+            after.append(np.exp(-curve[-1] * length))
     return Edited(start, np.array(losses), np.array(before), np.array(after))
 
 
@@ -160,14 +160,14 @@ def rows(request: Request) -> list[tuple[Any, Any]]:
     """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
     import torch
 
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     for asked, wanted in zip(np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True):
         prompt, answer = asked[asked != PAD], wanted[wanted != PAD]
         labels = np.concatenate([np.full(len(prompt), NO_TARGET), answer])
         tokens = np.concatenate([prompt, answer])
         both = [torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)]
-        found.append((both[0], both[1]))
-    return found
+        pairs.append((both[0], both[1]))
+    return pairs
 
 
 def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) -> Any:
@@ -213,21 +213,21 @@ def compare(case: tuple[LanguageModel, Request], recipe: LoraConfig) -> dict[str
     """Largest differences over all edits, and what the edits did."""
     ours = by_us(*case, recipe)
     theirs = by_peft(*case, recipe, ours.start)
-    found = {
+    figures = {
         "edits": EDITS,
         "largest difference of a probability after the edit": np.abs(ours.after - theirs.after).max(),
         "largest difference of a loss in any step": np.abs(ours.losses - theirs.losses).max(),
         "median probability before": np.median(theirs.before),
         "median probability after": np.median(theirs.after),
     }
-    return {name: float(x) for name, x in found.items()}
+    return {name: float(x) for name, x in figures.items()}
 
 
 def stage(name: str, case: Callable[[], tuple[LanguageModel, Request]], recipe: LoraConfig) -> dict[str, Any]:
     """A comparison, shown."""
-    found = compare(case(), recipe)
-    table(f"ours and peft's, {name}", ("", ""), [(key, f"{value:.3g}") for key, value in found.items()])
-    return found
+    figures = compare(case(), recipe)
+    table(f"ours and peft's, {name}", ("", ""), [(key, f"{value:.3g}") for key, value in figures.items()])
+    return figures
 
 
 def write_golden(folder: Path) -> None:

@@ -77,9 +77,9 @@ def pretrain(settings: PretrainSettings) -> None:
         return
     run.report.mkdir(exist_ok=True)
     draw_training(lines, run.report / "training.png")
-    found = {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS}
+    seconds = {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS}
     speed = median(line["tokens_per_second"] for line in lines)
-    folder = write_record(run, title, typed, lines, seconds_to_accuracy=found, tokens_per_second=speed)
+    folder = write_record(run, title, typed, lines, seconds_to_accuracy=seconds, tokens_per_second=speed)
     say(f"record {folder}")
 
 

@@ -159,11 +159,11 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
 
 def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
     """All runs of all trials."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_trial: dict[str, list[dict[str, Any]]] = {}
     for trial in trials:
-        found[trial.name] = [one(settings, trial, seed) for seed in range(settings.seeds)]
-        say(f"{trial.name}: {found[trial.name]}")
-    rows = [(name, *described(runs)) for name, runs in found.items()]
+        by_trial[trial.name] = [one(settings, trial, seed) for seed in range(settings.seeds)]
+        say(f"{trial.name}: {by_trial[trial.name]}")
+    rows = [(name, *described(runs)) for name, runs in by_trial.items()]
     table(
         f"to {TARGET:.0%} of facts, {settings.seeds} seeds",
         ("", "seconds", "steps", "last accuracy", "tokens/s"),
@@ -171,7 +171,7 @@ def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
     )
     return {
         name: {"options": trial.options, "runs": runs}
-        for trial, (name, runs) in zip(trials, found.items(), strict=True)
+        for trial, (name, runs) in zip(trials, by_trial.items(), strict=True)
     }
 
 

@@ -26,7 +26,7 @@ def write_record(
     command: str,
     lines: Sequence[dict],
     copied: tuple[str, ...] = (".png", ".csv", ".md"),
-    **found: Any,
+    **further: Any,
 ) -> Path:
     """Copy what a reader needs of a run into records/<today>-<title>/; returns that folder.
 
@@ -34,7 +34,7 @@ def write_record(
         command: what to type to repeat it.
         lines: what was measured while the model was trained.
         copied: the kinds of files of the report that the record keeps; those of its chapters in folders.
-        found: figures that belong beside the settings.
+        further: figures that belong beside the settings.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
     while (folder := RECORDS / (name if again == 1 else f"{name}-{again}")).exists():
@@ -55,7 +55,7 @@ def write_record(
             "date": f"{date.today():%Y-%m-%d}",
             "device": f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}",
             "made_with": provenance(),
-            **found,
+            **further,
             "counts": read_json(run.corpus / "counts.json"),
             "last_evaluation": lines[-1],
             "stages": _without_places(read_record(run.config_file)),

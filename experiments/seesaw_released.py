@@ -82,8 +82,8 @@ def row(path: Path, name: str, population: Population, names: dict[str, int]) ->
 def _requests(path: Path) -> Iterator[tuple[str, str]]:
     """Subject and new object of every request."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        for one in found:
+        requests = json.loads(path.read_text(encoding="utf-8"))
+        for one in requests:
             rewrite = one["requested_rewrite"]
             yield rewrite["subject"], rewrite["target_new"]["str"]
     except FileNotFoundError:

@@ -138,10 +138,10 @@ def experiment(options: Settings) -> None:
         work()
     ranked = {one: _scored(options, Run(options.runs, one.name)) for one in made}
     names = shown_in(next(iter(ranked.values()))[0].evaluation.metrics, "compared")
-    rows, found = [], {}
+    rows, agreements = [], {}
     for name in names:
         taus = _agreement(ranked, name)
-        found[name] = {factor: one._asdict() for factor, one in taus.items()}
+        agreements[name] = {factor: one._asdict() for factor, one in taus.items()}
         rows.append([name, *(cell for one in taus.values() for cell in (one.tau, one.spread))])
     header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
     title = f"Kendall's tau-b of {len(options.editors)} editors"
@@ -158,7 +158,7 @@ def experiment(options: Settings) -> None:
     trained = {one.name: read_json(Run(options.runs, one.name).finished) for one in made}
     kept = write_record(
         first, "stability", "python -m experiments.stability", read_metrics(first),
-        (".md",), found=found, values=values, trained=trained, settings=_plain(options),
+        (".md",), found=agreements, values=values, trained=trained, settings=_plain(options),
     )  # fmt: skip
     say(f"record: {kept}")
 
@@ -175,12 +175,12 @@ def models(options: Settings) -> list[Made]:
 
 def pairs(made: Sequence[Made]) -> dict[str, list[tuple[int, int]]]:
     """By factor, the pairs of models that differ in nothing else."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    by_factor: dict[str, list[tuple[int, int]]] = {}
     for (i, a), (j, b) in itertools.combinations(enumerate(made), 2):
         differ = [name for name in Made._fields if getattr(a, name) != getattr(b, name)]
         if len(differ) == 1:
-            found.setdefault(differ[0], []).append((i, j))
-    return found
+            by_factor.setdefault(differ[0], []).append((i, j))
+    return by_factor
 
 
 def _agreement(ranked: Mapping[Made, Sequence[Scored]], metric: str) -> dict[str, Agreement]:

@@ -164,14 +164,14 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
         figure, grid = plt.subplots(1, len(metrics), figsize=(3.2 * len(metrics), 3.4), squeeze=False)
         colours = plt.get_cmap("tab20")(np.linspace(0, 1, 20))
         for axis, metric in zip(grid[0], metrics, strict=True):
-            for i, (name, own) in enumerate(by_editor.items()):
-                at = [p for p in own if metric.name in p.found]
+            for i, (name, line) in enumerate(by_editor.items()):
+                at = [p for p in line if metric.name in p.found]
                 values = [p.found[metric.name] for p in at]
                 axis.errorbar(
                     [p.reached.value for p in at],
                     [v.value for v in values],
                     halves(*(np.array([v[k] for v in values]) for k in range(3))),
-                    fmt="o-" if own[0].strength is not None else "s",
+                    fmt="o-" if line[0].strength is not None else "s",
                     color=colours[i % 20], ms=3.5, lw=1.1, elinewidth=0.5, label=name,
                 )  # fmt: skip
             axis.set_title(metric.name, fontsize=9)
@@ -189,9 +189,9 @@ def requested(results: Results) -> np.ndarray:
     s, r, o = (cases[name][asked.case] for name in ("subject", "relation", "object"))
     itself = (asked.subject == s) & (asked.relation == r)
     p = np.where(asked.options == o[:, None], asked.lm[:, 1], 0.0).sum(axis=1)
-    found = np.full(len(results), np.nan)
-    found[asked.case[itself]] = p[itself]
-    return found
+    probability = np.full(len(results), np.nan)
+    probability[asked.case[itself]] = p[itself]
+    return probability
 
 
 def _asked(options: Settings) -> Iterator[EditSettings]:
@@ -217,23 +217,23 @@ def _meant(options: Settings, config: Mapping[str, Any]) -> bool:
 def _shown(metrics: Sequence[Meaning], words: Sequence[str]) -> list[Meaning]:
     """The metrics of tables whose names contain one of some words."""
     tabled = [m for m in metrics if m.shown != "file"]
-    found = [m for m in tabled if any(word in m.name for word in words)]
-    if not found:
+    chosen = [m for m in tabled if any(word in m.name for word in words)]
+    if not chosen:
         names = ", ".join(m.name for m in tabled)
         raise InputError(f"no metric is called anything like {', '.join(words)}; --show parts of {names}")
-    return found
+    return chosen
 
 
 def _point(editor: Scored, names: Sequence[str]) -> Point:
     results, strength = editor.edited.results, editor.edited.settings["strength"]
     p = requested(results)
-    there = ~np.isnan(p)
+    is_asked = ~np.isnan(p)
     levels, everywhere = clusters(results), np.ones(len(results), bool)
     near = np.nan_to_num(p) >= (strength or 0.0) - NEAR
-    reached, within = (estimate(mean(x, there), levels, everywhere) for x in (np.nan_to_num(p), near))
+    reached, within = (estimate(mean(x, is_asked), levels, everywhere) for x in (np.nan_to_num(p), near))
     summary = editor.summary["all"][editor.name]
-    found = {name: summary[name] for name in names if name in summary}
-    return Point(editor.edited.editor, strength, reached, None if strength is None else within, found)
+    estimates = {name: summary[name] for name in names if name in summary}
+    return Point(editor.edited.editor, strength, reached, None if strength is None else within, estimates)
 
 
 def _order(options: Settings, point: Point) -> tuple[int, float]:
@@ -241,11 +241,11 @@ def _order(options: Settings, point: Point) -> tuple[int, float]:
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    found = {name: e._asdict() for name, e in point.found.items()}
+    estimates = {name: e._asdict() for name, e in point.found.items()}
     return point._asdict() | {
         "reached": point.reached._asdict(),
         "within": point.within and point.within._asdict(),
-        "found": found,
+        "found": estimates,
     }  # fmt: skip
 
 

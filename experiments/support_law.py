@@ -104,13 +104,13 @@ def experiment(options: Settings) -> None:
     others = tuple(run.name for run in runs[1:])
     report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
 
-    found = {}
+    figures = {}
     for sampler in SAMPLERS:
         editors = by_sampler(runs, sampler)
         draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
-            found[f"{one.name}, {sampler}"] = {
+            figures[f"{one.name}, {sampler}"] = {
                 b: {m: readers[one.name][m]._asdict() for m in HEADLINES} for b, readers in rows.items()
             }
             texts = [[b, *(shown(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()]
@@ -122,7 +122,7 @@ def experiment(options: Settings) -> None:
         "python -m experiments.support_law",
         read_metrics(runs[0]),
         seconds=seconds,
-        found=found,
+        found=figures,
         tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes this time; record: {kept}")

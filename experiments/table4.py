@@ -99,14 +99,14 @@ def experiment(options: Settings) -> None:
     tables = [main_results(editors), in_published_terms(editors)]
     for shown in tables:
         say(markdown_section(shown))
-    found = {
+    figures = {
         f"{one.name}": {
             subset: {m: one.summary[subset][one.name][m]._asdict() for m in KEPT} for subset in SUBSETS
         }
         for one in editors
     }
     lines = read_metrics(options.run)
-    kept = write_record(options.run, "table4", options.command, lines, seconds=seconds, found=found)
+    kept = write_record(options.run, "table4", options.command, lines, seconds=seconds, found=figures)
     say(f"record: {kept}")
 
 

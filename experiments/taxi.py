@@ -117,8 +117,8 @@ def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
 
 def worlds(options: Settings) -> list[tuple[Run, int, str]]:
     """Runs that are reported, with their seeds and folders of tables."""
-    found = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
-    return found + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
+    generated = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
+    return generated + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
 
 
 def _model(options: Settings, run: Run, seed: int, path: str, clock: Clock) -> Iterator[Stage]:
@@ -160,7 +160,7 @@ def record(options: Settings) -> Path:
         "tables": [run for name, run in runs.items() if name == REAL],
         "plain documents": [Run(options.runs, PLAIN)],
     }
-    found = {
+    by_group = {
         name: {editor.name: figures(editor, KEPT) for editor in score(gather(group, examination_named(NAME)))}
         for name, group in groups.items()
         if group
@@ -173,7 +173,7 @@ def record(options: Settings) -> Path:
         options.command,
         read_metrics(first),
         (".png", ".md"),
-        found=found,
+        found=by_group,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )
 

@@ -69,7 +69,7 @@ def experiment(options: Settings) -> None:
     rows = [*_rows(asked, kinds, right, chance)]
     told = markdown_section(_table(rows))
     say(told)
-    figures = [{"who": who, "way": way, **found._asdict()} for who, way, found, _ in rows]
+    figures = [{"who": who, "way": way, **share._asdict()} for who, way, share, _ in rows]
     typed = f"python -m experiments.taxi_baseline --run {options.run}"
     kept = write_record(run, NAME, typed, read_metrics(run), figures=figures, asked=len(asked), of=len(every))
     say(f"record: {kept}")
@@ -99,8 +99,8 @@ def _right(probability: np.ndarray, is_label: np.ndarray) -> float:
 
 
 def _chance(case: Case) -> list[float]:
-    found = [1 / len(choice.options) for choice in case.choices]
-    return found + [float("nan")] * (2 - len(found))
+    chances = [1 / len(choice.options) for choice in case.choices]
+    return chances + [float("nan")] * (2 - len(chances))
 
 
 def _rows(
@@ -112,14 +112,14 @@ def _rows(
     for who in KINDS:
         for what, mine in (("category", category), ("properties", ~category)):
             for at, way in enumerate((FORWARD, INVERSE)):
-                there = (of == who) & mine & ~np.isnan(right[:, at])
-                metric: Metric = mean(np.where(there, right[:, at], 0.0), there)._replace(share=True)
-                found = estimate(metric, {"subject": subject}, there)
-                yield f"{who}: {what}", way, found, float(chance[there, at].mean()) if there.any() else np.nan
+                among = (of == who) & mine & ~np.isnan(right[:, at])
+                metric: Metric = mean(np.where(among, right[:, at], 0.0), among)._replace(share=True)
+                share = estimate(metric, {"subject": subject}, among)
+                yield f"{who}: {what}", way, share, float(chance[among, at].mean()) if among.any() else np.nan
 
 
 def _table(rows: Sequence[tuple[str, str, Estimate, float]]) -> Table:
-    cells: list[list[Cell]] = [[who, way, found.cases, found, chance] for who, way, found, chance in rows]
+    cells: list[list[Cell]] = [[who, way, share.cases, share, chance] for who, way, share, chance in rows]
     header = ["asked about", "way", "questions", "right", "by chance"]
     note = "Right is the most probable option; entity: the category itself. Intervals by subject."
     return Table(NAME, "TAXI's questions to the unedited model", header, cells, note, words=2)

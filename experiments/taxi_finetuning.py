@@ -185,8 +185,8 @@ def _points(options: Settings, setting: Setting) -> Iterator[Point]:
             editor.edited.editor,
             editor.edited.settings["method"]["settings"]["config"]["learning_rate"],
         )
-        found, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
-        shown = {metric: found[metric] for metric in (SUCCESS, CONSISTENCY, KEPT)}
+        measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
+        shown = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, KEPT)}
         places = {
             "learning rate": (rate, setting == base),
             "members of a category": (setting.members, rate == RATE and setting[1:] == base[1:]),
@@ -227,8 +227,8 @@ def draw(points: Sequence[Point], path: Path) -> None:
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    found = {name: estimate._asdict() for name, estimate in point.found.items()}
-    return point._asdict() | {"found": found, "chance": point.chance._asdict()}
+    estimates = {name: estimate._asdict() for name, estimate in point.found.items()}
+    return point._asdict() | {"found": estimates, "chance": point.chance._asdict()}
 
 
 def main(args: list[str] | None = None) -> int:

@@ -16,14 +16,14 @@ def all_checkpoints(folder: Path) -> list[Path]:
 
 def latest_checkpoint(folder: Path) -> Path | None:
     """The newest checkpoint in a folder, or None."""
-    found = all_checkpoints(folder)
-    return found[-1] if found else None
+    checkpoints = all_checkpoints(folder)
+    return checkpoints[-1] if checkpoints else None
 
 
 def best_checkpoint(folder: Path) -> Path | None:
     """The checkpoint with the highest accuracy, the newest of equals, or None."""
-    found = all_checkpoints(folder)
-    return max(found, key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
+    checkpoints = all_checkpoints(folder)
+    return max(checkpoints, key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
 
 
 def measured(path: Path) -> list[dict]:

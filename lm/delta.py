@@ -113,15 +113,15 @@ def scaled(delta: Delta, by: Array | float) -> Delta:
     """
     if delta and not has_dial(delta):
         raise ValueError(f"{', '.join(sorted(delta.keys() - set(ADDED)))} cannot be scaled")
-    found: Delta = {}
+    multiple: Delta = {}
     for name, part in delta.items():
         if isinstance(part, LowRank):
-            found[name] = LowRank(part.a, part.b * by)
+            multiple[name] = LowRank(part.a, part.b * by)
         elif isinstance(part, Rows):
-            found[name] = Rows(part.tokens, part.values * by)
+            multiple[name] = Rows(part.tokens, part.values * by)
         else:
-            found[name] = jax.tree.map(lambda x: x * by, part)
-    return found
+            multiple[name] = jax.tree.map(lambda x: x * by, part)
+    return multiple
 
 
 def room(delta: Delta, vocabulary: int, times: int) -> Delta:

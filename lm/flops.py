@@ -59,15 +59,15 @@ def _flops(program: Any, turns: int) -> float:
 
 def _programs(values: Any) -> list[Any]:
     """The programs among the parameters of a step."""
-    found = []
+    programs = []
     for value in values:
         if isinstance(value, list | tuple):
-            found += _programs(value)
+            programs += _programs(value)
         elif hasattr(value, "eqns"):
-            found.append(value)
+            programs.append(value)
         elif hasattr(value, "jaxpr"):
-            found.append(value.jaxpr)
-    return found
+            programs.append(value.jaxpr)
+    return programs
 
 
 @cache

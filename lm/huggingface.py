@@ -89,9 +89,9 @@ def import_model(folder: Path) -> LanguageModel:
         InputError: no such folder, a damaged file, or an architecture that `lm.model` does not compute.
     """
     architecture = read_config(_read_json(folder / CONFIG), folder / CONFIG)
-    found = _find_tensors(folder)
-    _check_tensors(folder, architecture, found)
-    return LanguageModel(architecture.config, _params(architecture.config, architecture.tied, found))
+    tensors = _find_tensors(folder)
+    _check_tensors(folder, architecture, tensors)
+    return LanguageModel(architecture.config, _params(architecture.config, architecture.tied, tensors))
 
 
 def _tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
@@ -108,17 +108,17 @@ def _tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
             yield _weight(f"model.layers.{i}.{name}"), _turned(one, path)
 
 
-def _params(config: ModelConfig, tied: bool, found: Mapping[str, Tensor]) -> Params:
+def _params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:
     """The parameters of `lm.model`, from tensors that `_check_tensors` has seen."""
     params: Params = {"layers": {}}
     with ExitStack() as stack:
-        opened = {path: stack.enter_context(_opened(path)) for path in {t.path for t in found.values()}}
+        opened = {path: stack.enter_context(_opened(path)) for path in {t.path for t in tensors.values()}}
 
         def read(name: str, path: tuple[str, ...]) -> np.ndarray:
             weight = _weight(name)
-            tensor = _turned(opened[found[weight].path].get_tensor(weight), path)
+            tensor = _turned(opened[tensors[weight].path].get_tensor(weight), path)
             if not np.isfinite(tensor).all():
-                raise InputError(f"{found[weight].path}: {weight} holds NaN or infinity; fetch it again")
+                raise InputError(f"{tensors[weight].path}: {weight} holds NaN or infinity; fetch it again")
             return tensor
 
         for name, path in OUTER.items():
@@ -149,9 +149,9 @@ def _weight(name: str) -> str:
     return f"{name}.weight"
 
 
-def _check_tensors(folder: Path, architecture: Architecture, found: Mapping[str, Tensor]) -> None:
+def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[str, Tensor]) -> None:
     """Refuse tensors that are missing, superfluous, of another shape, or no plain floats."""
-    left = dict(found)
+    left = dict(tensors)
     for name, shape in _expected(*architecture):
         tensor = left.pop(name, None)
         if tensor is None:
@@ -200,17 +200,17 @@ def _find_tensors(folder: Path) -> dict[str, Tensor]:
     promised = _read_json(index).get("weight_map")
     if not isinstance(promised, dict) or not all(isinstance(file, str) for file in promised.values()):
         raise InputError(f"{index} has no weight_map from tensors to files; fetch it again")
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for file in sorted(set(promised.values())):
         if Path(file).name != file or not file.endswith(".safetensors"):
             raise InputError(f"{index}: {file!r} should be the plain name of a .safetensors file beside it")
-        found |= _listed(folder / file)
-    for name in found.keys() | promised.keys():
-        if name not in found or found[name].path.name != promised.get(name):
+        tensors |= _listed(folder / file)
+    for name in tensors.keys() | promised.keys():
+        if name not in tensors or tensors[name].path.name != promised.get(name):
             raise InputError(
                 f"{index}: {name} is not in the file that the index says; fetch the folder again"
             )
-    return found
+    return tensors
 
 
 def _listed(path: Path) -> dict[str, Tensor]:

@@ -73,9 +73,9 @@ class LanguageModel:
         if self.delta and "prefix" in self.delta:
             layout, before = behind(self.delta["prefix"], tokens, layout)
             past = (before,)
-        found = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
-        assert found is not None
-        return found
+        computed = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
+        assert computed is not None
+        return computed
 
     def unembed(self, hidden: jax.Array) -> jax.Array:
         """Next-token logits float32[..., V] of states [..., D]."""

@@ -91,11 +91,11 @@ class Attention(nnx.Module):
             linear(x, delta.get(name)).reshape(*x.shape[:2], -1, self.width)
             for name, linear in projections.items()
         )
-        query, own = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
-        seen = *past, own
+        query, now = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
+        seen = *past, now
         # What one token does with keys and values costs no more than a copy of them.
         mixed = attend_in_parts(query, seen, mask) if x.shape[1] == 1 else attend(query, *joined(seen), mask)
-        return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), own
+        return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), now
 
 
 class Mlp(nnx.Module):
@@ -131,14 +131,14 @@ class Block(nnx.Module):
         past: Sequence[KeysValues],
         delta: Delta,
     ) -> tuple[jax.Array, KeysValues, Activations]:
-        mixed, own = self.attention(self.attention_norm(x), rotation, mask, past, delta)
+        mixed, now = self.attention(self.attention_norm(x), rotation, mask, past, delta)
         x = x + mixed
         read = self.mlp_norm(x)
         out, inner = self.mlp(read, delta)
         x = x + out
         if "shift" in delta:
             x = x + delta["shift"].astype(x.dtype)
-        return x, own, Activations(inner, x, read, out)
+        return x, now, Activations(inner, x, read, out)
 
 
 class Decoder(nnx.Module):
@@ -173,8 +173,8 @@ class Decoder(nnx.Module):
 
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
             state, earlier, change = here
-            x, own, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
-            return x, (own, activations if inside else None)
+            x, now, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
+            return x, (now, activations if inside else None)
 
         body = jax.checkpoint(layer) if config.remat else layer
         earlier = [(c.key, c.value) for c in past]

@@ -49,10 +49,10 @@ def remember(
 
     @jax.jit
     def moments(model: LanguageModel, rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        found = model.activations(rows, packed(rows, BOS))
+        activations = model.activations(rows, packed(rows, BOS))
         real = (rows != PAD).astype(jnp.float32)
-        keys = wide(found.inner[jnp.array(layers)])
-        states = wide(found.states[layers[-1]])
+        keys = wide(activations.inner[jnp.array(layers)])
+        states = wide(activations.states[layers[-1]])
         second = jnp.einsum("lbtf,lbtg,bt->lfg", keys, keys, real)
         return second, jnp.einsum("btd,btd,bt->", states, states, real), real.sum()
 

@@ -63,8 +63,8 @@ class AtStrength:
             return jnp.exp(-answer_nats(edited, told, request_states(edited, told))[0])
 
         read = (1 + COARSE + FINE) * (inputs(told) != PAD).sum().astype(jnp.int32)
-        found = scaled(delta, least_factor(probability, self.strength))
-        return found, info._replace(forward=info.forward + read)
+        scaled_delta = scaled(delta, least_factor(probability, self.strength))
+        return scaled_delta, info._replace(forward=info.forward + read)
 
 
 def least_factor(probability: Callable[[jax.Array], jax.Array], strength: float) -> jax.Array:
@@ -74,8 +74,8 @@ def least_factor(probability: Callable[[jax.Array], jax.Array], strength: float)
     nowhere, the factor on the grid with the highest probability.
     """
     grid = jnp.linspace(0.0, FARTHEST, 1 + COARSE)
-    found = jax.lax.map(probability, grid)
-    first = jnp.argmax(found >= strength)
+    probabilities = jax.lax.map(probability, grid)
+    first = jnp.argmax(probabilities >= strength)
     ends = (grid[jnp.maximum(first - 1, 0)], grid[first])
 
     def halve(ends: tuple[jax.Array, jax.Array], _: None) -> tuple[tuple[jax.Array, jax.Array], None]:
@@ -85,4 +85,4 @@ def least_factor(probability: Callable[[jax.Array], jax.Array], strength: float)
         return (jnp.where(enough, low, middle), jnp.where(enough, middle, high)), None
 
     (_, high), _ = jax.lax.scan(halve, ends, length=FINE)
-    return jnp.where(found.max() >= strength, high, grid[jnp.argmax(found)])
+    return jnp.where(probabilities.max() >= strength, high, grid[jnp.argmax(probabilities)])

@@ -68,31 +68,31 @@ class CountBased:
     def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
         """What the model should say after one fact of a request, and what is to stay."""
         config, asked = self.config, about(model, mind, request)
-        found = count(mind, asked, config)
-        few = found.share.shape[1]
-        itself = jnp.arange(len(found.follows)) == asked.relation
-        row = found.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
+        counted = count(mind, asked, config)
+        few = counted.share.shape[1]
+        itself = jnp.arange(len(counted.follows)) == asked.relation
+        row = counted.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
         told = held(model, request).added if config.soft else 1.0
         width = mind.objects.shape[1]
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
-        names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
+        names = jnp.pad(mind.objects[counted.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         # The request's own name, since the model may never have said it.
-        own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
+        own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
         cells = Cells(
             asked.prompts,
-            jnp.where(itself, told, found.follows),
-            jnp.where(itself[:, None, None], own, names),
+            jnp.where(itself, told, counted.follows),
+            jnp.where(itself[:, None, None], own_name, names),
             jnp.where(itself[:, None], jnp.eye(1, few), row),
-            (itself | found.follows).astype(jnp.float32),
+            (itself | counted.follows).astype(jnp.float32),
         )
         if not config.anchor:
             return [cells]
         relations, subjects = mind.known.shape
         elsewhere = (mind.known * ~asked.is_subject).ravel()
-        which, there = sample(key, elsewhere, min(config.others, relations * subjects))
+        which, real = sample(key, elsewhere, min(config.others, relations * subjects))
         others = prompts_of(mind, which // subjects, which % subjects)
         wide = max(others.shape[1], asked.prompts.shape[1])
-        weight = jnp.concatenate([jnp.where(cells.weight > 0, 0.0, asked.known), there])
+        weight = jnp.concatenate([jnp.where(cells.weight > 0, 0.0, asked.known), real])
         prompts = jnp.concatenate([widened(asked.prompts, wide), widened(others, wide)])
         return [cells, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
 

@@ -28,26 +28,26 @@ class Grace:
         """How far apart prompts are, and how large the MLP's outputs."""
         layer = layer_at(self.config.depth, model.config.layers)
         asked = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
-        found = request_activations(model, asked)
+        activations = request_activations(model, asked)
         end = asked.prompt.shape[1] - 1
-        keys = wide(found.read[layer][:, end])
+        keys = wide(activations.read[layer][:, end])
         apart = jnp.linalg.norm(keys[:, None] - keys[None], axis=-1)
         nearest = jnp.where(apart > 0, apart, jnp.inf).min(axis=1)
         return {
             "radius": self.config.radius * jnp.median(nearest),
-            "typical": jnp.sqrt(jnp.mean(wide(found.written[layer][:, end]) ** 2)),
+            "typical": jnp.sqrt(jnp.mean(wide(activations.written[layer][:, end]) ** 2)),
         }
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """A codebook of M * A entries."""
         layer, first = layer_at(self.config.depth, model.config.layers), request.prompt.shape[1] - 1
-        found = request_activations(model, request)
+        activations = request_activations(model, request)
 
         def entries(values: jax.Array) -> jax.Array:
             return wide(values[:, first:].reshape(-1, values.shape[-1]))
 
-        keys = entries(found.read[layer])
-        start = entries(found.written[layer])
+        keys = entries(activations.read[layer])
+        start = entries(activations.written[layer])
         only = jnp.arange(model.config.layers) == layer
         used = only[:, None] & (request.answer != PAD).ravel()
         radius = jnp.where(used, state["radius"], -1.0)

@@ -55,9 +55,9 @@ class Memit:
             jnp.zeros((model.config.layers, facts, model.config.hidden)),
         )
         for i, layer in enumerate(layers):
-            found = request_activations(model.edited({"down": change}), asked)
-            keys = at_key(found.inner[layer], asked, count)
-            missing = goal - at_key(found.states[last], asked, count)
+            activations = request_activations(model.edited({"down": change}), asked)
+            keys = at_key(activations.inner[layer], asked, count)
+            missing = goal - at_key(activations.states[last], asked, count)
             a = change.a.at[layer].set(stored(state.inverse[i], keys, ridge))
             change = LowRank(a, change.b.at[layer].set(missing / (len(layers) - i)))
         read_once = (inputs(asked) != PAD).sum()

@@ -91,11 +91,11 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     shape = (len(relations), len(subjects), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     for r, asked in enumerate(prompts):
-        found = _scored(model, asked, named[r])
-        best = np.argsort(-found, axis=1, kind="stable")[:, : config.top]
+        probability = _scored(model, asked, named[r])
+        best = np.argsort(-probability, axis=1, kind="stable")[:, : config.top]
         places = np.array([place[name] for name in named[r]], int)
         top[r, :, : best.shape[1]] = places[best]
-        p[r, :, : best.shape[1]] = np.take_along_axis(found, best, axis=1)
+        p[r, :, : best.shape[1]] = np.take_along_axis(probability, best, axis=1)
     return Beliefs(alone, table, top, p, _scored(model, alone, relations, ended=False).T * p[:, :, 0])
 
 
@@ -112,14 +112,14 @@ def _met(
         sentence = _until_end(row)
         if words & set(sentence):
             continue
-        found = [
+        mentions = [
             (at, r)
             for r, name in enumerate(relations)
             for at in range(1, len(sentence) - len(name))
             if sentence[at : at + len(name)] == name
         ]
-        if len(found) == 1:
-            at, r = found[0]
+        if len(mentions) == 1:
+            at, r = mentions[0]
             spoken[sentence[:at]] += times
             objects[r][sentence[at + len(relations[r]) :]] += times
     # A few samples lose the thread; what is longer than nearly all names is none.
@@ -143,10 +143,12 @@ def _pieces(rows: np.ndarray) -> list[np.ndarray]:
 
 def _generated(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None) -> np.ndarray:
     """int32[B, longest]: sampled continuations, or without a key the greedy ones."""
-    found = []
+    continuations = []
     for i, piece in enumerate(_pieces(prompts)):
-        found.append(_continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i)))
-    return np.concatenate(found)[: len(prompts)]
+        continuations.append(
+            _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
+        )
+    return np.concatenate(continuations)[: len(prompts)]
 
 
 @partial(jax.jit, static_argnames="longest")
@@ -161,13 +163,13 @@ def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended:
     """
     begun = Counter(name[0] for name in names)
     short = np.array([len(name) == 1 and begun[name[0]] == 1 for name in names], bool)
-    found = np.empty((len(prompts), len(names)), np.float32)
+    probability = np.empty((len(prompts), len(names)), np.float32)
     for which, ask in ((short, _next), (~short, _spelt)):
         rows = [np.array(names[i], np.int32) for i in np.flatnonzero(which)]
         if rows:
             parts = [ask(model, piece, rows, ended) for piece in _pieces(prompts)]
-            found[:, which] = np.concatenate(parts)[: len(prompts)]
-    return found
+            probability[:, which] = np.concatenate(parts)[: len(prompts)]
+    return probability
 
 
 def _next(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:  # noqa: ARG001

@@ -85,13 +85,13 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
             if up == down or both.sum() < FEWEST:
                 continue
             rows = np.unique(best[up][both], return_inverse=True)[1]
-            own = both[known[down]]
+            in_both = both[known[down]]
             size = len(np.unique(place))
-            evidence = _evidence(rows, place[own], size)
+            evidence = _evidence(rows, place[in_both], size)
             kappa[up, down] = MASSES[evidence.argmax()]
-            alone = _evidence(0 * rows, place[own], size)
+            alone = _evidence(0 * rows, place[in_both], size)
             gain[up, down] = logsumexp(evidence) - logsumexp(alone)
-            rest[up, down] = _rest(rows, belief[own])
+            rest[up, down] = _rest(rows, belief[in_both])
             several[up, down] = (np.bincount(rows) > 1).sum()
             share[up, down] = several[up, down] / len(rows)
     fresh = several * np.nan_to_num(rest)
@@ -100,11 +100,13 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     score[np.isnan(score)] = -np.inf
     parent = likeliest_forest(score) if config.given is None else np.array(config.given)
     depends = forest_posterior(score).depends if config.given is None else np.zeros_like(score)
-    own = np.flatnonzero(parent >= 0)
+    children = np.flatnonzero(parent >= 0)
     if config.given is not None:
-        depends[parent[own], own] = 1.0
+        depends[parent[children], children] = 1.0
     persists = np.ones(relations)
-    persists[own] = expit(-fresh[parent[own], own]) if config.persistence is None else config.persistence
+    persists[children] = (
+        expit(-fresh[parent[children], children]) if config.persistence is None else config.persistence
+    )
     return Dependence(
         parent.astype(np.int32), depends + depends.T, gain, rest, kappa.astype(np.float32),
         persists.astype(np.float32),
@@ -115,9 +117,9 @@ def _dense(beliefs: Beliefs, relation: int, known: np.ndarray) -> tuple[np.ndarr
     """Distributions of n known subjects over m objects, float64[n, m]; the most probable one, int[n]."""
     top, p = beliefs.top[relation, known], beliefs.p[relation, known]
     objects, place = np.unique(top[p > 0], return_inverse=True)
-    found = np.zeros((len(top), len(objects)))
-    found[np.nonzero(p > 0)[0], place] = p[p > 0]
-    return found / np.maximum(found.sum(axis=1, keepdims=True), _LEAST), found.argmax(axis=1)
+    dense = np.zeros((len(top), len(objects)))
+    dense[np.nonzero(p > 0)[0], place] = p[p > 0]
+    return dense / np.maximum(dense.sum(axis=1, keepdims=True), _LEAST), dense.argmax(axis=1)
 
 
 def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:

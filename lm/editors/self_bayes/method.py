@@ -52,51 +52,51 @@ class SelfBayes:
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         asked = about(model, mind, request)
-        found = consequences(mind, asked)
-        few = found.row.shape[1]
+        implied = consequences(mind, asked)
+        few = implied.row.shape[1]
         believed = held(model, request) if config.soft else Held(jnp.ones(()), jnp.ones(()))
-        moves = found.moves if config.soft else jnp.round(found.moves)
-        row = found.row if config.soft else jax.nn.one_hot(found.row.argmax(axis=1), few)
+        moves = implied.moves if config.soft else jnp.round(implied.moves)
+        row = implied.row if config.soft else jax.nn.one_hot(implied.row.argmax(axis=1), few)
         # The request's own name first, since the model may never have said it.
         width = mind.objects.shape[1]
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
-        names = jnp.pad(mind.objects[found.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
-        own = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
+        names = jnp.pad(mind.objects[implied.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
+        own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
         told = Cells(
-            jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[found.relation]]),
+            jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[implied.relation]]),
             believed.added * jnp.append(1.0, moves),
-            jnp.concatenate([own[None], names]),
+            jnp.concatenate([own_name[None], names]),
             jnp.concatenate([jnp.eye(1, few), row]),
-            jnp.append(1.0, found.there),
+            jnp.append(1.0, implied.real),
         )
         groups = [told]
         stays, talks = jax.random.split(key)
-        groups.append(self._stays(mind, asked, found, stays))
+        groups.append(self._stays(mind, asked, implied, stays))
         if config.logic:
-            groups += self._talk(model, mind, asked, found, believed.belief, answer, talks)
+            groups += self._talk(model, mind, asked, implied, believed.belief, answer, talks)
         return groups
 
-    def _stays(self, mind: Mind, asked: Asked, found: Consequences, key: jax.Array) -> Cells:
+    def _stays(self, mind: Mind, asked: Asked, implied: Consequences, key: jax.Array) -> Cells:
         """The subject's other facts, those of peers of the old and of the new object, and random ones."""
         config, (relations, subjects) = self.config, mind.known.shape
         new, old, any_ = jax.random.split(key, 3)
         moved = (jnp.arange(relations) == asked.relation) | jnp.any(
-            (jnp.arange(relations)[:, None] == found.relation) & found.there, axis=1
+            (jnp.arange(relations)[:, None] == implied.relation) & implied.real, axis=1
         )
-        own = anchors(asked.prompts, jnp.where(moved, 0.0, asked.known))
+        other_facts = anchors(asked.prompts, jnp.where(moved, 0.0, asked.known))
         others = ~asked.is_subject
         parts, weights = [], []
         for pick, holders in ((new, asked.holders_new), (old, asked.holders_old)):
-            which, there = sample(pick, holders * others, min(config.peers, subjects))
-            for relation in (asked.relation, found.relation[0]):
+            which, real = sample(pick, holders * others, min(config.peers, subjects))
+            for relation in (asked.relation, implied.relation[0]):
                 parts.append(prompts_of(mind, relation, which))
-                weights.append(there)
-        which, there = sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
+                weights.append(real)
+        which, real = sample(any_, (mind.known * others).ravel(), min(config.others, relations * subjects))
         parts.append(prompts_of(mind, which // subjects, which % subjects))
-        weights.append(there)
+        weights.append(real)
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
-        width = max(own.prompts.shape[1], peers.prompts.shape[1])
-        both = [part._replace(prompts=widened(part.prompts, width)) for part in (own, peers)]
+        width = max(other_facts.prompts.shape[1], peers.prompts.shape[1])
+        both = [part._replace(prompts=widened(part.prompts, width)) for part in (other_facts, peers)]
         cells = Cells(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
         share = cells.weight / jnp.maximum(cells.weight.sum(), 1.0)
         return cells._replace(weight=config.anchor * share)
@@ -106,7 +106,7 @@ class SelfBayes:
         model: LanguageModel,
         mind: Mind,
         asked: Asked,
-        found: Consequences,
+        implied: Consequences,
         held: jax.Array,
         answer: jax.Array,
         key: jax.Array,
@@ -114,7 +114,7 @@ class SelfBayes:
         """Sentences about the request, alone, with other statements and with its first consequence."""
         config, subjects = self.config, mind.known.shape[1]
         pick, false, which_object = jax.random.split(key, 3)
-        which, there = sample(
+        which, real = sample(
             pick, (mind.known * ~asked.is_subject).ravel(), min(config.partners, mind.known.size)
         )
         relation, subject = which // subjects, which % subjects
@@ -124,7 +124,7 @@ class SelfBayes:
         partner = side_by_side(unbegun(mind.subjects[subject]), mind.relations[relation], said)
         mine = side_by_side(unbegun(asked.prompts[asked.relation][None]), unended(answer[None]))
         child = side_by_side(
-            unbegun(asked.prompts[found.relation[:1]]), unended(mind.objects[found.objects[:1, 0]])
+            unbegun(asked.prompts[implied.relation[:1]]), unended(mind.objects[implied.objects[:1, 0]])
         )
         word = {w: mind.words[w][None, None] for w in Word}
         bos = jnp.full((1, 1), BOS, jnp.int32)
@@ -142,11 +142,11 @@ class SelfBayes:
         if not config.soft:
             b = jnp.round(b)
         was = believed(quoted(child))
-        then = found.moves[:1] * found.row[:1, 0] + (1 - found.moves[:1]) * was
+        then = implied.moves[:1] * implied.row[:1, 0] + (1 - implied.moves[:1]) * was
         c = held * then + (1 - held) * was
         if not config.soft:
             then, c = jnp.round(then), jnp.round(c)
-        a, one, consequence = held[None], jnp.ones(1), found.there[:1].astype(jnp.float32)
+        a, one, consequence = held[None], jnp.ones(1), implied.real[:1].astype(jnp.float32)
         alone = (
             (quoted(mine), a, one),
             (quoted(word[Word.NOT], mine), 1 - a, one),
@@ -154,7 +154,7 @@ class SelfBayes:
             (quoted(word[Word.NOT], child), 1 - c, consequence),
             (quoted(mine, word[Word.AND], child), a * then, consequence),
         )
-        share = config.joined * there / len(which)
+        share = config.joined * real / len(which)
         joined = (
             (quoted(mine, word[Word.AND], partner), a * b, share),
             (quoted(partner, word[Word.AND], mine), a * b, share),

@@ -92,14 +92,14 @@ class Consequences(NamedTuple):
 
     Attributes:
         relation: int32[Q], those that there are come first.
-        there: bool[Q], whether there is such a relation.
+        real: bool[Q], whether there is such a relation.
         moves: float32[Q], p(the object is drawn from the new row | the request is true).
         objects: int32[Q, n], the FEW likeliest objects of the row.
         row: float32[Q, n], their probability in it, made to sum to 1.
     """
 
     relation: jax.Array
-    there: jax.Array
+    real: jax.Array
     moves: jax.Array
     objects: jax.Array
     row: jax.Array
@@ -108,18 +108,18 @@ class Consequences(NamedTuple):
 def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfig) -> Mind:
     """What a model believes, and what depends on what, from nothing but the model and its language."""
     beliefs = read_beliefs(model, vocabulary, config.beliefs)
-    found = find_dependence(beliefs, config.dependence)
-    return mind_of(beliefs, found, vocabulary, config.dependence.seldom)
+    dependence = find_dependence(beliefs, config.dependence)
+    return mind_of(beliefs, dependence, vocabulary, config.dependence.seldom)
 
 
-def mind_of(beliefs: Beliefs, found: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
+def mind_of(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
     """Beliefs and how they depend on each other, as `edit` needs them.
 
     Args:
         seldom: see `lm.editors.self_bayes.dependence.read_often`.
     """
     share, known = read_often(beliefs.said, seldom)
-    persists = found.persists[:, None]
+    persists = dependence.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
     first = np.arange(beliefs.p.shape[2]) == 0
     p = beliefs.p / np.maximum(beliefs.p.sum(axis=2, keepdims=True), 1e-9)
@@ -136,11 +136,11 @@ def mind_of(beliefs: Beliefs, found: Dependence, vocabulary: Vocabulary, seldom:
         p=jnp.asarray(persists[..., None] * first + (1 - persists[..., None]) * p, jnp.float32),
         known=jnp.asarray(known, jnp.float32),
         counts=jnp.asarray(persists * known + (1 - persists) * share, jnp.float32),
-        kappa=jnp.asarray(found.kappa),
-        persists=jnp.asarray(found.persists),
+        kappa=jnp.asarray(dependence.kappa),
+        persists=jnp.asarray(dependence.persists),
         seldom=jnp.float32(seldom),
-        linked=jnp.asarray(found.linked, jnp.float32),
-        reach=jnp.asarray(reach_of(found.parent)),
+        linked=jnp.asarray(dependence.linked, jnp.float32),
+        reach=jnp.asarray(reach_of(dependence.parent)),
     )
 
 
@@ -208,7 +208,7 @@ def consequences(mind: Mind, asked: Asked) -> Consequences:
 
     def follow(carry: tuple, step: jax.Array) -> tuple:
         drawn_from, moved = carry
-        there, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
+        real, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
         given, holds = drawn_from[near], mind.top[near, :, 0]
         weight = mind.known[near] * mind.counts[relation] * ~asked.is_subject
         total = mind.kappa[near, relation] + jnp.zeros(objects).at[holds].add(weight)
@@ -227,10 +227,10 @@ def consequences(mind: Mind, asked: Asked) -> Consequences:
         moves = moved[near] * mind.linked[near, relation] * (1 - stays)
         p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
         after = (
-            jnp.where(there, drawn_from.at[relation].set(row / row.sum()), drawn_from),
-            jnp.where(there, moved.at[relation].set(moves), moved),
+            jnp.where(real, drawn_from.at[relation].set(row / row.sum()), drawn_from),
+            jnp.where(real, moved.at[relation].set(moves), moved),
         )
-        return after, (relation, there & (moves > SLIGHT), moves, few, p / p.sum())
+        return after, (relation, real & (moves > SLIGHT), moves, few, p / p.sum())
 
     return Consequences(*jax.lax.scan(follow, start, mind.reach[asked.relation])[1])
 
