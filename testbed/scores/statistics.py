@@ -127,7 +127,7 @@ def estimates(metrics: Mapping[Name, Metric], clusters: Clusters, among: np.ndar
     of = pairs([*metrics.values()], among)
     cases = (of[..., 1] > 0).sum(0).tolist()
     limits = [(0, 1) if metric.share else None for metric in metrics.values()]
-    contrasts = _found(of[:, :, None], numbered(clusters, among), limits)
+    contrasts = _contrasts(of[:, :, None], numbered(clusters, among), limits)
     return {
         name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
         for name, n, f in zip(metrics, cases, contrasts, strict=True)
@@ -155,7 +155,7 @@ def compare(
         return _INCOMPARABLE
     groups = numbered(clusters, among)
     limits = (-1, 1) if first.share and second.share else None
-    (difference,) = _found(of[:, None], groups, [limits])
+    (difference,) = _contrasts(of[:, None], groups, [limits])
     unasked = {few.level for few in difference.few} & {WORLD} if len(groups) > 1 else set()
     exchanged = outermost({level: group for level, group in groups.items() if level not in unasked})
     testable = difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
@@ -190,7 +190,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return adjusted
 
 
-class _Found(NamedTuple):
+class _Contrast(NamedTuple):
     """One value with its interval and what it was made from; see Estimate and `jackknife.Spread`."""
 
     value: float
@@ -202,9 +202,9 @@ class _Found(NamedTuple):
     few: tuple[Few, ...]
 
 
-def _found(
+def _contrasts(
     of: np.ndarray, groups: Mapping[str, np.ndarray], limits: Sequence[tuple[int, int] | None]
-) -> list[_Found]:
+) -> list[_Contrast]:
     """The contrasts of float64[E', V, K, 2], each over the levels that have clusters enough.
 
     Args:
@@ -214,7 +214,7 @@ def _found(
     counts = {level: (s[..., 1] > 0).any(-1).sum(0) for level, s in by_cluster.items()}
     values = contrast(of.sum(0)).tolist()
     lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
-    contrasts = [_Found(value, nan, nan, nan, nan, 0, ()) for value in values]
+    contrasts = [_Contrast(value, nan, nan, nan, nan, 0, ()) for value in values]
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
         rest = {level: group for level, group in groups.items() if level not in missing}
@@ -222,7 +222,7 @@ def _found(
             errors = zip(*(x.tolist() for x in spread(of[:, which], outermost(rest))), strict=True)
             for v, (error, skew, freedom, clusters) in zip(which, errors, strict=True):
                 ends = _ends(values[v], error, skew, freedom, clusters, limits[v])
-                contrasts[v] = _Found(values[v], *ends, error, freedom, clusters, ())
+                contrasts[v] = _Contrast(values[v], *ends, error, freedom, clusters, ())
         for v in which if missing else ():
             few = (_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
             contrasts[v] = contrasts[v]._replace(few=tuple(few))

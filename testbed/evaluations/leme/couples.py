@@ -33,14 +33,14 @@ class Couples:
         stated = Stated(world.graph, world.sentences)
         self.count = np.array([len(stated.objects(fact)) for fact in range(len(world.graph))])
         self._stratum = strata_of(self.count)
-        self.all = self._found()
+        self.all = self._couples()
         if not self.all:
             raise InputError(
                 "in this world no fact depends on another subject's, so no two passages can be about a "
                 "couple; build one with --world.source coupled"
             )
 
-    def _found(self) -> list[Couple]:
+    def _couples(self) -> list[Couple]:
         """One coupled fact for each edited one: that of whom shares most relations with the subject."""
         graph = self.graph
         linked = (graph.via[graph.relation] != NO_LINK) & (graph.upstream_fact >= 0)

@@ -50,7 +50,7 @@ def draw_errors(editors: Sequence[Scored], path: Path) -> None:
         at = np.arange(len(CLASSES))[::-1]
         for axis, (title, estimates) in zip(axes, rows.items(), strict=True):
             value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
-            axis.barh(at, value, 0.7, xerr=halves(value, low, high), color=MODEL, capsize=1.5, label="share")
+            axis.barh(at, value, 0.7, xerr=halves(value, low, high), color=MODEL, capsize=1.5)
             axis.set_yticks(at, list(CLASSES), fontsize=7)
             axis.set_xlim(0, 1.02)
             axis.set_title(wrapped(title), fontsize=9)
