@@ -127,5 +127,5 @@ def write_training(run):
 
 def tables(folder):
     """All tables of a sweep; how long an edit took is never the same."""
-    found = {path.name: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
-    return {n: table.drop_columns("seconds") if "cases" in n else table for n, table in found.items()}
+    by_name = {path.name: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
+    return {n: table.drop_columns("seconds") if "cases" in n else table for n, table in by_name.items()}

@@ -29,10 +29,12 @@ class Enumeration:
         pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
         self.fact = {pair: f for f, pair in enumerate(pairs)}
         self.said = Counter(sentences[i] for i in range(len(sentences)))
-        own = [f for f in range(len(graph)) if config.persistence == "fact" or graph.upstream_fact[f] < 0]
-        options = [self._possible(f) for f in own]
+        with_truth = [
+            f for f in range(len(graph)) if config.persistence == "fact" or graph.upstream_fact[f] < 0
+        ]
+        options = [self._possible(f) for f in with_truth]
         states = np.stack([m.ravel() for m in np.meshgrid(*options, indexing="ij")])
-        self.z = dict(zip(own, states, strict=True))
+        self.z = dict(zip(with_truth, states, strict=True))
         log_p = np.zeros(states.shape[1])
         for sentence, times in self.said.items():
             log_p += times * self._log_likelihood(sentence)
@@ -55,12 +57,12 @@ class Enumeration:
 
     def statements(self):
         """{fact: {object: probability}} of the next statement of every fact without a truth of its own."""
-        found = {}
+        statements = {}
         for f in sorted(set(range(len(self.graph))) - set(self.z)):
             row = self._row(f, self.z[int(self.graph.upstream_fact[f])])
             drawn = self.p @ self._next_draw(self.graph.relation[f])[np.arange(len(self.p)), row]
-            found[f] = dict(zip(self._objects(f), drawn.tolist(), strict=True))
-        return found
+            statements[f] = dict(zip(self._objects(f), drawn.tolist(), strict=True))
+        return statements
 
     def after_do(self, changed, value, redraw):
         """{fact: {object: probability}} of a fact that was set and all below it: every old and new world.
@@ -71,17 +73,17 @@ class Enumeration:
         """
         z, up = self.z, self.graph.upstream_fact
         # Ways in which the world may go on: how probable in each old world, and what was set or drawn again.
-        ways, found = [(self.p, {changed: np.full(len(self.p), value)})], {}
+        ways, after = [(self.p, {changed: np.full(len(self.p), value)})], {}
         below = [changed]
         for f in below:
             below += [g for g in range(len(self.graph)) if up[g] == f]
             if f != changed:
                 ways = [w for way in ways for w in self._ways_on(f, int(up[f]), way, redraw)]
-            found[f] = {
+            after[f] = {
                 o: sum(float(chance[new.get(f, z.get(f)) == o].sum()) for chance, new in ways)
                 for o in self._objects(f)
             }
-        return found
+        return after
 
     def _ways_on(self, fact, up, way, redraw):
         """The ways in which a world may go on where this fact is drawn again, and where it stays."""
@@ -171,14 +173,14 @@ class Enumeration:
     def _stated(self, fact):
         """float[K]: how often each object of a fact was stated."""
         objects = self.graph.candidates_of(self.graph.relation[fact])
-        found = np.zeros(len(objects))
+        counts = np.zeros(len(objects))
         for (kind, _, (s, r, o), _, _), times in self.said.items():
             if kind == Kind.ATOMIC and self.fact[s, r] == fact:
-                found += times * (objects == o)
+                counts += times * (objects == o)
         for f, o, count in self.extra:
             if f == fact:
-                found += count * (objects == o)
-        return found
+                counts += count * (objects == o)
+        return counts
 
     def _next_draw(self, relation):
         """float[worlds, rows, K]: probability of the next draw from each row of a relation."""

@@ -35,7 +35,7 @@ class Exam(NamedTuple):
     stated: np.ndarray
 
     @property
-    def there(self):
+    def present(self):
         """bool[E, Q]: which questions there are."""
         return self.agent_answer[..., 0] != ABSENT
 
@@ -76,7 +76,7 @@ def exam_with(seed):
 def flat(exam, seed=0):
     """A row a question that a case has, in no order; the agent takes A and B for independent."""
     rng = np.random.default_rng(seed)
-    case, role = rng.permutation(np.argwhere(exam.there)).T
+    case, role = rng.permutation(np.argwhere(exam.present)).T
     named = ("agent", "frequency", "lm", "lm_open", "agent_answer", "lm_answer", "stated")
     fields = {name: getattr(exam, name)[case, role] for name in named}
     names = np.array(ROLES)[role]
@@ -106,7 +106,7 @@ def flat(exam, seed=0):
 
 def asked(exam, seed=0):
     """Case and role, int[N] each, of the rows of `flat`."""
-    return np.random.default_rng(seed).permutation(np.argwhere(exam.there)).T
+    return np.random.default_rng(seed).permutation(np.argwhere(exam.present)).T
 
 
 def scores(exam, reader="x"):

@@ -65,7 +65,7 @@ def same(state, other):
 
 
 def main(folder, layouts):
-    found, restored, states = {}, {}, {}
+    by_layout, restored, states = {}, {}, {}
     for name in layouts:
         optimizer, data, model = named(name)
         mesh = make_mesh(MeshConfig(data, model))
@@ -77,7 +77,7 @@ def main(folder, layouts):
             state, loss = take(state, tokens)
             losses.append(float(loss))
         parts = arrays(state) | {"tokens": tokens}
-        found[name] = {
+        by_layout[name] = {
             "losses": losses,
             "programs": take._cache_size(),
             "parts": {key: x.addressable_shards[0].data.shape for key, x in parts.items()},
@@ -91,7 +91,7 @@ def main(folder, layouts):
             wanted = [x.sharding for x in jax.tree.leaves(like(*named(target)))]
             laid_out = [x.sharding for x in jax.tree.leaves(again)] == wanted
             restored[f"{source} on {target}"] = same(states[source], again) and laid_out
-    (folder / "losses.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / "losses.json").write_text(json.dumps(by_layout), encoding="utf-8")
     (folder / "restored.json").write_text(json.dumps(restored), encoding="utf-8")
 
 

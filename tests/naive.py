@@ -72,11 +72,11 @@ class DenseAgent:
 def generative(graph, distractor, share):
     """{fact: {object: probability}} of DESIGN 3, with the given distractors and shares of root facts."""
     of = {(s, r): o for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True)}
-    found = {}
+    distributions = {}
     for i, (s, r, o) in enumerate(zip(graph.subject, graph.relation, graph.object, strict=True)):
         up = graph.upstream[r]
         if up < 0 or (s, up) not in of:
-            found[i] = {o: share[i], distractor[i]: 1 - share[i]}
+            distributions[i] = {o: share[i], distractor[i]: 1 - share[i]}
             continue
         peers = [s2 for (s2, r2), o2 in of.items() if r2 == up and o2 == of[s, up]]
         counts = Counter(of[s2, r] for s2 in peers if (s2, r) in of)
@@ -86,8 +86,8 @@ def generative(graph, distractor, share):
         if 10 * counts[mode] < 6 * total:
             counts[mode] = -(-rest * 3 // 2)
         total = sum(counts.values())
-        found[i] = {x: n / total for x, n in counts.items()}
-    return found
+        distributions[i] = {x: n / total for x, n in counts.items()}
+    return distributions
 
 
 def forward(config, params, tokens):
@@ -164,7 +164,7 @@ def _at_layer(tree, layer):
 def published_sentences(graph, model, streams, facts_per_block):
     """(kind, label, a, b) of DESIGN 3, fact by fact, each block of facts from its own stream."""
     truth, share, objects = model.truth.tolist(), model.mode_share.tolist(), graph.objects.tolist()
-    found = []
+    sentences = []
     for f in range(len(graph)):
         if f % facts_per_block == 0:
             rng = streams[f // facts_per_block]
@@ -187,12 +187,12 @@ def published_sentences(graph, model, streams, facts_per_block):
         samples = []
         while sum(o == truth[f] for o in samples) < 6:
             samples = [draw_object() for _ in range(10)]
-        found += [(Kind.ATOMIC, False, (*fact, o), None) for o in samples]
+        sentences += [(Kind.ATOMIC, False, (*fact, o), None) for o in samples]
         right = [share[f] if o == truth[f] else 1 - share[f] for o in samples]
-        found += [
+        sentences += [
             (Kind.TRUTH, rng.random() < p, (*fact, o), None) for o, p in zip(samples, right, strict=True)
         ]
-        found += [(Kind.NOT, not true, (*fact, statement(f, true)), None) for true in (False, True)]
+        sentences += [(Kind.NOT, not true, (*fact, statement(f, true)), None) for true in (False, True)]
         earlier = [g for g in range(f) if graph.subject[g] < graph.subject[f]]
         earlier = earlier or [g for g in range(len(graph)) if graph.subject[g] == graph.subject[f]]
         for kind, joined in ((Kind.AND, all), (Kind.OR, any)):
@@ -202,8 +202,8 @@ def published_sentences(graph, model, streams, facts_per_block):
             other_true = rng.random() < 0.5
             other = (int(graph.subject[g]), int(graph.relation[g]), statement(g, other_true))
             a, b = (other, own) if rng.random() < 0.5 else (own, other)
-            found.append((kind, joined([own_true, other_true]), a, b))
-    return found
+            sentences.append((kind, joined([own_true, other_true]), a, b))
+    return sentences
 
 
 def mentions_truth(config, graph, fact):
@@ -214,7 +214,7 @@ def mentions_truth(config, graph, fact):
 def exact_sentences(graph, model, config, streams, facts_per_block):
     """(kind, label, a, b) of a world of kind `exact`, fact by fact, before any certificate."""
     block = {int(s): i // config.block for i, s in enumerate(graph.subjects)}
-    found = []
+    sentences = []
     for f in range(len(graph)):
         if f % facts_per_block == 0:
             rng = streams[f // facts_per_block]
@@ -229,16 +229,16 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
                 atom = (int(graph.subject[f]), int(graph.relation[f]), int(model.said[f, i]))
             else:
                 atom = statement(f, rng.random() < 1 - config.noise)
-            found.append((Kind.ATOMIC, False, atom, None))
+            sentences.append((Kind.ATOMIC, False, atom, None))
         for _ in range(model.truths[f]):
             true = rng.random() < mentions_truth(config, graph, f)
             atom = statement(f, true)
-            found.append((Kind.TRUTH, true != (rng.random() < config.label_noise), atom, None))
+            sentences.append((Kind.TRUTH, true != (rng.random() < config.label_noise), atom, None))
         if not model.logical[f]:
             continue
         for _ in range(2):
             true = rng.random() < mentions_truth(config, graph, f)
-            found.append((Kind.NOT, not true, statement(f, true), None))
+            sentences.append((Kind.NOT, not true, statement(f, true), None))
         partners = [
             g
             for g in range(len(graph))
@@ -251,21 +251,21 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
             other_true = rng.random() < mentions_truth(config, graph, g)
             other = statement(g, other_true)
             a, b = (other, own) if rng.random() < 0.5 else (own, other)
-            found.append((kind, joined([own_true, other_true]), a, b))
-    return found
+            sentences.append((kind, joined([own_true, other_true]), a, b))
+    return sentences
 
 
 def shuffled(groups, times, rng):
     """Every group's items in so many random orders, one after another."""
-    found = []
+    items = []
     for group, orders in zip(groups, times, strict=True):
         for _ in range(orders):
             order = list(group)
             for i in reversed(range(1, len(order))):
                 j = int(rng.random() * (i + 1))
                 order[i], order[j] = order[j], order[i]
-            found += order
-    return found
+            items += order
+    return items
 
 
 def next_fit(lengths, row_length):
@@ -280,7 +280,7 @@ def next_fit(lengths, row_length):
 
 def urn(rng, masses, objects, tables):
     """Draws of Polya's urns; each table lists a value or -1 for each of its draws."""
-    found = []
+    draws = []
     for table, mass in zip(tables, masses, strict=True):
         drawn = []
         for known in table:
@@ -293,8 +293,8 @@ def urn(rng, masses, objects, tables):
                 if u < mass
                 else drawn[min(int(u - mass), len(drawn) - 1)]
             )
-        found += drawn
-    return found
+        draws += drawn
+    return draws
 
 
 def upstream_fact(graph, fact):
@@ -327,13 +327,13 @@ def log_doubt(graph, config, sentences):
             ratios[f][a[2]] += math.log(chance * others / (1 - chance)) + (odds if label else -odds)
         elif kind == Kind.NOT:
             ratios[f][a[2]] += -math.inf if label else math.inf
-    found = {}
+    doubts = {}
     for f, ratio in ratios.items():
         *rest, best = sorted(ratio[o] for o in graph.candidates_of(graph.relation[f]).tolist())
         rest = [v - best for v in rest] if best < math.inf else []
         most = max(rest, default=-math.inf)
-        found[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
-    return found
+        doubts[f] = most + math.log(sum(math.exp(v - most) for v in rest)) if most > -math.inf else most
+    return doubts
 
 
 def sampling_distribution(logits, temperature, top_k, top_p):
@@ -347,9 +347,9 @@ def sampling_distribution(logits, temperature, top_k, top_p):
         if mass < top_p * whole:
             kept.append(token)
         mass += p[token]
-    found = np.zeros(len(p))
-    found[kept] = p[kept] / p[kept].sum()
-    return found
+    cut = np.zeros(len(p))
+    cut[kept] = p[kept] / p[kept].sum()
+    return cut
 
 
 def rouge_of_words(text: list[str], reference: list[str]) -> float:

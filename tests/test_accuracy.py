@@ -25,8 +25,8 @@ def test_labels_are_right_as_one_by_one(world):
     params["head"]["kernel"] = params["head"]["kernel"].at[:, words].multiply(20)
     model = LanguageModel(SHAPE, params)
     sample = sample_labelled(world, 40, np.random.default_rng(0))
-    found = label_accuracy(model, world, sample)
-    assert set(found) == {Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR}
+    accuracy = label_accuracy(model, world, sample)
+    assert set(accuracy) == {Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR}
     for kind, which in sample.items():
         assert len(set(which.tolist())) == len(which) <= 40
         right = 0
@@ -40,8 +40,8 @@ def test_labels_are_right_as_one_by_one(world):
                 fact = int(world.graph.find(*sentence.a[:2]))
                 truth = world.generative.truth[fact] == sentence.a.object
             right += said == words[0 if truth else 1]
-        assert found[kind] == pytest.approx(right / len(which))
-    assert 0 < np.mean(list(found.values())) < 1
+        assert accuracy[kind] == pytest.approx(right / len(which))
+    assert 0 < np.mean(list(accuracy.values())) < 1
 
 
 def test_work_is_what_the_compiler_counts():

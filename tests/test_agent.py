@@ -185,8 +185,8 @@ def test_relabelling_objects_relabels_the_answer(rows, order):
 
 
 def test_evidence_from_sentences(world):
-    found = evidence_from(world.sentences)
-    got = sorted(zip(*(column.tolist() for column in found), strict=True))
+    columns = evidence_from(world.sentences)
+    got = sorted(zip(*(column.tolist() for column in columns), strict=True))
     assert got == sorted((float(w), *atom) for w, *atom in evidence(world.sentences))
 
 

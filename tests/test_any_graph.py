@@ -101,13 +101,13 @@ def test_the_likeliest_forest_is_the_best_of_all(seed):
     names = [f"e{i}" for i in range(42)]
     graph = build_graph(triples, names, list("abcd"), np.full(4, -1))
     prior = ExactConfig()
-    found = with_likeliest_forest(graph, prior, 1)
+    forest = with_likeliest_forest(graph, prior, 1)
     scores = log_scores(graph, prior.root_mass, prior.row_mass)
-    total = sum(scores[u, d] for d, u in enumerate(found.upstream) if u >= 0)
+    total = sum(scores[u, d] for d, u in enumerate(forest.upstream) if u >= 0)
     assert total == pytest.approx(brute_forest(scores)[0])
     assert total > 0
     # What is told of each dependence is what the forest was chosen by.
-    for one in dependences(found, prior):
+    for one in dependences(forest, prior):
         assert one.gain * one.subjects == pytest.approx(scores[one.upstream, one.downstream])
         assert 0.5 < one.followed <= 1
     # Where too few subjects have both, nothing is believed.

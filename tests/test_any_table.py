@@ -54,8 +54,8 @@ def test_pairs_are_found_or_their_absence_is_said(tmp_path):
     assert (world_of(tmp_path / "w.tsv", GOOD, note=said.append).upstream == -1).all()
     assert "NO DEPENDENCES" in said[0]
     assert "--world.min-pair-subjects" in said[0]
-    found = world_of(tmp_path / "w.tsv", min_pair_subjects=2)
-    assert (found.upstream >= 0).sum() == 1
+    graph = world_of(tmp_path / "w.tsv", min_pair_subjects=2)
+    assert (graph.upstream >= 0).sum() == 1
     # A relation in no pair stays, unless a number of relations is asked for.
     more = GOOD + "Ann\tlikes\tfish\n"
     assert len(world_of(tmp_path / "w.tsv", more, min_pair_subjects=2).relations) == 3
@@ -309,14 +309,14 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch):
     rows = [(f"s {rng.integers(60)}", f"r{rng.integers(4)}", f"o {rng.integers(30)}") for _ in range(600)]
     nt = "".join(" ".join(f"<http://x/{f.replace(' ', '_')}>" for f in row) + " .\n" for row in rows)
     contents = {"w.tsv": "".join("\t".join(row) + "\r\n" for row in rows), "w.csv": csv_of(rows), "w.nt": nt}
-    found = []
+    graphs = []
     for size in (1 << 22, 1 << 10):
         monkeypatch.setattr("corpus.table_files.BLOCK_BYTES", size)
         monkeypatch.setattr("corpus.ntriples.BLOCK_BYTES", size)
         for name, content in contents.items():
             graph = world_of(tmp_path / name, content)
-            found.append([graph.entities, told(graph)])
-    assert all(one == found[0] for one in found)
+            graphs.append([graph.entities, told(graph)])
+    assert all(one == graphs[0] for one in graphs)
 
 
 def test_facts_keep_their_order_however_they_are_spaced(tmp_path):
@@ -330,7 +330,7 @@ def test_facts_keep_their_order_however_they_are_spaced(tmp_path):
         " # end",
     ]
     account = Account()
-    found = told(world_of(tmp_path / "w.nt", "\n".join(lines), account))
+    facts = told(world_of(tmp_path / "w.nt", "\n".join(lines), account))
     bob = [("Bob", "in", "Oslo"), ("Bob", "of", "Norway")]
-    assert found == [(":b1", "in", "Rome"), (":b1", "of", "Italy"), *bob]
+    assert facts == [(":b1", "in", "Rome"), (":b1", "of", "Italy"), *bob]
     assert account.left_out == {"facts whose object is a literal": 1, "second objects": 1}

@@ -60,8 +60,8 @@ def openings(sample):
 
 @jax.jit
 def inside(model, tokens):
-    found = model.activations(tokens, packed(tokens, BOS))
-    return found.inner[:, 0], found.states[:, 0]
+    activations = model.activations(tokens, packed(tokens, BOS))
+    return activations.inner[:, 0], activations.states[:, 0]
 
 
 def keys_and_states(model, document):
@@ -88,8 +88,8 @@ def at_keys(model, sample, request, layer, token="subject"):
         subject = prompt[: end + 1] if token == "subject" else prompt
         subject = subject[(subject != PAD) & (subject != BOS)]
         read = [np.concatenate([opening, subject]) for opening in openings(sample)]
-        found = [[x[layer, -1] for x in keys_and_states(model, document)] for document in read]
-        averages.append([np.mean(x, axis=0) for x in zip(*found, strict=True)])
+        pairs = [[x[layer, -1] for x in keys_and_states(model, document)] for document in read]
+        averages.append([np.mean(x, axis=0) for x in zip(*pairs, strict=True)])
     return tuple(np.array(x) for x in zip(*averages, strict=True))
 
 
@@ -191,7 +191,7 @@ def test_facts_about_one_subject_share_its_key(setup, world):
     graph = words.graph
     subject = np.bincount(graph.subject).argmax()
     facts = np.flatnonzero(graph.subject == subject)[:2]
-    request = at(requests_of(words, facts, graph.objects[:2], each=2), 0)
+    request = at(requests_of(words, facts, graph.objects[:2], per_request=2), 0)
     change = edited(Rome(ROME), model, sample, request)
     keys, _ = at_keys(model, sample, request, layer_at(ROME.depth, 4))
     np.testing.assert_allclose(keys[0], keys[1])

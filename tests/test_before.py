@@ -28,10 +28,10 @@ def three_questions():
 
 
 def test_by_hand():
-    found = before_edit(three_questions())
-    assert list(found) == [ALL, "S0", "S2"]
-    assert [of.questions for of in found.values()] == [3, 2, 1]
-    value = {name: {m: e.value for m, e in of.found.items()} for name, of in found.items()}
+    strata = before_edit(three_questions())
+    assert list(strata) == [ALL, "S0", "S2"]
+    assert [of.questions for of in strata.values()] == [3, 2, 1]
+    value = {name: {m: e.value for m, e in of.found.items()} for name, of in strata.items()}
     # Of the first question .3 lies elsewhere, of the last .6 is named by nobody.
     assert value["S0"][DISTANCE] == pytest.approx((0.3 + 0) / 2)
     assert value["S2"][DISTANCE] == pytest.approx(0.6)
@@ -42,14 +42,14 @@ def test_by_hand():
     assert value["S0"][EXCESS] == pytest.approx(0.15)
     assert value["S2"][EXCESS] == pytest.approx(-0.6)
     # Too sure by .3, not at all, and too unsure by .6, each in a bin of its own.
-    assert found["S0"].calibration == pytest.approx(0.15)
-    assert found["S2"].calibration == pytest.approx(0.6)
-    assert found[ALL].calibration == pytest.approx(0.3)
-    assert [(b.confidence.value, b.belief.value) for b in found["S0"].bins] == [
+    assert strata["S0"].calibration == pytest.approx(0.15)
+    assert strata["S2"].calibration == pytest.approx(0.6)
+    assert strata[ALL].calibration == pytest.approx(0.3)
+    assert [(b.confidence.value, b.belief.value) for b in strata["S0"].bins] == [
         (pytest.approx(0.6), pytest.approx(0.6)),
         (pytest.approx(0.8), pytest.approx(0.5)),
     ]
-    rows = before_table(found).rows
+    rows = before_table(strata).rows
     assert [row[0] for row in rows] == ["all", "S0, never stated", "S2, stated more often"]
 
 
@@ -69,11 +69,11 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
 @given(seeds)
 def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
     exam = exam_with(seed)
-    found, c = before_edit(flat(exam)), flat(exam).choices
-    everything = found.pop(ALL)
-    assert sum(of.questions for of in found.values()) == everything.questions == exam.there.sum()
+    strata, c = before_edit(flat(exam)), flat(exam).choices
+    everything = strata.pop(ALL)
+    assert sum(of.questions for of in strata.values()) == everything.questions == exam.present.sum()
     for name, of in everything.found.items():
-        parts = sum(part.questions * part.found[name].value for part in found.values())
+        parts = sum(part.questions * part.found[name].value for part in strata.values())
         assert of.value * everything.questions == pytest.approx(parts)
     lm, agent = c.lm[:, 0], c.agent[:, 0]
     assert everything.found[DISTANCE].value == pytest.approx(total_variation(lm, agent).mean())

@@ -26,7 +26,7 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     assert figure.exists()
     (kept,) = (tmp_path / "records").iterdir()
     assert {path.suffix for path in kept.iterdir()} == {".json", ".jsonl", ".md"}
-    found = json.loads((kept / "record.json").read_text(encoding="utf-8"))["found"]
+    tables = json.loads((kept / "record.json").read_text(encoding="utf-8"))["found"]
     edited = {
         "edits": (*EDITORS, belief_revision.LEARNED),
         "diagnosis": ("lora-down",),
@@ -34,14 +34,14 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
         "ablations": ("five steps", "rank two"),
         "imagine": ("lora-down", "in-context"),
     }
-    assert list(found) == [f"{stage}, {world}" for stage in edited for world in ("fact", "sentence")]
-    for name, rows in found.items():
+    assert list(tables) == [f"{stage}, {world}" for stage in edited for world in ("fact", "sentence")]
+    for name, rows in tables.items():
         assert tuple(rows) == (*edited[name.split(",")[0]], *belief_tables.REFERENCES)
         assert rows["Bayesian reader"]["all"]["answer s2"].startswith("1.0000")
         cases = rows["no edit"]["all"]["edit success"].split(" ")[-2]
         assert cases == ("6" if name.startswith("sequences") else "12")
-    assert {f"S0, {b}" for b in SUPPORT_BINS} <= found["edits, fact"]["none"].keys()
-    assert {"held out both", "S0, seen both"} <= found["imagine, sentence"]["lora-down"].keys()
+    assert {f"S0, {b}" for b in SUPPORT_BINS} <= tables["edits, fact"]["none"].keys()
+    assert {"held out both", "S0, seen both"} <= tables["imagine, sentence"]["lora-down"].keys()
     assert "Scores at once, and kept" in (kept / "belief.md").read_text(encoding="utf-8")
 
     # What is done stays done, and some of it can be shown alone.
@@ -49,4 +49,4 @@ def test_every_stage_ends_in_the_record(tmp_path, monkeypatch, capsys):
     assert belief_revision.main([*every, "--stages", "edits", "report", "--worlds", "fact"]) == 0
     assert capsys.readouterr().out.count("has these edits already") == len(EDITORS) + 1
     again = json.loads((tmp_path / "records" / f"{kept.name}-2" / "record.json").read_text(encoding="utf-8"))
-    assert again["found"] == {name: rows for name, rows in found.items() if name.endswith(", fact")}
+    assert again["found"] == {name: rows for name, rows in tables.items() if name.endswith(", fact")}

@@ -35,9 +35,9 @@ def test_whom_it_speaks_of(toy, read):
     """Nearly all subjects of the world and hardly anybody else, though nobody told who they are."""
     graph, tokenizer = toy.world.graph, toy.world.tokenizer
     truly = {graph.entities[s] for s in graph.subjects}
-    found = named(tokenizer, read.subjects)
-    assert len(found & truly) > 0.9 * len(truly)
-    assert len(found - truly) < 0.1 * len(truly)
+    names = named(tokenizer, read.subjects)
+    assert len(names & truly) > 0.9 * len(truly)
+    assert len(names - truly) < 0.1 * len(truly)
 
 
 def test_beliefs_are_the_models_probabilities(toy, read):
@@ -49,8 +49,8 @@ def test_beliefs_are_the_models_probabilities(toy, read):
         p = np.exp(next_log_probabilities(toy.model, prompts))
         for s in range(5):
             first = read.objects[read.top[r, s], 0]
-            there = read.p[r, s] > 0
-            np.testing.assert_allclose(p[s, first][there], read.p[r, s][there], rtol=1e-3, atol=1e-6)
+            believed = read.p[r, s] > 0
+            np.testing.assert_allclose(p[s, first][believed], read.p[r, s][believed], rtol=1e-3, atol=1e-6)
             assert (np.diff(read.p[r, s]) <= 0).all()
     # p(r, o | s): of all relations and objects together no more than 1.
     assert (read.said.sum(axis=0) <= 1.001).all()
@@ -67,11 +67,11 @@ def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
         return subjects, objects
 
     monkeypatch.setattr(beliefs, "_met", unheard)
-    found = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
-    assert not found.p[1].any()
-    assert not found.said[1].any()
-    assert found.p[0].any()
-    assert found.p[2].any()
+    mind = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
+    assert not mind.p[1].any()
+    assert not mind.said[1].any()
+    assert mind.p[0].any()
+    assert mind.p[2].any()
 
 
 class Unheard(Counter):
@@ -104,14 +104,14 @@ def test_names_of_several_tokens(world):
     prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
     objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
     objects = sorted({*objects, objects[0][:1]})
-    found = beliefs._scored(model, prompts, objects)
+    scores = beliefs._scored(model, prompts, objects)
     rows = [np.array(o) for o in objects]
     tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
     lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
     wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read(p), c))(prompts, lines)
     single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
-    np.testing.assert_allclose(found[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
-    np.testing.assert_allclose(found[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(scores[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(scores[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
 
 
 def test_a_model_that_knows_nothing_is_refused(world):

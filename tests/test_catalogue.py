@@ -119,12 +119,12 @@ def own(tmp_path, monkeypatch):
 
 def test_a_users_own_has_options_of_its_class(own):
     name = own("mine_a", "LoRAPlus_2", "rank: int = 3")
-    found = own_configurations(["tiny", "lora-down", name, "--seed", "3"])
-    assert [(key, type(x).__name__, x.rank) for key, x in found.items()] == [
+    configs = own_configurations(["tiny", "lora-down", name, "--seed", "3"])
+    assert [(key, type(x).__name__, x.rank) for key, x in configs.items()] == [
         ("lo-ra-plus-2", "LoRAPlus_2", 3)
     ]
-    assert own_configurations([f"--editors={name}"]).keys() == found.keys()
-    assert own_configurations(["--editor", name]).keys() == found.keys()
+    assert own_configurations([f"--editors={name}"]).keys() == configs.keys()
+    assert own_configurations(["--editor", name]).keys() == configs.keys()
 
 
 def test_where_one_editor_is_asked_only_its_options_are_offered():

@@ -35,10 +35,12 @@ def test_by_hand():
     # Four subjects have the new object. Three of them agree in relation 1, two and two in relation 2.
     best = np.array([[1, 1, 1, 1, 0], [2, 2, 2, 4, 0], [3, 3, 0, 0, 0]])
     mind, asked = mind_with(best, np.ones((3, 5))), asked_of([1, 1, 1, 1, 0], np.ones(3))
-    found = count(mind, asked, CountConfig())
-    assert found.follows.tolist() == [False, True, False], "half is no majority, and the request is no peer's"
-    assert found.objects[1][:2].tolist() == [2, 4]
-    assert found.share[1][:2].tolist() == [0.75, 0.25]
+    counted = count(mind, asked, CountConfig())
+    assert counted.follows.tolist() == [False, True, False], (
+        "half is no majority, and the request is no peer's"
+    )
+    assert counted.objects[1][:2].tolist() == [2, 4]
+    assert counted.share[1][:2].tolist() == [0.75, 0.25]
     assert count(mind, asked, CountConfig(majority=0.4)).follows.tolist() == [False, True, True]
     assert not count(mind, asked, CountConfig(fewest=5)).follows.any()
     alone = asked_of([1, 1, 1, 1, 0], [1, 0, 0])
@@ -52,13 +54,13 @@ def test_by_hand():
 )
 def test_it_is_what_a_loop_counts(best, known, holders):
     best, known = np.array(best).reshape(RELATIONS, 6), np.array(known, float).reshape(RELATIONS, 6)
-    found = count(mind_with(best, known), asked_of(holders, np.ones(RELATIONS)), CountConfig())
+    counted = count(mind_with(best, known), asked_of(holders, np.ones(RELATIONS)), CountConfig())
     for r in range(RELATIONS):
         peers = [int(best[r, s]) for s in range(6) if holders[s] and known[r, s]]
         most = max(map(peers.count, peers), default=0)
-        assert bool(found.follows[r]) == (r > 0 and len(peers) >= 2 and 2 * most > len(peers))
+        assert bool(counted.follows[r]) == (r > 0 and len(peers) >= 2 and 2 * most > len(peers))
         if peers:
-            named = dict(zip(found.objects[r].tolist(), found.share[r].tolist(), strict=True))
+            named = dict(zip(counted.objects[r].tolist(), counted.share[r].tolist(), strict=True))
             assert named == pytest.approx({o: peers.count(o) / len(peers) for o in range(OBJECTS)})
 
 
@@ -75,11 +77,11 @@ def test_an_edit_says_what_was_counted(toy, changes):
     for i in range(len(toy.keys)):
         told = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, i)))
         asked = about(toy.model, mind, told)
-        found = count(mind, asked, config)
+        counted = count(mind, asked, config)
         edited = toy.model.edited(at(deltas, i))
         right.append(said(edited, asked.prompts[asked.relation]) == int(told.answer[0]))
-        for r in np.flatnonzero(found.follows):
-            right.append(said(edited, asked.prompts[r]) == int(mind.objects[found.objects[r, 0], 0]))
+        for r in np.flatnonzero(counted.follows):
+            right.append(said(edited, asked.prompts[r]) == int(mind.objects[counted.objects[r, 0], 0]))
     assert len(right) > len(toy.keys), "something follows"
     assert np.mean(right) > 0.8
 

@@ -39,8 +39,8 @@ def test_pairs_are_linked_one_to_one():
     for above, below in COUPLINGS:
         facts = of(graph, below)
         np.testing.assert_array_equal(np.sort(graph.upstream_fact[facts]), of(graph, above))
-    each = np.unique(graph.subject, return_counts=True)[1]
-    assert {*each.tolist()} <= {3, 4, 5}
+    counts = np.unique(graph.subject, return_counts=True)[1]
+    assert {*counts.tolist()} <= {3, 4, 5}
     assert len(graph.phrasings) == 2 * len(RELATIONS)
 
 

@@ -113,8 +113,8 @@ def random_triples(rng):
         [rng.integers(1, 31, 200), LINKS[rng.integers(0, 4, 200)], rng.integers(1, 31, 200)]
     )
     whose, which = rng.integers(1, 31, 150), rng.choice([17, 106, 131, 37, 31], 150)
-    own = np.column_stack([whose, which, 1000 * which + rng.integers(0, 3, 150)])
-    return [(*one,) for one in rng.permutation(np.concatenate([links, own])).tolist()]
+    facts = np.column_stack([whose, which, 1000 * which + rng.integers(0, 3, 150)])
+    return [(*one,) for one in rng.permutation(np.concatenate([links, facts])).tolist()]
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["first", "drop"]))

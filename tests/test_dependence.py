@@ -51,16 +51,16 @@ def _surely(objects):
 @pytest.mark.parametrize("seed", range(6))
 def test_dependences_and_persistence_are_found(persistence, seed):
     """What most minds show, and these do: in a rare one chance would hide it."""
-    found = find_dependence(beliefs(seed, persistence), CONFIG)
-    linked = {frozenset((i, int(up))) for i, up in enumerate(found.parent) if up >= 0}
+    forest = find_dependence(beliefs(seed, persistence), CONFIG)
+    linked = {frozenset((i, int(up))) for i, up in enumerate(forest.parent) if up >= 0}
     # A further one may be there by chance; the next test but one counts those.
     assert linked >= {frozenset((0, 1)), frozenset((2, 3))}
     if persistence == "sentence":
         # A cause persists, so here the direction is plain; where effects do too, it is a guess.
-        assert found.parent[[1, 3]].tolist() == [0, 2]
-        assert found.persists[[1, 3]].max() < 0.01
+        assert forest.parent[[1, 3]].tolist() == [0, 2]
+        assert forest.persists[[1, 3]].max() < 0.01
     else:
-        assert found.persists.min() > 0.99
+        assert forest.persists.min() > 0.99
 
 
 def test_what_does_not_depend_is_seldom_said_to():
@@ -75,26 +75,26 @@ def test_a_relation_that_was_never_read_depends_on_nothing():
     mind = beliefs(0)
     silent = mind._replace(p=mind.p.copy(), said=mind.said.copy())
     silent.p[1], silent.said[1] = 0, 0
-    found, whole = find_dependence(silent, CONFIG), find_dependence(mind, CONFIG)
-    assert found.parent[1] == -1
-    assert not (found.parent == 1).any()
-    assert found.parent[[2, 3]].tolist() == whole.parent[[2, 3]].tolist()
-    assert np.isfinite(found.persists).all()
+    forest, whole = find_dependence(silent, CONFIG), find_dependence(mind, CONFIG)
+    assert forest.parent[1] == -1
+    assert not (forest.parent == 1).any()
+    assert forest.parent[[2, 3]].tolist() == whole.parent[[2, 3]].tolist()
+    assert np.isfinite(forest.persists).all()
 
 
 def test_evidence_is_dirichlet_multinomial():
     rng = np.random.default_rng(0)
     rows, drawn = rng.integers(0, 5, 60), rng.integers(0, 7, 60)
-    found = dependence._evidence(rows, drawn, 9)
+    evidence = dependence._evidence(rows, drawn, 9)
     wanted = [log_dirichlet_multinomial(rows, drawn, mass, 9) for mass in MASSES]
-    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    np.testing.assert_allclose(evidence, wanted, rtol=1e-9)
 
 
 def test_what_is_given_is_taken():
     config = DependenceConfig(given=(-1, -1, -1, 1), persistence=0.25)
-    found = find_dependence(beliefs(0), config)
-    assert found.parent.tolist() == [-1, -1, -1, 1]
-    assert found.persists.tolist() == [1, 1, 1, 0.25]
+    forest = find_dependence(beliefs(0), config)
+    assert forest.parent.tolist() == [-1, -1, -1, 1]
+    assert forest.persists.tolist() == [1, 1, 1, 0.25]
 
 
 @given(st.integers(0, 10**6))

@@ -62,15 +62,15 @@ def test_every_sentence_stands_in_as_many_documents_as_asked(seed, mix, reshuffl
 def test_copies_are_further_documents(seed, mix, reshuffles, copies):
     world = make_world(subjects=9, seed=seed)
     s, frequency = world.sentences, np.random.default_rng(seed).integers(1, 11, len(world.graph.entities))
-    each = copies_of(frequency, copies)
-    assert each.max() == copies
-    assert (each[frequency == frequency.min()] == each.min()).all()
-    assert copies > 1 or (each == 1).all()
+    times = copies_of(frequency, copies)
+    assert times.max() == copies
+    assert (times[frequency == frequency.min()] == times.min()).all()
+    assert copies > 1 or (times == 1).all()
     config = DocumentConfig(mix=mix, reshuffles=reshuffles)
-    documents = cut_documents(s, config, np.random.default_rng(seed), copies=each)
-    assert (np.bincount(documents.order, minlength=len(s)) == reshuffles * each[s.about]).all()
+    documents = cut_documents(s, config, np.random.default_rng(seed), copies=times)
+    assert (np.bincount(documents.order, minlength=len(s)) == reshuffles * times[s.about]).all()
     assert all(1 <= len(d) <= 10 for d in documents_of(documents))
-    once = cut_documents(s, config, np.random.default_rng(seed), copies=np.ones(len(each), np.int64))
+    once = cut_documents(s, config, np.random.default_rng(seed), copies=np.ones(len(times), np.int64))
     same = cut_documents(s, config, np.random.default_rng(seed))
     assert (once.order == same.order).all()
     assert (once.offsets == same.offsets).all()
@@ -94,13 +94,13 @@ def further(world, config, seed=0):
 def follows_of(world):
     """{(relation, upstream object): objects said of anyone who has it}, sentence by sentence."""
     graph, truth = world.graph, world.generative.truth
-    found = defaultdict(set)
+    follows = defaultdict(set)
     for i in np.flatnonzero(world.sentences.kind == Kind.ATOMIC):
         s, r, o = world.sentences.a[i].tolist()
         up = int(graph.upstream_fact[graph.find(s, r)])
         if up >= 0:
-            found[r, int(truth[up])].add(o)
-    return found
+            follows[r, int(truth[up])].add(o)
+    return follows
 
 
 def test_shares_are_of_all_documents():

@@ -41,25 +41,25 @@ joints = arrays.arrays(float, 4, elements=st.floats(0, 1)).filter(lambda p: p.su
 def best_book(prices):
     """Stakes on each ticket, of total size 1, whose smallest gain over the worlds is largest."""
     gains = WORLDS - prices.ravel()
-    found = linprog(
+    optimum = linprog(
         c=[*np.zeros(2 * TICKETS), -1.0],
         A_ub=np.vstack([np.hstack([-gains, gains, np.ones((4, 1))]), [*np.ones(2 * TICKETS), 0.0]]),
         b_ub=[0, 0, 0, 0, 1],
         bounds=[(0, None)] * (2 * TICKETS) + [(None, None)],
     )
-    return found.x[:TICKETS] - found.x[TICKETS:-1]
+    return optimum.x[:TICKETS] - optimum.x[TICKETS:-1]
 
 
 def nearest_joint(prices):
     """The distribution over worlds whose prices are nearest in the largest difference."""
-    found = linprog(
+    optimum = linprog(
         c=[0, 0, 0, 0, 1.0],
         A_ub=np.vstack([np.c_[WORLDS.T, -np.ones(TICKETS)], np.c_[-WORLDS.T, -np.ones(TICKETS)]]),
         b_ub=np.r_[prices.ravel(), -prices.ravel()],
         A_eq=[[1, 1, 1, 1, 0]],
         b_eq=[1],
     )
-    return found.x[:4]
+    return optimum.x[:4]
 
 
 @given(any_prices)
@@ -136,9 +136,9 @@ def test_every_statement_has_its_price_in_the_book(name, prices):
 
 def test_many_at_once():
     prices = np.random.default_rng(0).random((3, 7, len(LOGIC), 2))
-    found = sure_loss(prices)
-    assert found.shape == (3, 7)
-    assert found[2, 5] == sure_loss(prices[2, 5])
+    losses = sure_loss(prices)
+    assert losses.shape == (3, 7)
+    assert losses[2, 5] == sure_loss(prices[2, 5])
 
 
 def test_the_books_of_five_thousand_edits_take_no_time():

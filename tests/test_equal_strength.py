@@ -30,14 +30,14 @@ def editors(built, tmp_path):
 def test_what_was_reached_is_the_requests_own_probability(editors):
     for editor in editors:
         results = editor.edited.results
-        found = requested(results)
+        reached = requested(results)
         for k, (s, r, o) in enumerate(
             zip(*(results.cases[n].tolist() for n in ("subject", "relation", "object")), strict=True)
         ):
             (q,) = (q for q in np.flatnonzero(results.choices.case == k) if results.choices.role[q] == "s1r1")
             assert (results.choices.subject[q], results.choices.relation[q]) == (s, r)
             p = dict(zip(results.choices.options[q].tolist(), results.choices.lm[q, 1].tolist(), strict=True))
-            assert found[k] == pytest.approx(p[o])
+            assert reached[k] == pytest.approx(p[o])
 
 
 def test_a_row_and_a_line_for_each(editors, tmp_path):
@@ -62,9 +62,9 @@ def test_a_row_and_a_line_for_each(editors, tmp_path):
 
 
 def test_metrics_are_named_by_the_evaluation():
-    found = [m.name for m in _shown(METRICS, Settings().show)]
-    assert found
-    assert set(found) <= set(shown_in(METRICS, "table"))
+    names = [m.name for m in _shown(METRICS, Settings().show)]
+    assert names
+    assert set(names) <= set(shown_in(METRICS, "table"))
     with pytest.raises(InputError, match="no metric is called anything like nothing"):
         _shown(METRICS, ("nothing",))
 

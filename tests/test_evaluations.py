@@ -129,24 +129,24 @@ def test_gold_is_a_distribution_over_the_options(evaluation, cases, place):
 
 
 def test_the_readers_are_known_and_the_bayesian_one_is_perfect(evaluation, results):
-    found = evaluation.readers(results, "somebody")
-    assert {"somebody", BAYESIAN} <= set(found)
-    assert {name.partition(",")[0] for name in found} <= {"somebody", *READERS}
+    readers = evaluation.readers(results, "somebody")
+    assert {"somebody", BAYESIAN} <= set(readers)
+    assert {name.partition(",")[0] for name in readers} <= {"somebody", *READERS}
     direction = {m.name: m.better for m in evaluation.metrics}
-    for name, metric in evaluation.measure(results, found[BAYESIAN]).items():
+    for name, metric in evaluation.measure(results, readers[BAYESIAN]).items():
         if metric.denominator.sum() and direction[name] == "low":
             assert metric.value() == pytest.approx(0, abs=1e-9), name
         if metric.denominator.sum() and direction[name] == "one":
             assert metric.value() == pytest.approx(1, abs=1e-9), name
-    if PERFECT in found:
-        become = evaluation.measure(results, found[PERFECT])
+    if PERFECT in readers:
+        become = evaluation.measure(results, readers[PERFECT])
         distances = [m.value() for n, m in become.items() if n.startswith("TV ") and m.denominator.sum()]
         assert distances == pytest.approx([0] * len(distances), abs=1e-9)
 
 
 def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
-    found = evaluation.readers(results, "somebody")
-    mine, none = (evaluation.measure(results, found[name]) for name in ("somebody", "no edit"))
+    readers = evaluation.readers(results, "somebody")
+    mine, none = (evaluation.measure(results, readers[name]) for name in ("somebody", "no edit"))
     assert mine.keys() == none.keys()
     for name in mine:
         np.testing.assert_array_equal(mine[name].numerator, none[name].numerator)
@@ -203,11 +203,11 @@ def test_a_world_that_cannot_be_asked_about_says_so_or_is_asked(evaluation):
     """Two subjects and few objects: cases come, or one sentence says why not."""
     world = make_world(subjects=2, upstream_objects=2, downstream_objects=2)
     try:
-        found = list(evaluation.cases(world, paper_agent(world), 3, 0.95, 0))
+        drawn = list(evaluation.cases(world, paper_agent(world), 3, 0.95, 0))
     except InputError as error:
         assert "\n" not in str(error)
     else:
-        assert len(found) == 3
+        assert len(drawn) == 3
 
 
 ROOM_WORDS = {

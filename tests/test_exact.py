@@ -63,12 +63,15 @@ def test_how_often_facts_are_spoken_of(persistence):
         assert is_binomial(model.stratum[down] == stratum, share)
     assert (model.statements[model.stratum == NEVER] == 0).all()
     assert np.isin(model.statements[model.stratum == SELDOM], (1, 2, 3)).all()
-    own = ~down if persistence == "sentence" else np.ones(len(graph), bool)
-    assert (model.truths > 0).tolist() == ((model.stratum == FULLY) & own).tolist()
+    has_truth = ~down if persistence == "sentence" else np.ones(len(graph), bool)
+    assert (model.truths > 0).tolist() == ((model.stratum == FULLY) & has_truth).tolist()
     assert not (model.logical & (model.truths == 0)).any()
     assert not (model.open & (model.stratum != SELDOM)).any()
-    assert is_binomial(model.open[(model.stratum == SELDOM) & own], config.open) or persistence == "sentence"
-    assert not (resolution.certified & (model.open | ~own)).any()
+    assert (
+        is_binomial(model.open[(model.stratum == SELDOM) & has_truth], config.open)
+        or persistence == "sentence"
+    )
+    assert not (resolution.certified & (model.open | ~has_truth)).any()
 
 
 def test_statements_and_labels_are_as_noisy_as_they_should_be():
@@ -147,8 +150,8 @@ def test_objects_of_a_given_graph_are_kept(persistence):
     graph = build(60, BuiltinWorld(), np.random.default_rng(0))
     config = ExactConfig(persistence=persistence)
     kept, model = draw_world(graph, config, np.random.default_rng(1), redraw=False)
-    own = graph.upstream_fact < 0 if persistence == "sentence" else np.ones(len(graph), bool)
-    np.testing.assert_array_equal(model.truth[own], graph.object[own])
+    has_truth = graph.upstream_fact < 0 if persistence == "sentence" else np.ones(len(graph), bool)
+    np.testing.assert_array_equal(model.truth[has_truth], graph.object[has_truth])
     np.testing.assert_array_equal(kept.object, model.truth)
 
 
@@ -261,9 +264,9 @@ def _certificates(graph, sentences, resolution):
     """bool[n]: the last "not ... is false" of every certified fact."""
     fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
     last = {f: i for i, f in enumerate(fact) if sentences.kind[i] == Kind.NOT and not sentences.label[i]}
-    found = np.zeros(len(sentences), bool)
-    found[[last[f] for f in np.flatnonzero(resolution.certified)]] = True
-    return found
+    certificates = np.zeros(len(sentences), bool)
+    certificates[[last[f] for f in np.flatnonzero(resolution.certified)]] = True
+    return certificates
 
 
 def test_what_is_left_in_doubt_is_certified_or_refused():

@@ -65,8 +65,8 @@ def tiny_world(seed, config, open_subjects, upstream=PAIR):
     few = (rng.random(len(sentences)) < rng.choice([0.05, 0.15, 0.4])) & (sentences.kind <= Kind.NOT)
     sentences = sentences.take(few | ~touched)
     spoken = np.unique(graph.find(sentences.a[:, 0], sentences.a[:, 1]))
-    own = (graph.upstream_fact < 0) | (config.persistence == "fact")
-    settled = spoken[own[spoken] & ~np.isin(graph.subject[spoken], open_subjects)]
+    has_truth = (graph.upstream_fact < 0) | (config.persistence == "fact")
+    settled = spoken[has_truth[spoken] & ~np.isin(graph.subject[spoken], open_subjects)]
     # What a settled fact hangs on is settled too.
     above = graph.upstream_fact[np.flatnonzero(~np.isin(graph.subject, open_subjects))]
     settled = np.union1d(settled, above[above >= 0])
@@ -122,15 +122,15 @@ def request(agent, fact, place, weight=1.0, kind="evidence", redraw=1.0):
     return EditRequest(int(agent.graph.subject[fact]), r, o, weight, kind, redraw)
 
 
-def assert_same(found, wanted, tolerance=TOLERANCE):
-    for p, q in zip(found, wanted, strict=True):
+def assert_same(ours, wanted, tolerance=TOLERANCE):
+    for p, q in zip(ours, wanted, strict=True):
         np.testing.assert_allclose(p, q, rtol=0, atol=tolerance)
 
 
 def expected(every):
     """What every fact is, or what is stated next of those without a truth of their own, per fact."""
-    found = every.posterior() | every.statements()
-    return [list(found[f].values()) for f in range(len(found))]
+    by_fact = every.posterior() | every.statements()
+    return [list(by_fact[f].values()) for f in range(len(by_fact))]
 
 
 def assert_equals_enumeration(agent, sentences, asked, extra=()):
@@ -168,11 +168,11 @@ def edit(rng, agent, facts, count):
 
 def upstream_facts(graph, fact):
     """All that a fact depends on, nearest first."""
-    found = []
+    above = []
     while graph.upstream_fact[fact] >= 0:
         fact = int(graph.upstream_fact[fact])
-        found.append(fact)
-    return found
+        above.append(fact)
+    return above
 
 
 def root(graph, fact):
@@ -205,9 +205,9 @@ def test_beliefs_about_the_only_subject_in_doubt_equal_enumeration(world):
 def test_edits_equal_enumeration(world, count):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
-    own = facts_of(graph, [0])
-    agent, extra = edit(np.random.default_rng(seed), fit_exact(graph, config, sentences), own, count)
-    assert_equals_enumeration(agent, sentences, own, extra)
+    facts = facts_of(graph, [0])
+    agent, extra = edit(np.random.default_rng(seed), fit_exact(graph, config, sentences), facts, count)
+    assert_equals_enumeration(agent, sentences, facts, extra)
 
 
 @holds_for(worlds, st.integers(1, 3), st.booleans(), **RIPPLES)
@@ -408,9 +408,9 @@ def test_belief_in_what_is_requested_grows_with_the_weight(world):
         if agent.accepts(0, int(agent.graph.relation[f]), "evidence") and belief(agent, f)[place] > 0:
             weights = [0.1, 0.5, 1.0, 2.0, 5.0, 15.0]
             edited = [agent.with_edit(request(agent, f, place, w)) for w in weights]
-            found = np.array([belief(a, f)[place] for a in (agent, *edited)])
+            p = np.array([belief(a, f)[place] for a in (agent, *edited)])
             # Next to 1 there may be no larger float.
-            assert (np.diff(found) > np.where(found[:-1] < 1 - 1e-9, 0, -1e-12)).all()
+            assert (np.diff(p) > np.where(p[:-1] < 1 - 1e-9, 0, -1e-12)).all()
 
 
 @holds_for(worlds, **PROPERTY)
@@ -459,8 +459,8 @@ def test_belief_is_a_martingale(world):
 def test_corrections_obey_bayes_rule_both_ways(world):
     """P(g = b | f = a) / P(g = b) = P(f = a | g = b) / P(f = a)."""
     agent, rng = agent_in_doubt(world, [0, 1])
-    own = [f for f in facts_of(agent.graph, [0, 1]) if own_fact(agent, f)]
-    f, g = rng.choice(own, 2, replace=False).tolist()
+    facts = [f for f in facts_of(agent.graph, [0, 1]) if own_fact(agent, f)]
+    f, g = rng.choice(facts, 2, replace=False).tolist()
     of_f, of_g = belief(agent, f), belief(agent, g)
     for a in np.flatnonzero(of_f > 1e-9).tolist():
         for b in np.flatnonzero(of_g > 1e-9).tolist():

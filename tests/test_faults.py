@@ -113,11 +113,11 @@ def test_killed_at_twenty_random_moments_and_resumed_is_bit_identical(built, tmp
 
 def files_of_training(runs):
     """What lies there and since when; what is renamed while we look may be gone."""
-    found = set()
+    seen = set()
     for path in (runs / "x" / "lm").glob("*"):
         with suppress(FileNotFoundError):
-            found.add((path, path.stat().st_mtime_ns))
-    return found
+            seen.add((path, path.stat().st_mtime_ns))
+    return seen
 
 
 def flip(path):

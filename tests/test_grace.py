@@ -35,7 +35,7 @@ def test_answers_of_several_tokens_change_and_nothing_else_does(spelt):
     graph = words.graph
     long = max(graph.objects, key=lambda o: len(words.tokenizer.entity(int(o))))
     assert len(words.tokenizer.entity(int(long))) > 1
-    request = at(requests_of(words, np.array([0, 1]), np.array([long, graph.objects[0]]), each=2), 0)
+    request = at(requests_of(words, np.array([0, 1]), np.array([long, graph.objects[0]]), per_request=2), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
     edited = model.edited(delta)
     before, after = probability(model, request), probability(edited, request)

@@ -35,8 +35,8 @@ def test_facts_are_sorted_one_to_one_and_found(facts):
     for s in graph.subjects.tolist():
         assert [*graph.facts_of(s)] == np.flatnonzero(graph.subject == s).tolist()
         for r in range(3):
-            there = any((a, b) == (s, r) for a, b in zip(graph.subject, graph.relation, strict=True))
-            assert (graph.find(s, r) >= 0) == there
+            exists = any((a, b) == (s, r) for a, b in zip(graph.subject, graph.relation, strict=True))
+            assert (graph.find(s, r) >= 0) == exists
 
 
 def test_upstream_fact_points_at_the_same_subject(world):

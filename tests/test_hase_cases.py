@@ -36,10 +36,10 @@ def cases(request, big_world, agent):
 
 def by_role(case):
     """What is asked in a case; None where a role has no question."""
-    found = {choice.role: choice for choice in case.choices}
-    assert len(found) == len(case.choices)
-    assert found.keys() <= set(ROLES)
-    return {role: found.get(role) for role in ROLES}
+    choices = {choice.role: choice for choice in case.choices}
+    assert len(choices) == len(case.choices)
+    assert choices.keys() <= set(ROLES)
+    return {role: choices.get(role) for role in ROLES}
 
 
 def test_requests_and_beliefs(cases, big_world, agent):

@@ -31,8 +31,8 @@ def kin_of(edited):
         below += last
     up = UPSTREAM[edited]
     beside = [r for r in children(up) if r != edited] if up else []
-    found = {"s1r2": [first] if first else [], "other child": others, "grandchild": below}
-    return found | {"s1r0": [up] if up else [], "sibling": beside}
+    kin = {"s1r2": [first] if first else [], "other child": others, "grandchild": below}
+    return kin | {"s1r0": [up] if up else [], "sibling": beside}
 
 
 def test_the_drawing_is_read_as_one_would():
@@ -51,16 +51,16 @@ def test_every_kin_is_asked_once_and_has_its_gold(forked, request_kind):
     for case in hase_cases(world, agent, 60, sampler="published", request=request_kind):
         name = NAMES[case.request.relation]
         edited[name] += 1
-        own = [c for c in case.choices if c.subject == case.request.subject]
-        assert len({(c.subject, c.relation) for c in own}) == len(own)
+        of_subject = [c for c in case.choices if c.subject == case.request.subject]
+        assert len({(c.subject, c.relation) for c in of_subject}) == len(of_subject)
         for role, relations in kin_of(name).items():
-            asked = [NAMES[c.relation] for c in own if c.role == role]
+            asked = [NAMES[c.relation] for c in of_subject if c.role == role]
             if role == "s1r2" and not relations:
                 assert not case.facets["child"]
             else:
                 assert sorted(asked) == relations, (name, role)
         after = agent.with_edit(case.request)
-        for choice in own:
+        for choice in of_subject:
             p = after.predict(choice.subject, choice.relation)
             np.testing.assert_allclose(choice.agent[1], p.of(choice.options), atol=1e-12)
             fact = int(world.graph.find(choice.subject, choice.relation))

@@ -40,18 +40,18 @@ def test_the_agent_itself_is_perfect(seed):
 @given(seeds)
 def test_no_edit_moves_nothing(seed):
     exam = exam_with(seed)
-    found = scores(exam, "no edit")
+    metrics = scores(exam, "no edit")
     still = [
         n
-        for n in found
+        for n in metrics
         if n.startswith(
             ("propagation", "orthogonal", "stray", "coherence", "selective", "false", "damage", "spill")
         )
     ]
     assert len(still) == 12
     for name in still:
-        if found[name].denominator.sum() > 0:
-            assert found[name].value() == pytest.approx(0, abs=1e-12), name
+        if metrics[name].denominator.sum() > 0:
+            assert metrics[name].value() == pytest.approx(0, abs=1e-12), name
 
 
 def test_what_tuning_aims_at_comes_first_and_last():
@@ -61,12 +61,12 @@ def test_what_tuning_aims_at_comes_first_and_last():
 
 @given(seeds)
 def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
-    found = scores(exam_with(seed), "perfect revision")
-    assert found["damage"].value() == 0
-    assert found["coherence skill"].value() == found["coherence skill, moved"].value() == 1
-    assert found["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
+    metrics = scores(exam_with(seed), "perfect revision")
+    assert metrics["damage"].value() == 0
+    assert metrics["coherence skill"].value() == metrics["coherence skill, moved"].value() == 1
+    assert metrics["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
     for name, ideal in (("spill", 0), ("coherence skill, still", 1)):
-        assert found[name].value() == ideal or not found[name].denominator.sum()
+        assert metrics[name].value() == ideal or not metrics[name].denominator.sum()
 
 
 def by_hand():
@@ -90,16 +90,16 @@ def by_hand():
 
 def test_harm_and_skill_by_hand():
     """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3."""
-    found = {name: metric.value() for name, metric in scores(by_hand()).items()}
-    assert found["damage"] == pytest.approx((0 + 0.2) / 2)
-    assert found["spill"] == pytest.approx(0.2)
-    assert found["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
-    assert found["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
-    assert found["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
+    values = {name: metric.value() for name, metric in scores(by_hand()).items()}
+    assert values["damage"] == pytest.approx((0 + 0.2) / 2)
+    assert values["spill"] == pytest.approx(0.2)
+    assert values["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
+    assert values["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
+    assert values["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
     # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
-    assert found["propagation ratio"] == pytest.approx(0.3 / 0.8)
-    assert found["orthogonal movement"] == pytest.approx(0)
-    assert found["stray movement"] == pytest.approx(0.2)
+    assert values["propagation ratio"] == pytest.approx(0.3 / 0.8)
+    assert values["orthogonal movement"] == pytest.approx(0)
+    assert values["stray movement"] == pytest.approx(0.2)
     perfect = {name: metric.value() for name, metric in scores(by_hand(), "perfect revision").items()}
     assert (perfect["damage"], perfect["spill"], perfect["stray movement"]) == (0, 0, pytest.approx(0.1))
 
@@ -112,10 +112,10 @@ def test_what_was_right_before_by_hand():
     for case, (before, after) in enumerate(((10, 11), (12, 11), (10, 10))):
         o.agent[case, CHILD] = [[0.9, 0.1, 0, 0], [0.1, 0.9, 0, 0]]
         o.agent_answer[case, CHILD], o.lm_answer[case, CHILD] = (10, 11), (before, after)
-    found = scores(o)
-    assert found["answer s1r2, must change"].value() == pytest.approx(2 / 3)
-    assert found["answer s1r2, must change, right before"].value() == pytest.approx(1 / 2)
-    assert found["answer s1r2, must change, right before"].denominator.sum() == 2
+    metrics = scores(o)
+    assert metrics["answer s1r2, must change"].value() == pytest.approx(2 / 3)
+    assert metrics["answer s1r2, must change, right before"].value() == pytest.approx(1 / 2)
+    assert metrics["answer s1r2, must change, right before"].denominator.sum() == 2
 
 
 @given(seeds, st.floats(0, 1))
@@ -123,14 +123,14 @@ def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part
     o = exam_with(seed)
     o.lm[:, :, 0] = o.agent[:, :, 0]
     o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
-    found = scores(o)
-    assert found["propagation ratio"].value() == pytest.approx(part)
-    assert found["coherence skill"].value() == pytest.approx(part)
+    metrics = scores(o)
+    assert metrics["propagation ratio"].value() == pytest.approx(part)
+    assert metrics["coherence skill"].value() == pytest.approx(part)
     for name in ("coherence skill, moved", "coherence skill, still"):
-        if found[name].denominator.sum() > 0:
-            assert found[name].value() == pytest.approx(part), name
+        if metrics[name].denominator.sum() > 0:
+            assert metrics[name].value() == pytest.approx(part), name
     for name in ("orthogonal movement", "damage", "spill"):
-        assert not found[name].numerator.sum() > 1e-9, name
+        assert not metrics[name].numerator.sum() > 1e-9, name
 
 
 @given(seeds)
@@ -138,8 +138,8 @@ def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
     """With one probe, the two are the sides at right angles of the movement over the agent's."""
     o = exam_with(seed)
     o.agent_answer[:, :CHILD], o.agent_answer[:, CHILD + 1 :] = ABSENT, ABSENT
-    found = scores(o)
-    ratio, aside = (found[name] for name in ("propagation ratio", "orthogonal movement"))
+    metrics = scores(o)
+    ratio, aside = (metrics[name] for name in ("propagation ratio", "orthogonal movement"))
     for e in np.flatnonzero(ratio.denominator):
         moves = [np.diff([[*v, 1 - v.sum()] for v in who[e, CHILD]], axis=0) for who in (o.lm, o.agent)]
         sides = ratio.numerator[e] / ratio.denominator[e], aside.numerator[e] / aside.denominator[e]
@@ -150,16 +150,16 @@ def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
 def test_changing_every_answer_is_not_propagation(seed):
     o = exam_with(seed)
     o.lm_answer[..., 1] = 99
-    found = scores(o)
+    metrics = scores(o)
     for name in ("selective propagation", "false change s1r2", "false change s1rx", "false change s2"):
-        if found[name].denominator.sum() > 0:
-            assert found[name].value() == (0 if name.startswith("selective") else 1), name
+        if metrics[name].denominator.sum() > 0:
+            assert metrics[name].value() == (0 if name.startswith("selective") else 1), name
 
 
 @given(seeds)
 def test_against_loops_over_cases(seed):
     o = exam_with(seed)
-    found = scores(o)
+    metrics = scores(o)
     success, follow, error, error_s2, tf, commute, answer_s2, new = [], [], [], [], [], [], [], []
     top, bottom, aside = 0.0, 0.0, 0.0
     hits, misses, false, stays = 0, 0, 0, 0
@@ -193,46 +193,46 @@ def test_against_loops_over_cases(seed):
                 answer_s2.append(o.lm_answer[e, q, 1] == o.agent_answer[e, q, 1])
                 at = o.agent_answer[e, q, 0] - 10
                 error_s2.append(abs(o.lm[e, q, 1, at] - o.agent[e, q, 1, at]))
-    assert found["edit success"].value() == pytest.approx(np.mean(success))
-    assert found["error of request"].value() == pytest.approx(np.mean(error))
-    assert found["error of s2"].value() == pytest.approx(np.mean(error_s2))
-    assert found["answer s2"].value() == pytest.approx(np.mean(answer_s2))
+    assert metrics["edit success"].value() == pytest.approx(np.mean(success))
+    assert metrics["error of request"].value() == pytest.approx(np.mean(error))
+    assert metrics["error of s2"].value() == pytest.approx(np.mean(error_s2))
+    assert metrics["answer s2"].value() == pytest.approx(np.mean(answer_s2))
     middle = [(q + p) / 2 for q, p in new]
     js = [(entropy(q, m) + entropy(p, m)) / 2 for (q, p), m in zip(new, middle, strict=True)]
-    assert found["TV new.r2"].numerator.sum() == pytest.approx(sum(np.abs(q - p).sum() / 2 for q, p in new))
-    assert found["JS new.r2"].numerator.sum() == pytest.approx(sum(js))
+    assert metrics["TV new.r2"].numerator.sum() == pytest.approx(sum(np.abs(q - p).sum() / 2 for q, p in new))
+    assert metrics["JS new.r2"].numerator.sum() == pytest.approx(sum(js))
     # The model's remainder may be nothing but rounding; no p is taken below 1e-12.
     kl = [entropy(q, np.maximum(p, 1e-12)) for q, p in new]
-    assert found["KL new.r2"].numerator.sum() == pytest.approx(sum(kl))
-    assert found["KL new.r2"].denominator.sum() == len(new)
-    assert found["logic TF"].value() == pytest.approx(np.mean(tf))
-    assert found["logic commute"].value() == pytest.approx(np.mean(commute))
-    assert found["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
-    assert found["propagation ratio"].value() == pytest.approx(top / bottom)
-    assert found["orthogonal movement"].value() == pytest.approx(aside / bottom)
+    assert metrics["KL new.r2"].numerator.sum() == pytest.approx(sum(kl))
+    assert metrics["KL new.r2"].denominator.sum() == len(new)
+    assert metrics["logic TF"].value() == pytest.approx(np.mean(tf))
+    assert metrics["logic commute"].value() == pytest.approx(np.mean(commute))
+    assert metrics["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
+    assert metrics["propagation ratio"].value() == pytest.approx(top / bottom)
+    assert metrics["orthogonal movement"].value() == pytest.approx(aside / bottom)
     for name, numerator, denominator in (
         ("answer s1r2, must change", sum(follow), len(follow)),
         ("selective propagation", 2 * hits, 2 * hits + misses + false),
         ("false change s1r2", false, stays),
     ):
-        assert found[name].numerator.sum() == numerator, name
-        assert found[name].denominator.sum() == denominator, name
+        assert metrics[name].numerator.sum() == numerator, name
+        assert metrics[name].denominator.sum() == denominator, name
 
 
 def tied_exam(seed):
     """An agent that often finds several objects equally probable, whose answers are the first of them."""
     o, rng = exam_with(seed), np.random.default_rng(seed)
     o.agent[:] = rng.integers(0, 3, o.agent.shape) / 10 * (1 + 1e-12 * rng.standard_normal(o.agent.shape))
-    there = o.agent_answer[..., 0] != ABSENT
-    o.agent_answer[there] = 10 + np.round(o.agent, 3).argmax(-1)[there]
-    return o, there
+    present = o.agent_answer[..., 0] != ABSENT
+    o.agent_answer[present] = 10 + np.round(o.agent, 3).argmax(-1)[present]
+    return o, present
 
 
 def good(o, answer, when):
     """bool[E, Q]: `as_good`, False where a case has no such question."""
-    found, at = np.zeros(answer.shape, bool), tuple(asked(o))
-    found[at] = as_good(flat(o).choices, answer[at], when)
-    return found
+    right, at = np.zeros(answer.shape, bool), tuple(asked(o))
+    right[at] = as_good(flat(o).choices, answer[at], when)
+    return right
 
 
 def best(o, when):
@@ -242,48 +242,48 @@ def best(o, when):
 @given(seeds)
 def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
     """Whichever of the best answers agent and reader give after the edit, the scores are the same."""
-    o, there = tied_exam(seed)
+    o, present = tied_exam(seed)
     rng = np.random.default_rng(seed)
     another = 10 + (best(o, 1) + 0.5 * rng.random(o.objects.shape)).argmax(-1)
     agents = o._replace(agent_answer=o.agent_answer.copy())
-    agents.agent_answer[..., 1][there] = another[there]
+    agents.agent_answer[..., 1][present] = another[present]
     model = o._replace(lm_answer=o.lm_answer.copy())
-    right, all_along = (there & good(o, o.lm_answer[..., when], 1) for when in (1, 0))
+    right, all_along = (present & good(o, o.lm_answer[..., when], 1) for when in (1, 0))
     # What a model said all along it goes on to say.
     moved = right & ~all_along
     model.lm_answer[..., 1][moved] = another[moved]
     scored = ("answer s", "answer o", "answer n", "answer r", "selective", "false")
-    found, *others = (scores(x) for x in (o, agents, model))
+    metrics, *others = (scores(x) for x in (o, agents, model))
     for other in others:
-        for name in filter(lambda name: name.startswith(scored), found):
-            np.testing.assert_array_equal(found[name][:2], other[name][:2], err_msg=name)
+        for name in filter(lambda name: name.startswith(scored), metrics):
+            np.testing.assert_array_equal(metrics[name][:2], other[name][:2], err_msg=name)
 
 
 @given(seeds)
 def test_whoever_gives_one_of_the_best_answers_is_right(seed):
-    o, there = tied_exam(seed)
-    found = scores(o)
+    o, present = tied_exam(seed)
+    metrics = scores(o)
     after = o.lm_answer[..., 1, None]
     right = (best(o, 1) & (o.objects == after)).any(-1)
     for q, name in enumerate(ROLES):
         if name != "s1r2":
-            assert found[f"answer {name}"].numerator.sum() == (right & there)[:, q].sum(), name
+            assert metrics[f"answer {name}"].numerator.sum() == (right & present)[:, q].sum(), name
 
 
 @given(seeds)
 def test_an_answer_that_stays_among_the_best_need_not_change(seed):
-    o, there = tied_exam(seed)
+    o, present = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
-    must = there & ~kept
+    must = present & ~kept
     np.testing.assert_array_equal(must_change(flat(o).choices), must[tuple(asked(o))])
     np.testing.assert_array_equal(subsets(flat(o))["answer changes"], must[:, CHILD])
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
-    found = scores(o)
+    metrics = scores(o)
     for name in ("false change s1r2", "false change s1rx", "false change s2"):
-        assert found[name].numerator.sum() == 0
+        assert metrics[name].numerator.sum() == 0
     for name in ("answer s1r2, must change", "answer s1r2, must stay", "selective propagation"):
-        assert found[name].value() == 1 or not found[name].denominator.sum()
+        assert metrics[name].value() == 1 or not metrics[name].denominator.sum()
 
 
 @given(seeds)
@@ -301,11 +301,11 @@ def test_shares_count_within_what_there_is(seed):
 @given(seeds)
 def test_places_add_up(seed):
     o = exam_with(seed)
-    found = scores(o)
+    metrics = scores(o)
     for name in ("answer", "TV", "JS", "KL"):
-        parts = [found[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
+        parts = [metrics[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
         for field in range(2):
-            assert found[f"{name} s2"][field] == pytest.approx(sum(part[field] for part in parts))
+            assert metrics[f"{name} s2"][field] == pytest.approx(sum(part[field] for part in parts))
 
 
 pairs = st.tuples(*[arrays.arrays(float, OPTIONS + 1, elements=st.floats(0.001, 1))] * 2)
@@ -337,13 +337,13 @@ def test_subsets_are_what_they_say():
 
 def test_readers_compare_with_the_right_agent():
     results = flat(exam_with(0))
-    found = HASE.readers(results, "x")
-    assert {name: r.time for name, r in found.items()} == {
+    readers = HASE.readers(results, "x")
+    assert {name: r.time for name, r in readers.items()} == {
         "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
         "perfect revision": 1,
     }  # fmt: skip
-    assert set(HELD_AGAINST) == set(found) - {"x"}
-    assert found["frequency reader"].claims is None
+    assert set(HELD_AGAINST) == set(readers) - {"x"}
+    assert readers["frequency reader"].claims is None
 
 
 @given(seeds)
@@ -365,8 +365,8 @@ def test_questions_of_a_role_are_found_whatever_their_order(seed):
         results = flat(o, order)
         for q, role in enumerate(ROLES):
             row = rows_of(results, role)
-            np.testing.assert_array_equal(row != ABSENT, o.there[:, q])
-            np.testing.assert_array_equal(results.choices.lm[row[row >= 0]], o.lm[o.there[:, q], q])
+            np.testing.assert_array_equal(row != ABSENT, o.present[:, q])
+            np.testing.assert_array_equal(results.choices.lm[row[row >= 0]], o.lm[o.present[:, q], q])
         np.testing.assert_array_equal(by_claim(results, results.claims.lm), o.logic)
 
 
@@ -376,9 +376,9 @@ def test_every_metric_has_a_meaning_and_stands_where_it_says(seed):
     named = [meaning.name for meaning in HASE.metrics]
     assert len(set(named)) == len(named)
     for reader in (*HELD_AGAINST, "x"):
-        found = scores(exam_with(seed), reader)
-        assert set(found) <= set(named)
-        assert reader == "before edit" or set(found) == set(named)
+        metrics = scores(exam_with(seed), reader)
+        assert set(metrics) <= set(named)
+        assert reader == "before edit" or set(metrics) == set(named)
 
 
 def _with_options(o, more):

@@ -92,10 +92,10 @@ def test_rows_of_a_table_have_the_same_columns_of_one_random_subject():
 @given(seeds)
 def test_groups_are_what_they_say(seed):
     o = exam_with(seed)
-    found = groups(flat(o))
+    masks = groups(flat(o))
     for e in range(CASES):
         said, truth, asked = o.lm_answer[e, 0, 0], o.scalars["truth"][e], o.scalars["object"][e]
-        assert found["new request"][e] == (said != asked)
-        assert found["downstream"][e] == o.scalars["changes"][e]
-        assert found["fixing"][e] == (said not in (truth, asked) and o.scalars["reinforces"][e])
-        assert found["breaking"][e] == (said == truth != asked and not o.scalars["reinforces"][e])
+        assert masks["new request"][e] == (said != asked)
+        assert masks["downstream"][e] == o.scalars["changes"][e]
+        assert masks["fixing"][e] == (said not in (truth, asked) and o.scalars["reinforces"][e])
+        assert masks["breaking"][e] == (said == truth != asked and not o.scalars["reinforces"][e])

@@ -147,34 +147,34 @@ def twin_of_selective(rows, _):
 
 
 def twin_of_ratio(rows, _):
-    there = elsewhere(rows, moved=True)
-    return sum(dot(dp, dq) for dq, dp, *_ in there) / sum(dot(dq, dq) for dq, *_ in there)
+    movements = elsewhere(rows, moved=True)
+    return sum(dot(dp, dq) for dq, dp, *_ in movements) / sum(dot(dq, dq) for dq, *_ in movements)
 
 
 def twin_of_orthogonal(rows, _):
     top = 0.0
-    there = elsewhere(rows, moved=True)
-    for dq, dp, *_ in there:
+    movements = elsewhere(rows, moved=True)
+    for dq, dp, *_ in movements:
         part = dot(dp, dq) / dot(dq, dq)
         aside = [x - part * y for x, y in zip(dp, dq, strict=True)]
         top += math.sqrt(dot(aside, aside) * dot(dq, dq))
-    return top / sum(dot(dq, dq) for dq, *_ in there)
+    return top / sum(dot(dq, dq) for dq, *_ in movements)
 
 
 def twin_of_harm(rows, name):
-    there = elsewhere(rows, moved=None if name == "damage" else False)
-    return mean(max(0, after - before) for *_, before, after in there)
+    movements = elsewhere(rows, moved=None if name == "damage" else False)
+    return mean(max(0, after - before) for *_, before, after in movements)
 
 
 def twin_of_stray(rows, _):
-    there = elsewhere(rows, moved=False)
-    return mean(sum(abs(a - b) for a, b in zip(dq, dp, strict=True)) / 2 for dq, dp, *_ in there)
+    movements = elsewhere(rows, moved=False)
+    return mean(sum(abs(a - b) for a, b in zip(dq, dp, strict=True)) / 2 for dq, dp, *_ in movements)
 
 
 def twin_of_skill(rows, name):
     part = {"coherence skill": None, "coherence skill, moved": True, "coherence skill, still": False}
-    there = elsewhere(rows, part[name])
-    return 1 - sum(after for *_, after in there) / sum(before for *_, before, _ in there)
+    movements = elsewhere(rows, part[name])
+    return 1 - sum(after for *_, after in movements) / sum(before for *_, before, _ in movements)
 
 
 def twin_of_false_change(rows, name):

@@ -117,9 +117,9 @@ def test_everything_that_is_loaded_is_counted(name):
 
 def test_no_editor_depends_on_the_list_of_editors():
     for module in BUILT_IN.values():
-        found = modules_of(module)
-        assert "testbed.engine.catalogue" not in found
-        assert not found & {"testbed.settings", "testbed.presets", "testbed.console"}
+        modules = modules_of(module)
+        assert "testbed.engine.catalogue" not in modules
+        assert not modules & {"testbed.settings", "testbed.presets", "testbed.console"}
     assert not {m for m in modules_of(BUILT_IN["rome"]) if "lora" in m or "memit" in m}
 
 
@@ -161,9 +161,9 @@ def test_a_users_own_code_counts_with_its_siblings(tmp_path, monkeypatch):
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     forget()
-    found = modules_of("mine.editor")
-    assert {"mine", "mine.editor", "mine.near", "far", "lm.editors.memit", "lm.editors.rome"} <= found
-    assert not [m for m in found if m.startswith(("numpy", "jax", "optax"))]
+    modules = modules_of("mine.editor")
+    assert {"mine", "mine.editor", "mine.near", "far", "lm.editors.memit", "lm.editors.rome"} <= modules
+    assert not [m for m in modules if m.startswith(("numpy", "jax", "optax"))]
     before = code_of("mine.editor")
     (tmp_path / "far.py").write_text("y = 3\n", encoding="utf-8")
     forget()
@@ -180,16 +180,16 @@ def test_a_users_own_code_counts_with_its_siblings(tmp_path, monkeypatch):
 
 def test_settings_are_data():
     settings = EditSettings(configs=configurations() | {"lora-down": LoraConfig(rank=3)})
-    found = identity(method_named("lora-down", settings, None))
-    assert found["editor"] == "lm.editors.lora.method:Lora"
-    assert found["settings"]["matrices"] == ["down"]
-    assert found["settings"]["config"]["rank"] == 3
-    assert found["facts"] == "testbed.engine.methods:the_request"
-    assert json.loads(json.dumps(found)) == found
+    lora = identity(method_named("lora-down", settings, None))
+    assert lora["editor"] == "lm.editors.lora.method:Lora"
+    assert lora["settings"]["matrices"] == ["down"]
+    assert lora["settings"]["config"]["rank"] == 3
+    assert lora["facts"] == "testbed.engine.methods:the_request"
+    assert json.loads(json.dumps(lora)) == lora
     other = identity(method_named("lora-down", replace(settings, configs=configurations()), None))
-    assert {key for key in found if found[key] != other[key]} == {"settings"}
+    assert {key for key in lora if lora[key] != other[key]} == {"settings"}
     random = identity(method_named("random-target", settings, None))
-    assert {key for key in found if found[key] != random[key]} == {"facts", "code"}
+    assert {key for key in lora if lora[key] != random[key]} == {"facts", "code"}
 
 
 def test_marked_fields_are_left_out():

@@ -81,8 +81,8 @@ def test_the_kernels_equal_the_dense_twin(belief):
         twin.observe(40.0, s, r, place[o])
     asked = {"best": twin.best, "direct": twin.direct}[belief]
     want = np.array([asked(s, r) for s, r in zip(graph.subject, graph.relation, strict=True)])
-    found = agent.distributions(graph.subject, graph.relation, belief)
-    np.testing.assert_allclose(found, want, atol=1e-10)
+    distributions = agent.distributions(graph.subject, graph.relation, belief)
+    np.testing.assert_allclose(distributions, want, atol=1e-10)
     one_by_one = agent.probability(graph.subject[:, None], graph.relation[:, None], graph.objects, belief)
     np.testing.assert_allclose(one_by_one, want, atol=1e-10)
 

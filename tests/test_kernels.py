@@ -48,10 +48,10 @@ def test_published_sentences(seed, monkeypatch):
     monkeypatch.setattr("corpus.sentences.FACTS_PER_BLOCK", 7)
     graph = random_graph(np.random.default_rng(seed))
     model = generative_model(graph, np.random.default_rng(seed))
-    found = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
+    sentences = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
     streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
-    assert as_tuples(found) == naive.published_sentences(graph, model, streams, 7)
-    assert (found.about == np.repeat(graph.subject, 24)).all()
+    assert as_tuples(sentences) == naive.published_sentences(graph, model, streams, 7)
+    assert (sentences.about == np.repeat(graph.subject, 24)).all()
 
 
 @pytest.mark.usefixtures("way")
@@ -64,9 +64,9 @@ def test_exact_sentences(seed, persistence, monkeypatch):
     config = ExactConfig(persistence=persistence, noise=0.3, block=2, mention=("coin", "uniform")[seed % 2])
     graph = random_graph(np.random.default_rng(seed))
     graph, model = draw_world(graph, config, np.random.default_rng(seed), redraw=True)
-    found, _ = sample_exact(graph, model, config, np.random.default_rng(seed), threads=2)
+    sentences, _ = sample_exact(graph, model, config, np.random.default_rng(seed), threads=2)
     streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
-    assert as_tuples(found) == naive.exact_sentences(graph, model, config, streams, 7)
+    assert as_tuples(sentences) == naive.exact_sentences(graph, model, config, streams, 7)
 
 
 @pytest.mark.parametrize("kernel", [kernels.shuffle, compiled(kernels.shuffle)])

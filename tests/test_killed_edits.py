@@ -14,9 +14,9 @@ KILLS = 5
 
 def scores(runs):
     (folder,) = (runs / "x" / "edits" / "hase").iterdir()
-    found = {name: pq.read_table(folder / f"{name}.parquet") for name in TABLES}
+    tables = {name: pq.read_table(folder / f"{name}.parquet") for name in TABLES}
     # How long a batch took is no result.
-    return found | {"cases": found["cases"].drop_columns(["seconds"])}
+    return tables | {"cases": tables["cases"].drop_columns(["seconds"])}
 
 
 @pytest.mark.slow
@@ -34,6 +34,6 @@ def test_five_thousand_edits_survive_five_kills(trained, tmp_path):
         killed_after(process, lambda least=enough: parts() >= least, limit=600)
     assert 0 < parts() < 100, "the sweep ended before its last kill"
     assert edit.main([*at(killed), *EDITS]) == 0
-    found, expected = scores(killed), scores(whole)
-    assert found["cases"].num_rows == 5000
-    assert all(found[name].equals(expected[name]) for name in TABLES)
+    tables, expected = scores(killed), scores(whole)
+    assert tables["cases"].num_rows == 5000
+    assert all(tables[name].equals(expected[name]) for name in TABLES)

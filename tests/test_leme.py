@@ -94,11 +94,11 @@ def test_a_case_is_about_a_couple_and_a_twin(place, cases):
 
 
 def test_the_twin_is_like_the_coupled_entity_but_linked_to_somebody_else(place, cases):
-    graph, found = place[0].graph, 0
+    graph, twins = place[0].graph, 0
     for case in cases:
         if case.facets["twin"] == ABSENT:
             continue
-        found += 1
+        twins += 1
         (coupled,), (twin,) = role(case, COUPLED), role(case, TWIN)
         assert twin.relation == coupled.relation
         assert twin.subject == case.facets["twin"] != coupled.subject
@@ -109,7 +109,7 @@ def test_the_twin_is_like_the_coupled_entity_but_linked_to_somebody_else(place, 
             assert twin.answer[0] == coupled.answer[0]
             # Nothing follows for the twin, whatever the request is.
             assert np.abs(twin.agent[1:] - twin.agent[0]).sum() < 0.2
-    assert found > COUNT / 2
+    assert twins > COUNT / 2
 
 
 def test_what_is_given_what_is_above_sums_to_what_is_believed(cases):
@@ -202,14 +202,14 @@ def test_who_cannot_be_asked_is_told_why():
 
 def test_the_bayesian_writer_is_the_ceiling(results):
     readers = Leme().readers(results, "somebody")
-    found = {name: Leme().measure(results, readers[name]) for name in (BAYESIAN, FREQUENCY, NO_EDIT)}
+    by_reader = {name: Leme().measure(results, readers[name]) for name in (BAYESIAN, FREQUENCY, NO_EDIT)}
     for name in m.NINE:
-        assert found[BAYESIAN][name].value() >= (0.8 if name == m.CROSS else 0.95), name
-    assert found[BAYESIAN][m.COUPLING].value() > 0.7
-    assert found[FREQUENCY][m.COUPLING].value() < 0.4
-    assert found[BAYESIAN][m.JOINT].value() > found[FREQUENCY][m.JOINT].value()
-    assert found[FREQUENCY][m.EDIT_SUBJECT].value() == 1
-    for metrics in found.values():
+        assert by_reader[BAYESIAN][name].value() >= (0.8 if name == m.CROSS else 0.95), name
+    assert by_reader[BAYESIAN][m.COUPLING].value() > 0.7
+    assert by_reader[FREQUENCY][m.COUPLING].value() < 0.4
+    assert by_reader[BAYESIAN][m.JOINT].value() > by_reader[FREQUENCY][m.JOINT].value()
+    assert by_reader[FREQUENCY][m.EDIT_SUBJECT].value() == 1
+    for metrics in by_reader.values():
         for name, metric in metrics.items():
             assert metric.denominator.shape == (COUNT,)
             assert np.isfinite(metric.numerator).all(), name
@@ -221,10 +221,10 @@ def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(r
     assert none[m.silent(m.CROSS)].value() > 0.5
     quiet = results.passages._replace(lines=empty(results.passages.lines))
     silent = replace(results, passages=quiet)
-    found = Leme().measure(silent, Leme().readers(silent, "somebody")["somebody"])
+    metrics = Leme().measure(silent, Leme().readers(silent, "somebody")["somebody"])
     for name in m.NINE:
-        assert np.isnan(found[name].value())
-        assert found[m.silent(name)].value() == 1
+        assert np.isnan(metrics[name].value())
+        assert metrics[m.silent(name)].value() == 1
 
 
 def test_texts_in_words_are_the_cases_own(place, cases, results):
@@ -239,11 +239,11 @@ def test_texts_in_words_are_the_cases_own(place, cases, results):
 
 def test_perplexity_is_the_loss_of_what_the_model_wrote(results):
     p = results.passages
-    found = Leme().measure(results, Leme().readers(results, "somebody")["somebody"])[m.PERPLEXITY]
+    perplexity = Leme().measure(results, Leme().readers(results, "somebody")["somebody"])[m.PERPLEXITY]
     of = {}
     for row in np.flatnonzero((p.role != "twin") & (p.tokens[:, 1] > 0)):
         of.setdefault((p.case[row], p.sample[row]), []).append(-p.log_p[row, 1] / p.tokens[row, 1])
-    assert found.value() == pytest.approx(np.mean([np.mean(losses) for losses in of.values()]))
+    assert perplexity.value() == pytest.approx(np.mean([np.mean(losses) for losses in of.values()]))
     assert np.isnan(Leme().measure(results, Leme().readers(results, "x")[BAYESIAN])[m.PERPLEXITY].value())
 
 
@@ -265,9 +265,9 @@ def test_shuffled_passages_say_the_edit_no_oftener_than_chance(results):
 
 
 def test_every_edit_is_of_one_kind(results):
-    found = kinds(results)
-    assert set(found) <= set(KINDS)
-    assert (found == INJECTION).sum() > 0
+    kind = kinds(results)
+    assert set(kind) <= set(KINDS)
+    assert (kind == INJECTION).sum() > 0
     parts = Leme().subsets(results)
     assert sum(parts[name].sum() for name in KINDS) == len(results)
 
@@ -278,9 +278,9 @@ def test_standards_are_the_cases_own(cases, results):
         assert (standard.old == case.truth) if case.facets["stated"] else (standard.old == ABSENT)
         (coupled,) = role(case, COUPLED)
         assert standard.coupled == (coupled.subject, coupled.relation)
-        own = standard.beliefs[standard.coupled]
-        np.testing.assert_array_equal(own.after, coupled.agent[1])
-        assert own.above == case.fact[:2]
+        belief = standard.beliefs[standard.coupled]
+        np.testing.assert_array_equal(belief.after, coupled.agent[1])
+        assert belief.above == case.fact[:2]
 
 
 @pytest.mark.parametrize("levels", [4, 1000])
@@ -290,9 +290,9 @@ def test_rank_correlations_of_samples_are_those_of_repeated_pairs(levels):
     b[3] = np.nan
     drawn = rng.integers(0, 30, (8, 30))
     times = np.stack([np.bincount(i, minlength=30) for i in drawn])
-    for found, i in zip(spearman(a, b, times), drawn, strict=True):
+    for correlation, i in zip(spearman(a, b, times), drawn, strict=True):
         kept = i[i != 3]
-        assert found == pytest.approx(spearmanr(a[kept], b[kept]).statistic)
+        assert correlation == pytest.approx(spearmanr(a[kept], b[kept]).statistic)
 
 
 def test_rank_correlations_of_too_few_and_of_constants_are_none():

@@ -145,8 +145,8 @@ PAIRS = {
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_nine_questions_by_hand(pair):
     subject, related, *expected = pair
-    found = answers({SUBJECT: subject, RELATED: related}, STANDARD, edited=True)
-    assert {name: found[name] for name in m.NINE} == near(dict(zip(m.NINE, expected, strict=True)))
+    scores = answers({SUBJECT: subject, RELATED: related}, STANDARD, edited=True)
+    assert {name: scores[name] for name in m.NINE} == near(dict(zip(m.NINE, expected, strict=True)))
 
 
 def test_every_question_has_every_kind_of_value():

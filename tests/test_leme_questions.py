@@ -187,7 +187,7 @@ def everything(first, second):
 @given(golden, golden)
 def test_gold_alone_is_consistent_in_every_way(first, second):
     one, two = statements_of(first), statements_of(second)
-    found = [
+    scores = [
         *(q.internal(x) for x in (one, two)),
         *(q.factual(x, STANDARD, True) for x in (one, two)),
         *(q.not_made_impossible(x, STANDARD) for x in (one, two)),
@@ -195,7 +195,7 @@ def test_gold_alone_is_consistent_in_every_way(first, second):
         q.says_the_edit([*one, *two], STANDARD),
         q.together(q.joined(first, second, STANDARD), STANDARD).share,
     ]
-    assert all(math.isnan(x) or x == 1 for x in found)
+    assert all(math.isnan(x) or x == 1 for x in scores)
 
 
 @given(golden.filter(bool), st.data())
@@ -272,8 +272,8 @@ def test_the_joint_probability_is_that_of_all_worlds(facts):
     lines = [says(*fact) for fact in facts]
     mass = sum(_joint(w) for w in _worlds() if all(w[fact] == obj for fact, obj in facts))
     if mass > LEAST:
-        found = mean_log_probability(statements_of(lines), STANDARD) * len(facts)
-        assert found == pytest.approx(math.log(mass), abs=1e-9)
+        log_p = mean_log_probability(statements_of(lines), STANDARD) * len(facts)
+        assert log_p == pytest.approx(math.log(mass), abs=1e-9)
 
 
 def test_draws_are_of_the_joint_belief():
@@ -291,11 +291,11 @@ def test_verdicts_of_claims():
     assert verdict(said, Claim(LOOK, GOTHIC)) == -1
     assert verdict(said, Claim(LOOK, PLAIN)) == 0
     assert verdict(said, Claim(IN, NEW)) == 0
-    found = claims_of(STANDARD)
-    assert found["new fact, related"] == [Claim(IN, NEW)]
-    assert found["old fact, subject"] == [Claim(WHERE, OLD)]
-    assert {*found["ground truth, subject"]} == {Claim(LAND, HERE), Claim(LOOK, GOTHIC)}
-    assert {*found["ground truth that stays"]} == {Claim(LOOK, GOTHIC), Claim(WITH, PLAIN)}
+    claims = claims_of(STANDARD)
+    assert claims["new fact, related"] == [Claim(IN, NEW)]
+    assert claims["old fact, subject"] == [Claim(WHERE, OLD)]
+    assert {*claims["ground truth, subject"]} == {Claim(LAND, HERE), Claim(LOOK, GOTHIC)}
+    assert {*claims["ground truth that stays"]} == {Claim(LOOK, GOTHIC), Claim(WITH, PLAIN)}
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_chi_square_of_verdicts():
     """Of two rows 10, 30 and 30, 10 the statistic is 80 * 20^2 * 40^2 / 40^4, less by Yates."""
     assert chi_square(Counter({-1: 10, 1: 30}), Counter({-1: 10, 1: 30})) == pytest.approx(1)
     statistic = 80 * (abs(10 * 10 - 30 * 30) - 40) ** 2 / 40**4
-    found = chi_square(Counter({-1: 10, 1: 30}), Counter({-1: 30, 1: 10}))
-    assert found == pytest.approx(math.erfc(math.sqrt(statistic / 2)))
+    p = chi_square(Counter({-1: 10, 1: 30}), Counter({-1: 30, 1: 10}))
+    assert p == pytest.approx(math.erfc(math.sqrt(statistic / 2)))
     assert math.isnan(chi_square(Counter({1: 30}), Counter({1: 10})))
     assert math.isnan(chi_square(Counter(), Counter({1: 10, 0: 5})))

@@ -43,10 +43,10 @@ def test_rouge_by_hand(text, reference, value):
 
 @given(texts, texts)
 def test_rouge_is_that_of_the_twin(one, other):
-    found = rouge(words_of(one), words_of(other))
-    assert found == pytest.approx(rouge_of_words(one.split(), other.split()), nan_ok=True)
-    assert found == pytest.approx(rouge(words_of(other), words_of(one)), nan_ok=True)
-    assert found == pytest.approx(rouge(words_of(" ".join(one.split()[::-1])), words_of(other)), nan_ok=True)
+    score = rouge(words_of(one), words_of(other))
+    assert score == pytest.approx(rouge_of_words(one.split(), other.split()), nan_ok=True)
+    assert score == pytest.approx(rouge(words_of(other), words_of(one)), nan_ok=True)
+    assert score == pytest.approx(rouge(words_of(" ".join(one.split()[::-1])), words_of(other)), nan_ok=True)
 
 
 @given(st.lists(texts, max_size=6))
@@ -104,8 +104,8 @@ def test_every_measure_is_held_against_its_own_text():
         "subject": lines("eiffel located in rome", "eiffel style iron"),
         "related": lines("champ mars lies in paris"),
     }
-    found = simple_measures(passages, {"subject": 2.0, "related": 1.0}, STANDARD, edited=True)
-    assert found == pytest.approx(
+    measures = simple_measures(passages, {"subject": 2.0, "related": 1.0}, STANDARD, edited=True)
+    assert measures == pytest.approx(
         {
             # All four words of the request are among the seven, and one of them ("in") among the park's five.
             m.rouge(m.EDIT_SUBJECT): 2 * 4 / (7 + 4),
@@ -126,9 +126,9 @@ def test_every_measure_is_held_against_its_own_text():
 
 
 def test_before_a_request_nothing_is_held_against_it():
-    found = simple_measures({"subject": [], "related": []}, {}, STANDARD, edited=False)
-    assert m.rouge(m.EDIT_SUBJECT) not in found
-    assert all(math.isnan(value) for value in found.values())
+    measures = simple_measures({"subject": [], "related": []}, {}, STANDARD, edited=False)
+    assert m.rouge(m.EDIT_SUBJECT) not in measures
+    assert all(math.isnan(value) for value in measures.values())
 
 
 def test_each_simple_measure_has_a_question_and_printed_ones_are_among_them():

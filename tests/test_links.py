@@ -45,12 +45,12 @@ worlds = st.tuples(st.integers(0, 10**6), configs, st.sampled_from([*SHAPES])).f
 )
 
 
-def linked_graph(rng, shape, each=2, size=2):
-    """`each` subjects of every kind, links paired off at random, objects drawn, some facts missing."""
+def linked_graph(rng, shape, per_kind=2, size=2):
+    """`per_kind` subjects of every kind, links paired off at random, objects drawn, some facts missing."""
     kinds, upstream, via = (np.array(x) for x in SHAPES[shape])
     links = set(via[via >= 0].tolist())
-    subjects = [np.arange(k * each, (k + 1) * each) for k in range(max(kinds) + 1)]
-    first, triples, candidates = each * len(subjects), [], []
+    subjects = [np.arange(k * per_kind, (k + 1) * per_kind) for k in range(max(kinds) + 1)]
+    first, triples, candidates = per_kind * len(subjects), [], []
     for r, kind in enumerate(kinds):
         if r in links:
             child = int(np.flatnonzero(via == r)[0])
@@ -80,8 +80,8 @@ def linked_world(seed, config, shape, open_subjects):
     sentences = sentences.take(few | ~touched)
     shut = ~np.isin(graph.subject, open_subjects)
     spoken = np.unique(graph.find(sentences.a[:, 0], sentences.a[:, 1]))
-    own = (graph.upstream_fact < 0) | (config.persistence == "fact")
-    settled = spoken[own[spoken] & shut[spoken]]
+    has_truth = (graph.upstream_fact < 0) | (config.persistence == "fact")
+    settled = spoken[has_truth[spoken] & shut[spoken]]
     above = graph.upstream_fact[np.flatnonzero(shut)]
     above = above[above >= 0]
     # What a settled fact hangs on is settled too, be it of an open subject.
@@ -90,11 +90,11 @@ def linked_world(seed, config, shape, open_subjects):
 
 def group_of(graph, subject):
     """A subject and all whom links join with it."""
-    found = {subject}
+    group = {subject}
     pairs = [(int(graph.subject[f]), int(graph.object[f])) for f in np.flatnonzero(graph.is_link)]
-    while more := {x for pair in pairs if found & {*pair} for x in pair} - found:
-        found |= more
-    return sorted(found)
+    while more := {x for pair in pairs if group & {*pair} for x in pair} - group:
+        group |= more
+    return sorted(group)
 
 
 @holds_for(st.integers(0, 10**6), st.sampled_from([*SHAPES]), few=60, many=200)

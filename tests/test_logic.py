@@ -23,11 +23,11 @@ TOLERANCE = 1e-10
 def drawn_atoms(graph, agent, rng, count, subjects=(0, 1)):
     """Random statements about facts with a truth of their own."""
     facts = [f for f in range(len(graph)) if graph.subject[f] in subjects and agent.has_truth(f)]
-    found = []
+    atoms = []
     for f in rng.choice(facts, count):
         objects = graph.candidates_of(graph.relation[f])
-        found.append(Atom(int(graph.subject[f]), int(graph.relation[f]), int(rng.choice(objects))))
-    return found
+        atoms.append(Atom(int(graph.subject[f]), int(graph.relation[f]), int(rng.choice(objects))))
+    return atoms
 
 
 class Joint:
@@ -110,13 +110,13 @@ def sure_loss(prices, payoffs):
     states, bets = payoffs.shape
     # Maximise t with payoffs of the stakes, less their prices, at least t in every state.
     gains = payoffs - prices
-    found = linprog(
+    optimum = linprog(
         c=np.append(np.zeros(bets), -1.0),
         A_ub=np.column_stack([-gains, np.ones(states)]),
         b_ub=np.zeros(states),
         bounds=[*[(-1, 1)] * bets, (None, None)],
     )
-    return -found.fun
+    return -optimum.fun
 
 
 @pytest.mark.slow

@@ -51,21 +51,23 @@ def layouts(request, tmp_path_factory):
     command = [sys.executable, "-m", "tests.many_devices", str(folder), *request.param]
     done = subprocess.run(command, cwd=ROOT, env=EIGHT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads((folder / "losses.json").read_text(encoding="utf-8"))
-    assert set(found) == set(request.param)
-    return folder, found
+    by_layout = json.loads((folder / "losses.json").read_text(encoding="utf-8"))
+    assert set(by_layout) == set(request.param)
+    return folder, by_layout
 
 
-def sharded(found):
+def sharded(by_layout):
     """Layouts of more than one device, and the one of the same optimizer that has one."""
-    return [(many, f"{many.split('-')[0]}-1x1") for many in found if not many.endswith("1x1")]
+    return [(many, f"{many.split('-')[0]}-1x1") for many in by_layout if not many.endswith("1x1")]
 
 
 def test_layouts_train_alike(layouts):
-    folder, found = layouts
-    for many, one in sharded(found):
-        np.testing.assert_allclose(found[many]["losses"], found[one]["losses"], rtol=1e-5, err_msg=many)
-        assert found[one]["losses"][-1] < found[one]["losses"][0]
+    folder, by_layout = layouts
+    for many, one in sharded(by_layout):
+        np.testing.assert_allclose(
+            by_layout[many]["losses"], by_layout[one]["losses"], rtol=1e-5, err_msg=many
+        )
+        assert by_layout[one]["losses"][-1] < by_layout[one]["losses"][0]
         with np.load(folder / f"{one}.npz") as expected, np.load(folder / f"{many}.npz") as got:
             assert set(expected) == set(got)
             for key in expected:
@@ -75,7 +77,7 @@ def test_layouts_train_alike(layouts):
 
 
 def test_a_layout_compiles_once(layouts):
-    assert {name: each["programs"] for name, each in layouts[1].items()} == dict.fromkeys(layouts[1], 1)
+    assert {name: layout["programs"] for name, layout in layouts[1].items()} == dict.fromkeys(layouts[1], 1)
 
 
 def test_each_device_holds_its_part(layouts):
@@ -95,16 +97,16 @@ def test_each_device_holds_its_part(layouts):
 
 
 def test_a_checkpoint_goes_from_one_layout_to_another(layouts):
-    folder, found = layouts
+    folder, by_layout = layouts
     restored = json.loads((folder / "restored.json").read_text(encoding="utf-8"))
-    assert len(restored) == 2 * len({name.split("-")[0] for name in found})
+    assert len(restored) == 2 * len({name.split("-")[0] for name in by_layout})
     assert set(restored.values()) == {True}
     (path,) = (folder / "adamw-4x2").iterdir()
     here = many_devices.arrays(load_checkpoint(path, many_devices.like("adamw", 1, 1)))
-    with np.load(folder / "adamw-4x2.npz") as there:
-        assert set(there) == set(here)
+    with np.load(folder / "adamw-4x2.npz") as saved:
+        assert set(saved) == set(here)
         for key in here:
-            np.testing.assert_array_equal(here[key], there[key], err_msg=key)
+            np.testing.assert_array_equal(here[key], saved[key], err_msg=key)
 
 
 @pytest.mark.parametrize(
@@ -184,12 +186,12 @@ def test_a_model_of_two_processes_is_edited(by_two, tmp_path):
 
 def rows_of(runs):
     """The tables of the edits of a run as columns of numbers and texts, without times."""
-    found = {}
+    columns = {}
     for path in sorted(runs.glob("x/edits/hase/*/*.parquet")):
         for name, column in pq.read_table(path).to_pydict().items():
             if name != "seconds":
-                found[f"{path.name} {name}"] = column
-    return found
+                columns[f"{path.name} {name}"] = column
+    return columns
 
 
 @pytest.mark.slow
@@ -208,11 +210,11 @@ def test_edits_on_eight_devices_are_those_on_one(options, trained, tmp_path):
     process = python("testbed.edit", *at(many), *options, "--mesh.data", "8", env=EIGHT)
     said = process.communicate(timeout=500)
     assert process.returncode == 0, said
-    found, expected = rows_of(many), rows_of(one)
-    assert found.keys() == expected.keys()
+    columns, expected = rows_of(many), rows_of(one)
+    assert columns.keys() == expected.keys()
     for name, column in expected.items():
-        assert len(found[name]) == len(column)
-        for got, wanted in zip(found[name], column, strict=True):
+        assert len(columns[name]) == len(column)
+        for got, wanted in zip(columns[name], column, strict=True):
             if np.asarray(wanted).dtype == float:
                 np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-5, err_msg=name)
             else:

@@ -20,8 +20,8 @@ CONTROL = "the same of somebody else"
 @pytest.mark.usefixtures("blank_pictures")
 def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
-    own = [*at(runs), *FEW, "--evaluation", MINE, "--my-evaluation.neighbours", "1"]
-    assert edit.main(own) == 0
+    args = [*at(runs), *FEW, "--evaluation", MINE, "--my-evaluation.neighbours", "1"]
+    assert edit.main(args) == 0
     (folder,) = (runs / "x" / "edits" / MINE.replace(":", ".")).iterdir()
     config = read_json(folder / "config.json")
     assert config["settings"]["evaluation"] == {"name": MINE, "neighbours": 1}
@@ -34,7 +34,7 @@ def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     assert (told.choices.lm[:, 0] == controlled.choices.lm[:, 0]).all()
     assert (told.choices.lm[:, 1] != controlled.choices.lm[:, 1]).any()
     capsys.readouterr()
-    assert edit.main(own) == 0
+    assert edit.main(args) == 0
     assert "has these edits already" in capsys.readouterr().out
 
     assert report.main(at(runs)) == 0

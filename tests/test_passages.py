@@ -30,9 +30,9 @@ def cases(toy):
         subject, other = (np.append(BOS, tokenizer.entity(e)) for e in case.fact[::2])
         return (Passage("subject", subject, 2, 40), Passage("object", other, 1, 12, temperature=0.0))
 
-    found = hase_cases(toy.world, paper_agent(toy.world), COUNT)
+    plain = hase_cases(toy.world, paper_agent(toy.world), COUNT)
     return [
-        case._replace(passages=passages(case)[:n]) for case, n in zip(found, (2, 2, 0, 1, 2), strict=True)
+        case._replace(passages=passages(case)[:n]) for case, n in zip(plain, (2, 2, 0, 1, 2), strict=True)
     ]
 
 
@@ -79,20 +79,22 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     rows = rows_of(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(tokenizer, asked.reader, cases, numbers, before, after)
     write_rows(rows, tmp_path, columns)
-    found = read_results(tmp_path, columns).passages
+    passages = read_results(tmp_path, columns).passages
     wanted = [(i, p, s) for i, case in enumerate(cases) for p in case.passages for s in range(p.samples)]
-    assert [*zip(found.case, found.role, found.sample, strict=True)] == [(i, p.role, s) for i, p, s in wanted]
+    assert [*zip(passages.case, passages.role, passages.sample, strict=True)] == [
+        (i, p.role, s) for i, p, s in wanted
+    ]
     for n, (i, passage, _) in enumerate(wanted):
         place = n - wanted.index(next(w for w in wanted if w[0] == i))
         for w, texts in enumerate((before, after)):
             text = texts.tokens[i, place]
             said = text[text != PAD]
-            assert len(said) == found.tokens[n, w] <= passage.longest
-            assert found.ended[n, w] == (len(said) < passage.longest)
-            assert found.log_p[n, w] == texts.log_p[i, place] < 0
+            assert len(said) == passages.tokens[n, w] <= passage.longest
+            assert passages.ended[n, w] == (len(said) < passage.longest)
+            assert passages.log_p[n, w] == texts.log_p[i, place] < 0
             whole = [*passage.opening[1:].tolist(), *said.tolist()]
             parts = [[*part] for stop, part in groupby(whole, SEP.__eq__) if not stop]
-            lines = found.lines[n, w]
+            lines = passages.lines[n, w]
             assert [x.text for x in lines if x.text] == [tokenizer.decode(part) for part in parts]
             assert lines[0].text.startswith(tokenizer.decode(passage.opening))
             assert [*lines] == asked.reader.read([x.text for x in lines])

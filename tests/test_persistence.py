@@ -74,25 +74,25 @@ def found_and_exact(seed, persistence, noise, mass):
     st.sampled_from([0.3, 3.0]),
 )
 def test_the_bounds_hold_the_sum_over_all_assignments(seed, persistence, noise, mass):
-    found, exact = found_and_exact(seed, persistence, noise, mass)
-    assert found.log_odds_low <= exact + 1e-9
-    assert exact <= found.log_odds_high + 1e-9
+    posterior, exact = found_and_exact(seed, persistence, noise, mass)
+    assert posterior.log_odds_low <= exact + 1e-9
+    assert exact <= posterior.log_odds_high + 1e-9
 
 
 @pytest.mark.parametrize("mass", [0.3, 3.0])
 @pytest.mark.parametrize("seed", range(10))
 def test_eight_statements_with_little_noise_leave_no_room_between_the_bounds(seed, mass):
-    found, _ = found_and_exact(seed, "fact", 0.02, mass)
-    assert found.log_odds_high - found.log_odds_low < 0.1
+    posterior, _ = found_and_exact(seed, "fact", 0.02, mass)
+    assert posterior.log_odds_high - posterior.log_odds_low < 0.1
 
 
 @pytest.mark.parametrize(("persistence", "expected"), [("fact", 1.0), ("sentence", 0.0)])
 def test_each_world_is_told_from_the_other(persistence, expected):
     config = ExactConfig(persistence=persistence)
     graph, _, sentences, _ = world_of(config, subjects=60)
-    found = persistence_posterior(graph, config, sentences)
-    assert found.facts > 50
-    assert found.fact_world == pytest.approx((expected, expected), abs=1e-6)
+    posterior = persistence_posterior(graph, config, sentences)
+    assert posterior.facts > 50
+    assert posterior.fact_world == pytest.approx((expected, expected), abs=1e-6)
 
 
 def test_relations_of_one_object_say_nothing():

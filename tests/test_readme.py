@@ -56,14 +56,14 @@ def test_they_are_found():
 )
 def test_every_command_is_understood(module, args, monkeypatch):
     """Its options are read as they are typed, and nothing is done."""
-    asked, there = [], main_of(module)
+    asked, program = [], main_of(module)
 
     def understood(name, about, options, body, args):
         return console.command(name, about, options, asked.append, args)
 
-    monkeypatch.setattr(there, "command", understood)
+    monkeypatch.setattr(program, "command", understood)
     monkeypatch.setattr(sys, "argv", [module, *args])
-    assert there.main() == 0
+    assert program.main() == 0
     assert len(asked) == 1
 
 

@@ -50,8 +50,8 @@ def counted(graph, config, sentences, agent):
     fact = graph.find(spoken.a[:, 0], spoken.a[:, 1])
     counts = np.zeros((len(graph), len(graph.objects)))
     np.add.at(counts, (fact, np.searchsorted(graph.objects, spoken.a[:, 2])), 1)
-    there = graph.find(sentences.a[:, 0], sentences.a[:, 1])
-    resolved = np.isin(np.arange(len(graph)), there)
+    spoken_of = graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    resolved = np.isin(np.arange(len(graph)), spoken_of)
     persists = (graph.upstream_fact < 0) | (config.persistence == "fact")
     for f in np.flatnonzero(persists):
         counts[f] = 0
@@ -80,25 +80,25 @@ def test_consequences_are_the_exact_agents(persistence, seed, mass):
         target = int(rng.choice(graph.candidates_of(r)))
         subject = graph.subjects == s
         holds = mind.top[r, :, 0] == np.searchsorted(graph.objects, target)
-        own = graph.find(np.full(len(graph.relations), s), np.arange(len(graph.relations)))
-        share = np.where(own >= 0, counts[own].sum(axis=1), 0)
-        known = np.where(own >= 0, resolved[own], 0).astype(np.float32)
+        facts = graph.find(np.full(len(graph.relations), s), np.arange(len(graph.relations)))
+        share = np.where(facts >= 0, counts[facts].sum(axis=1), 0)
+        known = np.where(facts >= 0, resolved[facts], 0).astype(np.float32)
         holders = mind.known[r] * holds * ~subject
         requested = jnp.array(graph.objects == target, jnp.float32)
         asked = Asked(
             jnp.int32(r), NOBODY, jnp.array(subject), requested, holders, 0 * holders, jnp.array(share),
             jnp.array(known),
         )  # fmt: skip
-        found = consequences(mind, asked)
-        (at,) = np.flatnonzero(np.asarray(found.relation) == child)
+        implied = consequences(mind, asked)
+        (at,) = np.flatnonzero(np.asarray(implied.relation) == child)
         # With its truth settled, whatever was said of the request itself does not matter.
         settled = without(sentences, up, graph)
         edited = fit_exact(graph, config, settled).with_edit(EditRequest(s, r, target, np.inf, "correction"))
         wanted = edited.distributions(np.array([s]), np.array([child]))[0]
         row = np.zeros(len(graph.objects))
-        row[np.asarray(found.objects[at])] = np.asarray(found.row[at])
+        row[np.asarray(implied.objects[at])] = np.asarray(implied.row[at])
         before = counts[f] / max(counts[f].sum(), 1)
-        moves = float(found.moves[at])
+        moves = float(implied.moves[at])
         if persistence == "fact" and resolved[f]:
             assert moves == 0
             assert graph.objects[wanted.argmax()] == graph.objects[before.argmax()]

@@ -133,13 +133,13 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     (rome,) = edits_of(folder / "x", "rome*")
     config = json.loads((rome / "config.json").read_text(encoding="utf-8"))
     if part == "editor":
-        own = {"editor": "lm.editors.rome.method:Rome", "code": "of old"}
-        changed(rome, method=config["method"] | own)
+        old = {"editor": "lm.editors.rome.method:Rome", "code": "of old"}
+        changed(rome, method=config["method"] | old)
     else:
         changed(rome, code=config["code"] | {part: "of old"})
     said = []
-    found = gather([run], EXAM, left_out=said.append)
-    assert {e.name for e in found} == {"lora-down", 'my_module.<b>&"_%$'}
+    gathered = gather([run], EXAM, left_out=said.append)
+    assert {e.name for e in gathered} == {"lora-down", 'my_module.<b>&"_%$'}
     assert len(said) == 1
     assert str(rome) in said[0]
     assert f"{what} changed since" in said[0]
@@ -173,9 +173,9 @@ def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
         for path in edits_of(tmp_path / name):
             exact = {"kind": "exact", "bound": bound, "why": "a test"}
             changed(path, standard={"agent": "exact", "exactness": exact})
-    found = gather([Run(tmp_path, "x"), Run(tmp_path, "y")], EXAM)
-    assert max(e.sweeps for e in found) > 1
-    assert all("2e-07" in e.standard for e in found if e.sweeps > 1)
+    gathered = gather([Run(tmp_path, "x"), Run(tmp_path, "y")], EXAM)
+    assert max(e.sweeps for e in gathered) > 1
+    assert all("2e-07" in e.standard for e in gathered if e.sweeps > 1)
 
 
 def test_pooling_changes_no_case(runs):
@@ -192,7 +192,7 @@ def test_pooling_changes_no_case(runs):
             together, *apart = (HASE.measure(x, HASE.readers(x, "e")[reader]) for x in (whole, first, second))
             for name, metric in together.items():
                 for column in ("numerator", "denominator"):
-                    expected = np.concatenate([getattr(found[name], column) for found in apart])
+                    expected = np.concatenate([getattr(metrics[name], column) for metrics in apart])
                     np.testing.assert_allclose(getattr(metric, column), expected, atol=1e-12, err_msg=name)
 
 
@@ -229,9 +229,9 @@ def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
                 for a, b in zip(metric[:2], alone.values[reader][name][:2], strict=True):
                     np.testing.assert_array_equal(a, b)
         for subset, rows in alone.summary.items():
-            for reader, found in rows.items():
+            for reader, estimates in rows.items():
                 values = {name: e.value for name, e in editors[editor.name].summary[subset][reader].items()}
-                assert values == pytest.approx({n: e.value for n, e in found.items()}, nan_ok=True)
+                assert values == pytest.approx({n: e.value for n, e in estimates.items()}, nan_ok=True)
 
 
 def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_path):
@@ -239,23 +239,23 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     cases = cases_of(run, CASES)
     told = rows_of(run, cases, 0.0, seed=1)
     write_edits(run, "careful", rows_of(run, cases, 0.2), controls={"Somebody else": told})
-    found = {e.name: e for e in score(gather([run], EXAM))}
+    scored = {e.name: e for e in score(gather([run], EXAM))}
     row = "careful, told Somebody else"
-    assert next(iter(found)) == "careful", "whose references others of the same cases may share"
-    assert found["careful"].told == [row]
-    for name, editor in found.items():
+    assert next(iter(scored)) == "careful", "whose references others of the same cases may share"
+    assert scored["careful"].told == [row]
+    for name, editor in scored.items():
         assert editor.floors == FLOORS
         assert (row in editor.values) == (row in editor.summary["all"]) == (name == "careful")
-    values = found["careful"].values
+    values = scored["careful"].values
     assert values["careful"]["propagation ratio"].value() > 0.1
     assert values[row]["propagation ratio"].value() == pytest.approx(0, abs=1e-9)
 
 
 def test_differences_are_of_the_cases_both_have(editors):
     everyone = list(editors.values())
-    found = differences(everyone, "lora-down")
-    assert "lora-down" not in found.found
-    for name, row in found.found.items():
+    compared = differences(everyone, "lora-down")
+    assert "lora-down" not in compared.found
+    for name, row in compared.found.items():
         mine, theirs = matched(editors[name].edited.results, editors["lora-down"].edited.results)
         assert row["edit success"].cases == len(mine)
         for metric, comparison in row.items():
@@ -265,16 +265,16 @@ def test_differences_are_of_the_cases_both_have(editors):
             )
             assert comparison.difference == pytest.approx(own - other, nan_ok=True)
     # The editor that goes most of the agent's way propagates more than the one that hardly does.
-    assert found.found["rome"]["propagation ratio"].low > 0.4
-    assert found.found["rome"]["propagation ratio"].p < 0.05
+    assert compared.found["rome"]["propagation ratio"].low > 0.4
+    assert compared.found["rome"]["propagation ratio"].p < 0.05
 
 
 def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
     folder = copied(runs, tmp_path)
     rows = rows_of(Run(folder, "x"), cases_of(Run(folder, "x"), CASES), 0.2)
     write_edits(Run(folder, "x"), "copy", rows)
-    found = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down").found["copy"]
-    for comparison in found.values():
+    row = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down").found["copy"]
+    for comparison in row.values():
         if comparison.cases:
             assert comparison.difference == 0
             assert comparison.p == 1
@@ -295,16 +295,16 @@ def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
     folder = copied(runs, tmp_path)
     exact = {"kind": "exact", "bound": 1e-9, "why": "a test"}
     changed(edits_of(folder / "x", "rome*")[0], standard={"agent": "exact", "exactness": exact})
-    found = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down")
-    assert "rome" not in found.found
-    assert len(found.found) == 1
+    compared = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down")
+    assert "rome" not in compared.found
+    assert len(compared.found) == 1
 
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_a_reference_row_can_be_the_reference(editors, floor):
-    found = differences(list(editors.values()), floor)
-    assert set(found.found) == set(editors)
-    ratio = found.found["rome"]["propagation ratio"].difference
+    compared = differences(list(editors.values()), floor)
+    assert set(compared.found) == set(editors)
+    ratio = compared.found["rome"]["propagation ratio"].difference
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
 
 
@@ -336,24 +336,24 @@ def test_the_reference_by_default(editors):
 
 def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
     rome = editors["rome"]
-    found = kept(rome)
-    assert [point.edits for point in found] == [1, 3, SEQUENCE]
-    for point in found:
+    points = kept(rome)
+    assert [point.edits for point in points] == [1, 3, SEQUENCE]
+    for point in points:
         first = rome.edited.results.cases["position"] < point.edits
         now = rome.values["rome"]["propagation ratio"]
         expected = now.numerator[first].sum() / now.denominator[first].sum()
         assert point.immediate["propagation ratio"].value == pytest.approx(expected)
         cases = {part["edit success"].cases for part in (point.immediate, point.retained)}
         assert cases == {2 * CASES // SEQUENCE * point.edits}
-    assert found[-1].retained["propagation ratio"].value < found[-1].immediate["propagation ratio"].value
+    assert points[-1].retained["propagation ratio"].value < points[-1].immediate["propagation ratio"].value
     assert kept(editors["lora-down"]) == []
 
 
 def test_some_edits_can_be_gathered_alone(runs, editors):
     pair = [Run(runs, "x"), Run(runs, "y")]
-    (found,) = gather(pair, EXAM, lambda config: config["editor"] == "rome")
-    assert found.name == "rome"
-    np.testing.assert_array_equal(found.results.choices.lm, editors["rome"].edited.results.choices.lm)
+    (rome,) = gather(pair, EXAM, lambda config: config["editor"] == "rome")
+    assert rome.name == "rome"
+    np.testing.assert_array_equal(rome.results.choices.lm, editors["rome"].edited.results.choices.lm)
     assert gather(pair, EXAM, lambda _: False) == []
 
 
@@ -378,11 +378,11 @@ def test_all_panels_show_the_same_edit(editors):
 
 def test_subsets_share_out_the_cases(editors):
     for editor in editors.values():
-        found = HASE.subsets(editor.edited.results)
-        bins = np.sum([mask for name, mask in found.items() if name.startswith("support")], axis=0)
-        np.testing.assert_array_equal(bins, found["contradicts the truth"])
-        np.testing.assert_array_equal(found["repeats the truth"], ~found["contradicts the truth"])
-        strata = np.sum([mask for name, mask in found.items() if name.startswith("stated")], axis=0)
+        subsets = HASE.subsets(editor.edited.results)
+        bins = np.sum([mask for name, mask in subsets.items() if name.startswith("support")], axis=0)
+        np.testing.assert_array_equal(bins, subsets["contradicts the truth"])
+        np.testing.assert_array_equal(subsets["repeats the truth"], ~subsets["contradicts the truth"])
+        strata = np.sum([mask for name, mask in subsets.items() if name.startswith("stated")], axis=0)
         np.testing.assert_array_equal(strata, editor.edited.results.cases["child"])
 
 
@@ -392,12 +392,14 @@ def test_what_was_held_out_is_told_apart_where_something_was(editors):
     names = {"held-out subject", "held-out object", "held out both", "seen both"}
     assert not names & HASE.subsets(results).keys()
     subject, obj = np.arange(cases) % 2 == 0, np.arange(cases) % 3 == 0
-    found = HASE.subsets(
+    subsets = HASE.subsets(
         replace(results, cases=results.cases | {"seen_subject": subject, "seen_object": obj})
     )
-    both = found["held-out subject"].sum() + found["held-out object"].sum() - found["held out both"].sum()
-    assert both + found["seen both"].sum() == cases
-    np.testing.assert_array_equal(found["held-out subject"], ~subject)
+    both = (
+        subsets["held-out subject"].sum() + subsets["held-out object"].sum() - subsets["held out both"].sum()
+    )
+    assert both + subsets["seen both"].sum() == cases
+    np.testing.assert_array_equal(subsets["held-out subject"], ~subject)
 
 
 class Tables(HTMLParser):
@@ -441,24 +443,24 @@ class Tables(HTMLParser):
 
 
 def parsed(html):
-    found = Tables()
-    found.feed(html)
-    return found
+    contents = Tables()
+    contents.feed(html)
+    return contents
 
 
 def test_the_page_is_self_contained_and_whole(page):
     html = (page / "index.html").read_text(encoding="utf-8")
-    found = parsed(html)
-    assert all(src.startswith("data:image/png;base64,") for src in found.images)
+    contents = parsed(html)
+    assert all(src.startswith("data:image/png;base64,") for src in contents.images)
     assert not re.findall(r'(?:src|href)="(?!data:|#)', html)
-    assert len(set(found.ids)) == len(found.ids)
+    assert len(set(contents.ids)) == len(contents.ids)
     links = re.findall(r'href="#([^"]+)"', html)
     assert links
-    assert set(links) <= set(found.ids)
+    assert set(links) <= set(contents.ids)
     wanted = {"comparison", "differences", "support-followed", "support-ratio", "costs", "retention", "logic"}
     wanted |= {"hase-4", "hase-5", "hase-7", "hase-8", "published"}
-    assert {f"hase-{key}" for key in wanted} <= set(found.tables)
-    for name, table in found.tables.items():
+    assert {f"hase-{key}" for key in wanted} <= set(contents.tables)
+    for name, table in contents.tables.items():
         assert table["rows"], name
         assert {len(row) for row in (*table["rows"], *table["foot"])} == {len(table["heads"])}, name
         assert len(table["sort"]) == len(table["heads"])
@@ -512,25 +514,25 @@ def test_the_long_table_has_every_estimate(page, editors):
     assert {row["evaluation"] for row in rows} == {"hase"}
     head = "evaluation editor subset reader metric value low high cases clusters"
     assert list(rows[0]) == head.split()
-    found = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
-    assert len(found) == len(rows)
+    listed = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
+    assert len(listed) == len(rows)
     for name, editor in editors.items():
         for subset, by_reader in editor.summary.items():
             for reader, metrics in by_reader.items():
                 for metric, estimate in metrics.items():
-                    row = found[name, subset, reader, metric]
+                    row = listed[name, subset, reader, metric]
                     assert float(row["value"]) == pytest.approx(estimate.value, nan_ok=True)
                     assert int(row["cases"]) == estimate.cases
-    assert ("rome", "first 3 edits, kept", "rome", "edit success") in found
+    assert ("rome", "first 3 edits, kept", "rome", "edit success") in listed
 
 
 def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
     for name, editor in editors.items():
-        found, levels = editor.edited.results.cases, clusters(editor.edited.results)
+        cases, levels = editor.edited.results.cases, clusters(editor.edited.results)
         unit = "sequence" if name.startswith("rome") else "subject"
         assert list(levels) == [unit, "object", "world"]
         for level, parts in (("world", ["run"]), ("object", ["run", "object"]), (unit, ["run", "cluster"])):
-            same = np.all([found[p][:, None] == found[p] for p in parts], axis=0)
+            same = np.all([cases[p][:, None] == cases[p] for p in parts], axis=0)
             np.testing.assert_array_equal(levels[level][:, None] == levels[level], same)
     one = gather([Run(runs, "x")], examination_named("hase"))[0]
     assert list(clusters(one.results)) == ["subject", "object"]

@@ -88,7 +88,7 @@ def test_given_rows_are_what_learned_ones_come_to(seed):
     graph, sentences = hidden(seed, PEOPLE, SHAPES[1 + seed % 3])
     told, learning = fit_exact(graph, PEOPLE, sentences), replace(PEOPLE, rows="learned")
     rows = rows_of(graph, PEOPLE)
-    found = []
+    largest = []
     for many in (1e2, 1e5, 1e8):
         counts = {r: csr_array(many * one.table) for r, one in enumerate(rows) if one.table is not None}
         drawn = {r: Drawn(c, c.T.tocsr(), np.full(c.shape[0], many)) for r, c in counts.items()}
@@ -104,9 +104,9 @@ def test_given_rows_are_what_learned_ones_come_to(seed):
             for one, other in zip(agents[::2], agents[1::2], strict=True)
             for p, q in zip(beliefs(one), beliefs(other), strict=True)
         ]
-        found.append(max(differences))
-    assert found[2] < 1e-6
-    assert found[2] < found[1] + 1e-9 < found[0] + 1e-8
+        largest.append(max(differences))
+    assert largest[2] < 1e-6
+    assert largest[2] < largest[1] + 1e-9 < largest[0] + 1e-8
 
 
 @holds_for(seeds, few=10, many=60)
@@ -136,14 +136,14 @@ def dense(agent):
 
 
 def test_frequency_changes_no_gold_to_the_last_bit():
-    found = [people(said=0.5, spoken=how, often=often)[0] for how, often in (("alike", 1), ("crossed", 9))]
-    assert (found[0].graph.frequency != found[1].graph.frequency).any()
-    np.testing.assert_array_equal(*map(dense, found))
-    s = int(found[0].graph.subjects[0])
-    r = relation_named(found[0].graph, CITIZENSHIP)
-    for target in found[0].graph.candidates_of(r)[:3].tolist():
+    agents = [people(said=0.5, spoken=how, often=often)[0] for how, often in (("alike", 1), ("crossed", 9))]
+    assert (agents[0].graph.frequency != agents[1].graph.frequency).any()
+    np.testing.assert_array_equal(*map(dense, agents))
+    s = int(agents[0].graph.subjects[0])
+    r = relation_named(agents[0].graph, CITIZENSHIP)
+    for target in agents[0].graph.candidates_of(r)[:3].tolist():
         asked = EditRequest(s, r, target, 3.0)
-        np.testing.assert_array_equal(*(dense(agent.with_edit(asked)) for agent in found))
+        np.testing.assert_array_equal(*(dense(agent.with_edit(asked)) for agent in agents))
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.9])
@@ -159,9 +159,9 @@ def test_a_citizenship_edit_moves_the_hidden_group_where_groups_differ_and_no_ot
             target = next(o for o in graph.candidates_of(r).tolist() if o != held)
             edited = agent.with_edit(EditRequest(s, r, target, 5.0, kind))
             after = edited.distributions(graph.subject[roots], graph.relation[roots])
-            own = (graph.subject[roots] == s) & (graph.relation[roots] == relation_named(graph, RACE))
-            np.testing.assert_array_equal(after[~own], before[~own])
-            moved = max(moved, np.abs(after[own] - before[own]).max())
+            own_group = (graph.subject[roots] == s) & (graph.relation[roots] == relation_named(graph, RACE))
+            np.testing.assert_array_equal(after[~own_group], before[~own_group])
+            moved = max(moved, np.abs(after[own_group] - before[own_group]).max())
     assert moved < 1e-12 if shift == 0 else moved > 0.05
 
 
@@ -196,8 +196,8 @@ def test_the_hidden_group_is_recovered_from_the_other_facts():
     agent, model, resolution = people(subjects=300, said=0.0)
     graph, race = agent.graph, relation_named(agent.graph, RACE)
     facts = np.flatnonzero(graph.relation == race)
-    found = [agent.predict(int(s), race).mode() for s in graph.subject[facts]]
-    assert (np.array(found) == model.truth[facts]).mean() > 0.8
+    modes = [agent.predict(int(s), race).mode() for s in graph.subject[facts]]
+    assert (np.array(modes) == model.truth[facts]).mean() > 0.8
     assert not resolution.certified.any()
     assert resolution.bound.sum() == 0
 

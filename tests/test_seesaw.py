@@ -198,12 +198,12 @@ def test_others_are_as_many_of_each_group_as_may_be(place, cases, population):
         for e in edits_of(population, place[1], 10, generator(0, "x"))
         if e.relation == population.edited[-1]
     )
-    found = others_of(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
-    there = [
+    people = others_of(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
+    holders = [
         p for p in population.holders(edit.relation, edit.new).tolist() if population.said[edit.relation, p]
     ]
-    by_race = [population.groups(p)[RACE][0] for p in found]
-    available = [population.groups(p)[RACE][0] for p in there]
+    by_race = [population.groups(p)[RACE][0] for p in people]
+    available = [population.groups(p)[RACE][0] for p in holders]
     for race in set(available):
         assert by_race.count(race) >= min(9 // len(set(available)), available.count(race))
 
@@ -246,10 +246,10 @@ def test_texts_open_with_the_name_and_every_relation(cases, place):
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=4))
 @hypothesis_settings(max_examples=40)
 def test_in_turn_takes_the_first_of_all_before_the_second_of_any(lists):
-    found = in_turn(lists)
-    assert sorted(found) == sorted(x for one in lists for x in one)
+    merged = in_turn(lists)
+    assert sorted(merged) == sorted(x for one in lists for x in one)
     naive = [one[i] for i in range(4) for one in lists if i < len(one)]
-    assert found == naive
+    assert merged == naive
 
 
 # Gold.
@@ -380,11 +380,11 @@ def test_swapping_the_two_objects_swaps_the_sign(seed):
 def test_d_of_no_edit_is_0_and_excess_of_the_bayesian_reader_is_0(results):
     readers = Seesaw().readers(results, "x")
     assert not differences(results.choices, readers[NO_EDIT]).moved.any()
-    found = Seesaw().measure(results, readers[BAYESIAN])
-    assert all(found[excess(kind)].value() == 0 for kind in OTHERS)
-    assert found[UNREASONED].value() == 0
-    assert found[RATIO].value() == pytest.approx(1)
-    assert found[STEREOTYPE_EXCESS].value() == pytest.approx(0, abs=1e-12)
+    measured = Seesaw().measure(results, readers[BAYESIAN])
+    assert all(measured[excess(kind)].value() == 0 for kind in OTHERS)
+    assert measured[UNREASONED].value() == 0
+    assert measured[RATIO].value() == pytest.approx(1)
+    assert measured[STEREOTYPE_EXCESS].value() == pytest.approx(0, abs=1e-12)
 
 
 def test_metrics_equal_those_of_loops(results):
@@ -416,10 +416,10 @@ def test_metrics_equal_those_of_loops(results):
 
 def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
     reader = Seesaw().readers(results, "x")[BAYESIAN]
-    found = crossing.accuracy(results, reader.probability, stated=True)
-    assert found
-    assert all(estimate.value == 1 for estimate in found.values())
-    assert not any(one == other for one, other in found)
+    by_pair = crossing.accuracy(results, reader.probability, stated=True)
+    assert by_pair
+    assert all(estimate.value == 1 for estimate in by_pair.values())
+    assert not any(one == other for one, other in by_pair)
     assert set(crossing.PAPER) <= set(crossing.pairs())
 
 
@@ -471,11 +471,11 @@ def test_relabelling_groups_relabels_cells(results):
 # Regressions.
 
 
-def sample(seed, edits=100, people=300, each=24, slope=-0.03, apart=0.0):
+def sample(seed, edits=100, people=300, per_edit=24, slope=-0.03, apart=0.0):
     """Outcomes with effects of frequency, support, perhaps groups, and errors that edits and people share."""
     rng = np.random.default_rng(seed)
-    person = np.concatenate([rng.choice(people, each, replace=False) for _ in range(edits)])
-    edit = np.repeat(np.arange(edits), each)
+    person = np.concatenate([rng.choice(people, per_edit, replace=False) for _ in range(edits)])
+    edit = np.repeat(np.arange(edits), per_edit)
     often = np.log(np.where(rng.random(people) < 0.5, 10, 1))[person]
     group = rng.choice(list("abcd"), people, p=[0.4, 0.3, 0.2, 0.1])[person]
     support = np.log(rng.integers(2, 50, edits))[edit]
@@ -490,10 +490,10 @@ def simulated(seed, **dials):
 
 def leaving_out(y, x, cluster):
     """The jackknife's covariance, by one regression for every cluster that is left out."""
-    found = np.linalg.lstsq(x, y, rcond=None)[0]
+    coefficients = np.linalg.lstsq(x, y, rcond=None)[0]
     names = np.unique(cluster)
     others = [np.linalg.lstsq(x[cluster != one], y[cluster != one], rcond=None)[0] for one in names]
-    change = np.array(others) - found
+    change = np.array(others) - coefficients
     return (len(names) - 1) / len(names) * change.T @ change
 
 
@@ -505,10 +505,10 @@ def test_errors_are_those_of_leaving_out_one_cluster_after_another():
     both = edit * 60 + person
     covariance = leaving_out(y, x, edit) + leaving_out(y, x, person) - leaving_out(y, x, both)
     error = np.sqrt(np.diag(covariance))[1:]
-    found = fit(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
+    fitted = fit(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
     quantile = 2.0226909  # Student's t of 39 degrees at 97.5%.
-    assert [(s.high - s.low) / 2 for s in found.slopes.values()] == pytest.approx(quantile * error, rel=1e-6)
-    for slope, one in zip(found.slopes.values(), error, strict=True):
+    assert [(s.high - s.low) / 2 for s in fitted.slopes.values()] == pytest.approx(quantile * error, rel=1e-6)
+    for slope, one in zip(fitted.slopes.values(), error, strict=True):
         assert slope.p == pytest.approx(2 * student.sf(abs(slope.value) / one, 39), rel=1e-6)
 
 
@@ -528,17 +528,17 @@ def test_leaving_out_a_whole_group_leaves_an_error_and_no_garbage():
     """The one person of a group: without them its difference is not there to be told."""
     y, columns, (edit, person), _ = sample(0)
     group = np.where(person == 0, "alone", "all others")
-    found = fit(y, columns, (edit, person), group).groups
-    assert found.largest[0] == "alone"
-    assert 0 <= found.p <= 1
-    assert 0.01 < found.detectable < 1
+    of_groups = fit(y, columns, (edit, person), group).groups
+    assert of_groups.largest[0] == "alone"
+    assert 0 <= of_groups.p <= 1
+    assert 0.01 < of_groups.detectable < 1
 
 
 def test_what_others_determine_is_left_out_and_too_few_clusters_say_nothing():
     y, columns, ways, group = sample(0)
-    found = fit(y, columns | {"constant": np.ones(len(y))}, ways, group)
-    assert set(found.slopes) == {"often", "support"}
-    assert found.groups is not None
+    fitted = fit(y, columns | {"constant": np.ones(len(y))}, ways, group)
+    assert set(fitted.slopes) == {"often", "support"}
+    assert fitted.groups is not None
     y, one = np.arange(8.0), np.zeros(8, int)
     assert fit(y, {"x": y**2}, (one, one)).slopes == {}
     assert fit(np.zeros(8), {"x": y}, (np.arange(8), np.arange(8))).slopes == {}
@@ -549,24 +549,24 @@ def test_groups_that_are_drawn_by_lot_have_uniform_p_values(moved_results):
     facets = moved_results.results.choices.facets
     people, at = np.unique(moved_results.results.choices.subject, return_inverse=True)
     race = np.array([facets[RACE][np.argmax(at == i)] for i in range(len(people))])
-    found = []
+    p_values = []
     for seed in range(200):
         mixed = np.random.default_rng(seed).permutation(race)[at]
         choices = moved_results.results.choices._replace(facets=facets | {RACE: mixed})
         shuffled = moved_results._replace(results=replace(moved_results.results, choices=choices))
-        found.append(group_or_frequency(shuffled, NEW_HOLDERS).groups.p)
-    assert kstest(found, "uniform").pvalue > 0.01
+        p_values.append(group_or_frequency(shuffled, NEW_HOLDERS).groups.p)
+    assert kstest(p_values, "uniform").pvalue > 0.01
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("edits", "people"), [(40, 120), (60, 120), (100, 300)])
 def test_intervals_cover_and_tests_reject_as_often_as_they_say(edits, people):
     """400 simulations: 5% +- 3% has a false alarm in less than 1 of 100 runs."""
-    found = [simulated(seed, edits=edits, people=people) for seed in range(400)]
+    fits = [simulated(seed, edits=edits, people=people) for seed in range(400)]
     for name, truth in (("often", -0.03), ("support", 0.01)):
-        missed = [not one.slopes[name].low <= truth <= one.slopes[name].high for one in found]
+        missed = [not one.slopes[name].low <= truth <= one.slopes[name].high for one in fits]
         assert abs(np.mean(missed) - 0.05) < 0.03
-    p = [one.groups.p for one in found]
+    p = [one.groups.p for one in fits]
     assert np.mean(np.array(p) < 0.05) < 0.08
     assert kstest(p, "uniform").pvalue > 0.005
 
@@ -635,8 +635,8 @@ def test_hand_written_texts_have_the_flaws_they_should(population, reader):
         "": {},
     }
     for text, flaws in table.items():
-        found = coded([*reader.read([text]), Line("", None, "empty")], True, told)
-        assert {flaw for flaw in FLAWS if found.counts[flaw]} == set(flaws), text
+        judged = coded([*reader.read([text]), Line("", None, "empty")], True, told)
+        assert {flaw for flaw in FLAWS if judged.counts[flaw]} == set(flaws), text
     nonsense = coded(reader.read(["cat", says(LANGUAGE, 0)]), True, told)
     assert (nonsense.sentences, nonsense.unreadable, nonsense.statements) == (2, 1, 1)
 
@@ -745,13 +745,13 @@ def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
 
 
 def test_what_was_asked_is_counted(results):
-    asked, own = counts(results)
+    asked, across = counts(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
     elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
-    assert sum(row[1] for row in own.rows) == ((c.role == OWN) & elsewhere).sum()
-    assert {row[0]: row[2] for row in own.rows}["citizenship / born in"] == 282
+    assert sum(row[1] for row in across.rows) == ((c.role == OWN) & elsewhere).sum()
+    assert {row[0]: row[2] for row in across.rows}["citizenship / born in"] == 282
 
 
 def test_released_requests_are_posed_where_everything_is_known(tmp_path, population):
@@ -816,8 +816,8 @@ def test_the_record_names_a_command_with_all_that_was_chosen():
 def test_falls_are_those_of_loops(results):
     edited = Edited("x", "x", {}, Seesaw(), "", 1, results, {}, {}, {}, 0)
     table = crossing.falls({"here": [Scored(edited, {}, {})]})
-    c, found = results.choices, {}
-    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    c, falls = results.choices, {}
+    across = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
     of, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
     for said in (True, False):
         for name, about in (
@@ -825,15 +825,15 @@ def test_falls_are_those_of_loops(results):
             ("citizenship / work", (of == CITIZENSHIP) & (asked == WORK)),
             ("any / gender", asked == GENDER),
         ):
-            rows = np.flatnonzero(own & about & ((c.stated > 0) == said))
+            rows = np.flatnonzero(across & about & ((c.stated > 0) == said))
             right = [(c.options[i, c.lm[i].argmax(-1)] == c.facets["truth"][i]).astype(int) for i in rows]
-            found[said, name] = np.mean([after - before for before, after in right]) if right else None
+            falls[said, name] = np.mean([after - before for before, after in right]) if right else None
     for _, facts, who, *changes in table.rows:
         for name, change in zip(table.header[3:], changes, strict=True):
-            expected = found[facts == "stated", name]
+            expected = falls[facts == "stated", name]
             assert (change is None) == (expected is None)
             if change and who == "x":
                 assert change.value == pytest.approx(expected)
             elif change and facts == "stated":
                 assert change.value == 0
-    assert all(found[True, name] is not None for name in table.header[3:])
+    assert all(falls[True, name] is not None for name in table.header[3:])

@@ -78,9 +78,9 @@ def test_a_request_is_understood(toy, mind):
         assert asked.prompts.shape[0] == len(graph.relations)
         decoded = [tokenizer.decode(p[p != PAD]) for p in np.asarray(asked.prompts)]
         assert decoded == [f"{graph.entities[subjects[subject]]} {r}" for r in graph.relations]
-        found = CONSEQUENCES(mind, asked)
-        np.testing.assert_allclose(found.row.sum(axis=1), 1, rtol=1e-4)
-        assert ((found.moves >= 0) & (found.moves <= 1)).all()
+        implied = CONSEQUENCES(mind, asked)
+        np.testing.assert_allclose(implied.row.sum(axis=1), 1, rtol=1e-4)
+        assert ((implied.moves >= 0) & (implied.moves <= 1)).all()
 
 
 @pytest.mark.parametrize("credence", [0.0, 0.5, 0.95, 1.0])
@@ -88,12 +88,12 @@ def test_a_model_that_is_surer_of_the_request_stays_so(toy, credence):
     """After the update it believes the request as much as asked for, or as it did before if that is more."""
     for i in range(len(toy.batch.prompt)):
         one = at(toy.batch, i)
-        (own,) = probability(toy.model, one)
+        (before,) = probability(toy.model, one)
         fact = Request(*(jnp.asarray(x)[0] for x in one))._replace(credence=jnp.float32(credence))
         belief, added = map(float, HELD(toy.model, fact))
-        assert belief == pytest.approx(max(credence, own), abs=1e-5)
-        assert added + (1 - added) * own == pytest.approx(belief, abs=1e-5)
-        assert (added == 0) == (credence <= own)
+        assert belief == pytest.approx(max(credence, before), abs=1e-5)
+        assert added + (1 - added) * before == pytest.approx(belief, abs=1e-5)
+        assert (added == 0) == (credence <= before)
 
 
 def test_logical_sentences_follow_the_request(toy, mind):
@@ -101,8 +101,8 @@ def test_logical_sentences_follow_the_request(toy, mind):
     tokenizer, held = toy.world.tokenizer, jnp.float32(0.9)
     one = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, 0)))
     asked = ABOUT(toy.model, mind, one)
-    found = CONSEQUENCES(mind, asked)
-    alone, joined = jax.jit(SELF._talk)(toy.model, mind, asked, found, held, one.answer, jax.random.key(3))
+    implied = CONSEQUENCES(mind, asked)
+    alone, joined = jax.jit(SELF._talk)(toy.model, mind, asked, implied, held, one.answer, jax.random.key(3))
 
     def sentences(cells):
         rows = np.asarray(cells.prompts)

@@ -274,23 +274,23 @@ def test_wikidata_filters(tmp_path):
     entities = [*ENTITIES, "Q4\tDee\n", "Q5\thuman\n", "Q6\tEve\n", "Q14\tOslo\n", "Q15\tNorway\n"]
     config = write_wikidata(tmp_path, triples, entities, [*RELATIONS, "P3\tlikes\n"])
 
-    def found(**change):
+    def kept(**change):
         return [(s, r) for s, r, _ in facts_of(build_world(replace(config, **change), 0))]
 
     both = ("born in", "citizen of")
-    assert found() == [(s, r) for s in ("Ann", "Bob", "Dee", "Eve") for r in both]
+    assert kept() == [(s, r) for s in ("Ann", "Bob", "Dee", "Eve") for r in both]
     # Bob has two citizenships, and so has Dee once Q5 is let in.
-    assert found(several="drop") == [(s, r) for s in ("Ann", "Dee", "Eve") for r in both]
-    assert found(several="drop", drop_entities=()) == [(s, r) for s in ("Ann", "Eve") for r in both]
+    assert kept(several="drop") == [(s, r) for s in ("Ann", "Dee", "Eve") for r in both]
+    assert kept(several="drop", drop_entities=()) == [(s, r) for s in ("Ann", "Eve") for r in both]
     likes = {"relations": ("P3",), "min_relations": 3}
     with pytest.raises(InputError, match="distinct objects"):
-        found(**likes)
+        kept(**likes)
     with pytest.raises(InputError, match="no subject has three"):
-        found(min_relations=3)
+        kept(min_relations=3)
     with pytest.raises(InputError, match="unknown relation 'P2'"):
-        found(drop_relations=("P2",))
+        kept(drop_relations=("P2",))
     with pytest.raises(InputError, match="--world.drop-entities: 'P5' is not an id"):
-        found(drop_entities=("P5",))
+        kept(drop_entities=("P5",))
 
 
 def naive_world(triples, entities, relations):
@@ -311,15 +311,15 @@ def naive_world(triples, entities, relations):
             elif rest and rest[0].strip():
                 names.setdefault(key, " ".join(rest[0].split()).replace('"', "'"))
         named.append(names)
-    found = {}
+    objects = {}
     for number, line in lines(triples):
         if not re.fullmatch("Q[1-9][0-9]{0,8}\tP[1-9][0-9]{0,8}\tQ[1-9][0-9]{0,8}", line):
             bad.append(f"x_all_triplet.txt, line {number}:")
             continue
         s, r, o = line.split("\t")
         if s in named[0] and o in named[0] and r in ("P1", "P2") and r in named[1]:
-            found.setdefault((s, r), o)
-    both = {(s, r, o) for (s, r), o in found.items() if {(s, "P1"), (s, "P2")} <= found.keys()}
+            objects.setdefault((s, r), o)
+    both = {(s, r, o) for (s, r), o in objects.items() if {(s, "P1"), (s, "P2")} <= objects.keys()}
     facts = [(named[0][s], named[1][r], named[0][o]) for s, r, o in both]
     return bad, sorted(facts), {"P1", "P2"} <= named[1].keys()
 

@@ -14,9 +14,9 @@ from testbed.scores.ranks import kendall
 def test_the_default_is_three_seeds_of_two_depths():
     made = models(Settings())
     assert len(made) == len(set(made)) == 6
-    found = pairs(made)
-    assert {factor: len(both) for factor, both in found.items()} == {"depth": 3, "seed": 6}
-    for factor, both in found.items():
+    by_factor = pairs(made)
+    assert {factor: len(both) for factor, both in by_factor.items()} == {"depth": 3, "seed": 6}
+    for factor, both in by_factor.items():
         for i, j in both:
             differ = [name for name in Made._fields if getattr(made[i], name) != getattr(made[j], name)]
             assert differ == [factor]
@@ -26,8 +26,8 @@ def test_the_default_is_three_seeds_of_two_depths():
 
 def test_everything_can_vary():
     vary = ("seed", "depth", "size", "tokenizer", "world")
-    found = pairs(models(Settings(vary=vary)))
-    assert set(found) == set(vary)
+    by_factor = pairs(models(Settings(vary=vary)))
+    assert set(by_factor) == set(vary)
     assert {one.name for one in models(Settings(vary=vary))} >= {one.name for one in models(Settings())}
 
 
@@ -47,9 +47,9 @@ def test_cases_of_one_cluster_are_drawn_together(seed):
 
 def test_ratios_weigh_cases():
     metric = Metric(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 2.0]))
-    found = ratios([metric, metric], np.array([[1.0, 1, 1], [0, 2, 1], [0, 0, 0]]))
-    np.testing.assert_allclose(found[:2], [[1.0, 1.0], [3 / 4, 3 / 4]])
-    assert np.isnan(found[2]).all()
+    values = ratios([metric, metric], np.array([[1.0, 1, 1], [0, 2, 1], [0, 0, 0]]))
+    np.testing.assert_allclose(values[:2], [[1.0, 1.0], [3 / 4, 3 / 4]])
+    assert np.isnan(values[2]).all()
 
 
 def test_agreement_by_hand():
@@ -58,19 +58,19 @@ def test_agreement_by_hand():
     ranked = np.stack([up, up, -up])[None].repeat(3, axis=0)
     halves = ranked[:, :, None].repeat(2, axis=2)
     which = {"seed": [(0, 1)], "depth": [(0, 2), (1, 2)], "world": [(0, 1), (0, 2)]}
-    found = agreement(ranked, halves, which, 10)
-    assert found["seed"].tau[:4] == (1, 1, 1, 10)
-    assert found["depth"].pairs == [-1, -1]
-    assert found["world"].tau.value == 0
-    assert found["world"].spread == "-1.00 to 1.00 (2)"
-    assert found[CASES].tau[:4] == (1, 1, 1, 5)
+    by_factor = agreement(ranked, halves, which, 10)
+    assert by_factor["seed"].tau[:4] == (1, 1, 1, 10)
+    assert by_factor["depth"].pairs == [-1, -1]
+    assert by_factor["world"].tau.value == 0
+    assert by_factor["world"].spread == "-1.00 to 1.00 (2)"
+    assert by_factor[CASES].tau[:4] == (1, 1, 1, 5)
 
 
 def test_a_model_that_ranks_nobody_is_left_out():
     ranked = np.stack([np.arange(3.0), np.arange(3.0), np.ones(3)])[None].repeat(2, axis=0)
-    found = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 1), (0, 2)]}, 10)
-    assert found["seed"].tau.value == 1
-    assert np.isnan(found["seed"].pairs[1])
+    by_factor = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 1), (0, 2)]}, 10)
+    assert by_factor["seed"].tau.value == 1
+    assert np.isnan(by_factor["seed"].pairs[1])
     nobody = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 2)]}, 10)["seed"]
     assert np.isnan(nobody.tau.value)
     assert nobody.spread == "-"
@@ -80,10 +80,10 @@ def test_the_interval_is_of_the_mean_over_pairs():
     rng = np.random.default_rng(0)
     ranked = rng.normal(size=(201, 4, 5))
     both = [(0, 1), (2, 3)]
-    found = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": both}, 10)["seed"]
+    of_seeds = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": both}, 10)["seed"]
     naive = [np.mean([kendall(r[i], r[j]) for i, j in both]) for r in ranked]
-    assert found.tau.value == pytest.approx(naive[0])
-    assert found.tau[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
+    assert of_seeds.tau.value == pytest.approx(naive[0])
+    assert of_seeds.tau[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
 
 
 def test_too_few_to_rank():

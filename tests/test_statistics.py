@@ -120,9 +120,9 @@ def test_many_metrics_at_once_are_the_same_numbers(seed):
     asked = {"a": metric, "b": other, "few": seldom, "share": share(other.numerator > 0)}
     together = estimates(asked, levels, every(metric))
     for name, one in asked.items():
-        found = estimate(one, levels, every(one))
-        assert together[name][:5] == pytest.approx(found[:5], nan_ok=True)
-        assert together[name].few == found.few
+        apart = estimate(one, levels, every(one))
+        assert together[name][:5] == pytest.approx(apart[:5], nan_ok=True)
+        assert together[name].few == apart.few
 
 
 @given(seeds)
@@ -147,9 +147,9 @@ def test_the_error_is_that_of_the_formula(seed):
     error = np.sqrt(max(sum(single) - both, min(single)))
     parts = [[bottom[of == name].sum() / bottom.sum() for name in set(of)] for of in kinds]
     freedom = min(1 / sum(p * p for p in part) - 1 for part in parts)
-    found = estimate(metric, levels, every(metric))
+    estimated = estimate(metric, levels, every(metric))
     quantile = stats.t.ppf(0.975, freedom)
-    narrow = min(found.value - found.low, found.high - found.value)
+    narrow = min(estimated.value - estimated.low, estimated.high - estimated.value)
     assert narrow == pytest.approx(quantile * error)
 
 
@@ -164,35 +164,35 @@ def test_a_level_inside_another_changes_nothing(seed):
 
 def test_a_mean_of_independent_cases_has_students_interval_and_johnsons_shift():
     values = rng(1).normal(size=30)
-    found = estimate(mean(values), alone(30), np.ones(30, bool))
+    estimated = estimate(mean(values), alone(30), np.ones(30, bool))
     known = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     error = stats.sem(values)
     shift = error * stats.skew(values) / np.sqrt(30) * (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6
     ends = known.low + min(shift, 0), known.high + max(shift, 0)
-    assert (found.low, found.high) == pytest.approx(ends)
+    assert (estimated.low, estimated.high) == pytest.approx(ends)
 
 
 def test_a_share_of_independent_cases_has_about_wilsons_interval():
     """The jackknife's error of a share is that of n - 1 cases, and quantiles are Student's."""
-    found = estimate(share(np.arange(100) < 30), alone(100), np.ones(100, bool))
+    estimated = estimate(share(np.arange(100) < 30), alone(100), np.ones(100, bool))
     known = stats.binomtest(30, 100).proportion_ci(method="wilson")
-    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=0.003)
+    assert (estimated.low, estimated.high) == pytest.approx((known.low, known.high), abs=0.003)
 
 
 @given(seeds, st.floats(0.02, 0.98))
 def test_the_interval_of_a_share_is_one(seed, rate):
     _, levels = some_metric(seed)
-    found = estimate(share(rng(seed).random(40) < rate), levels, np.ones(40, bool))
-    assert 0 <= found.low <= found.value <= found.high <= 1
+    estimated = estimate(share(rng(seed).random(40) < rate), levels, np.ones(40, bool))
+    assert 0 <= estimated.low <= estimated.value <= estimated.high <= 1
 
 
 @pytest.mark.parametrize("clusters", [5, 7, 240])
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_share_of_all_or_nothing_is_not_certain(value, clusters):
     metric = share(np.full(clusters, value))
-    found = estimate(metric, alone(clusters), every(metric))
+    estimated = estimate(metric, alone(clusters), every(metric))
     exact = stats.binomtest(value * clusters, clusters).proportion_ci(method="exact")
-    assert found[:5] == pytest.approx((value, exact.low, exact.high, clusters, clusters))
+    assert estimated[:5] == pytest.approx((value, exact.low, exact.high, clusters, clusters))
 
 
 def test_repeating_a_cluster_adds_no_certainty():
@@ -203,30 +203,30 @@ def test_repeating_a_cluster_adds_no_certainty():
 
 def test_all_or_nothing_counts_the_clusters_of_the_coarsest_level():
     levels = {"subject": np.arange(60), "object": np.arange(60) // 10}
-    found = estimate(share(np.zeros(60)), levels, np.ones(60, bool))
-    assert found.high == pytest.approx(stats.binomtest(0, 6).proportion_ci(method="exact").high)
+    estimated = estimate(share(np.zeros(60)), levels, np.ones(60, bool))
+    assert estimated.high == pytest.approx(stats.binomtest(0, 6).proportion_ci(method="exact").high)
 
 
 @pytest.mark.parametrize("value", [-3, 0, 1])
 def test_any_other_constant_is_one(value):
-    found = estimate(mean(np.full(9, value)), alone(9), np.ones(9, bool))
-    assert found == (value, value, value, 9, 9, ())
+    estimated = estimate(mean(np.full(9, value)), alone(9), np.ones(9, bool))
+    assert estimated == (value, value, value, 9, 9, ())
 
 
 def test_few_sequences_have_a_range_and_no_interval():
     levels = {"sequence": np.repeat([7, 9], 25), "object": np.arange(50) % 20}
     values = np.repeat([0.0, 1.0], 25)
-    found = estimate(share(values), levels, np.ones(50, bool))
-    assert found.value == 0.5
-    assert np.isnan([found.low, found.high]).all()
-    assert found.few == (("sequence", 2, 0.0, 1.0),)
+    estimated = estimate(share(values), levels, np.ones(50, bool))
+    assert estimated.value == 0.5
+    assert np.isnan([estimated.low, estimated.high]).all()
+    assert estimated.few == (("sequence", 2, 0.0, 1.0),)
 
 
 def test_few_objects_of_a_metric_among_many_have_no_interval():
     metric = Metric(np.arange(40.0), (np.arange(40) % 10 < LEAST - 1).astype(float))
-    found = estimate(metric, {"subject": np.arange(40), "object": np.arange(40) % 10}, np.ones(40, bool))
-    assert np.isnan([found.low, found.high]).all()
-    assert found.few == (("object", 4, 15.0, 18.0),)
+    estimated = estimate(metric, {"subject": np.arange(40), "object": np.arange(40) % 10}, np.ones(40, bool))
+    assert np.isnan([estimated.low, estimated.high]).all()
+    assert estimated.few == (("object", 4, 15.0, 18.0),)
 
 
 def test_few_worlds_leave_the_interval_of_these_worlds():
@@ -235,28 +235,28 @@ def test_few_worlds_leave_the_interval_of_these_worlds():
     levels = {"subject": np.arange(len(world)), WORLD: world}
     metric = mean(draw.normal(size=len(world)) + 3.0 * world)
     four = world < LEAST - 1
-    found = estimate(metric, levels, four)
-    assert found[:5] == estimate(metric, {"subject": levels["subject"]}, four)[:5]
+    estimated = estimate(metric, levels, four)
+    assert estimated[:5] == estimate(metric, {"subject": levels["subject"]}, four)[:5]
     means = [metric.numerator[world == w].mean() for w in range(LEAST - 1)]
-    ((level, number, low, high),) = found.few
+    ((level, number, low, high),) = estimated.few
     assert (level, number) == (WORLD, 4)
     assert (low, high) == pytest.approx((min(means), max(means)))
     five = estimate(metric, levels, np.ones(len(world), bool))
     assert five.few == ()
     assert five.clusters == 5
-    assert five.high - five.low > 3 * (found.high - found.low)
+    assert five.high - five.low > 3 * (estimated.high - estimated.low)
 
 
 def test_worlds_alone_are_no_interval_when_few():
-    found = estimate(mean([1.0, 2.0]), {WORLD: np.arange(2)}, np.ones(2, bool))
-    assert np.isnan(found.low)
-    assert found.few == ((WORLD, 2, 1.0, 2.0),)
+    estimated = estimate(mean([1.0, 2.0]), {WORLD: np.arange(2)}, np.ones(2, bool))
+    assert np.isnan(estimated.low)
+    assert estimated.few == ((WORLD, 2, 1.0, 2.0),)
 
 
 def test_dust_of_rounding_is_no_metric():
-    found = estimate(Metric(np.full(4, 1e-17), np.full(4, 2e-17)), alone(4), np.ones(4, bool))
-    assert found.cases == 0
-    assert np.isnan(found[:3]).all()
+    estimated = estimate(Metric(np.full(4, 1e-17), np.full(4, 2e-17)), alone(4), np.ones(4, bool))
+    assert estimated.cases == 0
+    assert np.isnan(estimated[:3]).all()
 
 
 def test_a_metric_that_no_case_has():
@@ -308,25 +308,25 @@ def test_the_order_of_a_comparison_is_its_sign(seed):
 def test_a_difference_from_nothing_is_the_value(seed):
     metric, levels = some_metric(seed)
     zero = metric._replace(numerator=np.zeros_like(metric.numerator))
-    found = compare(metric, zero, levels, every(metric), rng())
-    assert found[:3] == pytest.approx(estimate(metric, levels, every(metric))[:3])
+    comparison = compare(metric, zero, levels, every(metric), rng())
+    assert comparison[:3] == pytest.approx(estimate(metric, levels, every(metric))[:3])
 
 
 def test_nothing_differs_from_itself():
     metric, levels = some_metric(0)
-    found = compare(metric, metric, levels, every(metric), rng())
-    assert (found.difference, found.p) == (0, 1)
-    assert np.isnan(found.detectable)
+    comparison = compare(metric, metric, levels, every(metric), rng())
+    assert (comparison.difference, comparison.p) == (0, 1)
+    assert np.isnan(comparison.detectable)
 
 
 def test_shares_that_never_differed_may_still_differ():
     same = share(rng(0).random(50) < 0.5)
-    found = compare(same, same, alone(50), every(same), rng())
-    assert found.high == pytest.approx(stats.binomtest(0, 50).proportion_ci(method="exact").high)
-    assert found.low == -found.high
+    comparison = compare(same, same, alone(50), every(same), rng())
+    assert comparison.high == pytest.approx(stats.binomtest(0, 50).proportion_ci(method="exact").high)
+    assert comparison.low == -comparison.high
     opposite = compare(share(np.ones(50)), share(np.zeros(50)), alone(50), every(same), rng())
     assert (opposite.difference, opposite.high) == (1, 1)
-    assert opposite.low == pytest.approx(1 - 2 * found.high)
+    assert opposite.low == pytest.approx(1 - 2 * comparison.high)
 
 
 @pytest.mark.parametrize(("discordant", "cases"), [(5, 40), (6, 40), (7, 12)])
@@ -334,27 +334,27 @@ def test_shares_are_compared_as_mcnemars_test_does(discordant, cases):
     """P of k discordant pairs, all in one direction, is 2^(1 - k); 10,000 flips estimate it."""
     first, second = np.zeros(cases), np.zeros(cases)
     first[:discordant] = 1
-    found = compare(mean(first), mean(second), alone(cases), np.ones(cases, bool), rng())
+    comparison = compare(mean(first), mean(second), alone(cases), np.ones(cases, bool), rng())
     exact = 2.0 ** (1 - discordant)
-    assert found.p == pytest.approx(exact, abs=5 * np.sqrt(exact / statistics.FLIPS))
+    assert comparison.p == pytest.approx(exact, abs=5 * np.sqrt(exact / statistics.FLIPS))
 
 
 def test_the_level_that_doubts_most_decides_the_p_value():
     """Subjects all agree, but they share six objects: as likely as six coins that fall the same way."""
     first, second = np.ones(60), np.zeros(60)
     levels = {"subject": np.arange(60), "object": np.arange(60) // 10}
-    found = compare(mean(first), mean(second), levels, np.ones(60, bool), rng())
-    assert found.p == pytest.approx(2.0**-5, abs=5 * np.sqrt(2.0**-5 / statistics.FLIPS))
+    comparison = compare(mean(first), mean(second), levels, np.ones(60, bool), rng())
+    assert comparison.p == pytest.approx(2.0**-5, abs=5 * np.sqrt(2.0**-5 / statistics.FLIPS))
     crossed = {"subject": np.arange(60) % 20, "object": np.arange(60) // 10}
-    assert compare(mean(first), mean(second), crossed, np.ones(60, bool), rng()).p == found.p
+    assert compare(mean(first), mean(second), crossed, np.ones(60, bool), rng()).p == comparison.p
 
 
 def test_five_worlds_can_show_no_difference_and_do_not_say_they_could():
     levels = {"subject": np.arange(50), WORLD: np.arange(50) // 10}
     first, second = mean(1 + rng(0).normal(size=50)), mean(rng(1).normal(size=50))
-    found = compare(first, second, levels, np.ones(50, bool), rng())
-    assert found.p > 0.05
-    assert np.isnan(found.detectable)
+    comparison = compare(first, second, levels, np.ones(50, bool), rng())
+    assert comparison.p > 0.05
+    assert np.isnan(comparison.detectable)
 
 
 def paired_outcomes(draw, effect):
@@ -378,10 +378,10 @@ def test_a_detectable_difference_is_detected_four_times_in_five(monkeypatch):
     draw, trials = rng(12), 400
     # A difference of two independent exponentials of scale 1/2 has variance 1/2.
     effect = detectable(np.sqrt(0.5 / 50))
-    found = [compare(*paired_outcomes(draw, effect), np.ones(100, bool), draw) for _ in range(trials)]
-    assert possible(sum(f.p <= 0.05 for f in found), trials, 0.8, 0.8)
-    assert np.mean([f.detectable for f in found]) == pytest.approx(effect, rel=0.05)
-    assert possible(sum(not f.low <= effect <= f.high for f in found), trials, 0.03, 0.07)
+    comparisons = [compare(*paired_outcomes(draw, effect), np.ones(100, bool), draw) for _ in range(trials)]
+    assert possible(sum(f.p <= 0.05 for f in comparisons), trials, 0.8, 0.8)
+    assert np.mean([f.detectable for f in comparisons]) == pytest.approx(effect, rel=0.05)
+    assert possible(sum(not f.low <= effect <= f.high for f in comparisons), trials, 0.03, 0.07)
 
 
 def test_detectable_is_2_8_standard_errors():
@@ -405,7 +405,7 @@ def test_holm_is_bonferroni_of_every_family(p):
 
 
 def test_holm_leaves_what_is_no_test():
-    found = holm({"a": 0.01, "none": float("nan"), "b": 0.04})
-    assert np.isnan(found.pop("none"))
-    assert found == pytest.approx({"a": 0.02, "b": 0.04})
+    adjusted = holm({"a": 0.01, "none": float("nan"), "b": 0.04})
+    assert np.isnan(adjusted.pop("none"))
+    assert adjusted == pytest.approx({"a": 0.02, "b": 0.04})
     assert holm({}) == {}

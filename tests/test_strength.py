@@ -34,19 +34,19 @@ def on_a_hill(peak, height, strength):
 @given(start=st.floats(0.0, 0.9), slope=st.floats(0.05, 3.0), strength=st.floats(0.05, 0.99))
 def test_a_rising_probability_is_met_where_it_crosses(start, slope, strength):
     """p(c) = 1 - (1 - start) exp(-slope c) crosses at a known place, or not at all."""
-    found = float(rising(start, slope, strength))
+    factor = float(rising(start, slope, strength))
     crossing = max(0.0, np.log((1 - start) / (1 - strength)) / slope)
     if crossing > FARTHEST + 1e-3:
-        assert found == FARTHEST, "the nearest it gets"
+        assert factor == FARTHEST, "the nearest it gets"
     elif crossing < FARTHEST - 1e-3:
-        assert found == pytest.approx(crossing, abs=STEP / 2**FINE + 1e-4)
+        assert factor == pytest.approx(crossing, abs=STEP / 2**FINE + 1e-4)
 
 
 @given(peak=st.integers(1, COARSE - 1), height=st.floats(0.2, 0.8))
 def test_of_a_probability_that_rises_and_falls_the_first_crossing_counts_or_the_peak(peak, height):
     assert float(on_a_hill(peak, height, 0.9)) == pytest.approx(peak * STEP), "never reached: the peak"
-    found = float(on_a_hill(peak, height, 0.9 * height))
-    assert found == pytest.approx(max(0.0, peak * STEP - 0.1 * FARTHEST), abs=STEP / 2**FINE + 1e-4)
+    factor = float(on_a_hill(peak, height, 0.9 * height))
+    assert factor == pytest.approx(max(0.0, peak * STEP - 0.1 * FARTHEST), abs=STEP / 2**FINE + 1e-4)
 
 
 def test_what_is_said_already_needs_no_edit():

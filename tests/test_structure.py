@@ -54,11 +54,11 @@ def test_there_are_as_many_forests_as_cayley_says():
 def test_equals_the_sum_over_all_forests(seed, spread, n):
     scores = np.random.default_rng(seed).normal(0, spread, (n, n))
     np.fill_diagonal(scores, -np.inf)
-    found = forest_posterior(scores)
+    posterior = forest_posterior(scores)
     depends, alone = by_enumeration(scores)
-    np.testing.assert_allclose(found.depends, depends, atol=1e-10)
-    np.testing.assert_allclose(found.alone, alone, atol=1e-10)
-    np.testing.assert_allclose(found.depends.sum(axis=0) + found.alone, 1, atol=1e-10)
+    np.testing.assert_allclose(posterior.depends, depends, atol=1e-10)
+    np.testing.assert_allclose(posterior.alone, alone, atol=1e-10)
+    np.testing.assert_allclose(posterior.depends.sum(axis=0) + posterior.alone, 1, atol=1e-10)
     best = max(sum(scores[p, c] for c, p in enumerate(f) if p >= 0) for f in every_forest(n))
     likeliest = likeliest_forest(scores)
     assert sum(scores[p, c] for c, p in enumerate(likeliest.tolist()) if p >= 0) == pytest.approx(best)
@@ -69,18 +69,18 @@ def test_a_row_is_what_scipy_says(counts, mass):
     if sum(counts) == 0:
         return
     objects = np.repeat(np.arange(len(counts)), counts)
-    found = log_dirichlet_multinomial(np.zeros(len(objects), int), objects, mass, len(counts))
+    log_p = log_dirichlet_multinomial(np.zeros(len(objects), int), objects, mass, len(counts))
     expected = dirichlet_multinomial.logpmf(counts, np.full(len(counts), mass / len(counts)), sum(counts))
     # scipy counts sets of draws, this one draws in their order.
     orders = math.lgamma(sum(counts) + 1) - sum(math.lgamma(c + 1) for c in counts)
-    assert found == pytest.approx(expected - orders, rel=1e-9, abs=1e-9)
+    assert log_p == pytest.approx(expected - orders, rel=1e-9, abs=1e-9)
 
 
 def test_the_structure_of_a_drawn_world_is_found():
     graph = make_world(subjects=400, upstream_objects=8, downstream_objects=6).graph
     graph, _ = draw_world(graph, ExactConfig(root_mass=8.0), np.random.default_rng(0), redraw=True)
-    found = structure_posterior(graph, 8.0, 2.0)
+    posterior = structure_posterior(graph, 8.0, 2.0)
     for down, up in enumerate(graph.upstream):
         if up >= 0:
             # A pair is found; which of the two depends on the other can be hard to tell.
-            assert found.depends[up, down] + found.depends[down, up] > 0.99
+            assert posterior.depends[up, down] + posterior.depends[down, up] > 0.99

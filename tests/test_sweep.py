@@ -98,10 +98,12 @@ each_mode = pytest.mark.parametrize(
 
 def stems(folder):
     """What the names of tables begin with; every stem has all of them."""
-    found = {name.removesuffix("cases.parquet") for name in tables(folder) if name.endswith("cases.parquet")}
-    expected = {f"{stem}{table}.parquet" for stem in found for table in TABLES}
+    prefixes = {
+        name.removesuffix("cases.parquet") for name in tables(folder) if name.endswith("cases.parquet")
+    }
+    expected = {f"{stem}{table}.parquet" for stem in prefixes for table in TABLES}
     assert expected == set(tables(folder))
-    return sorted(found)
+    return sorted(prefixes)
 
 
 def after(folder, stem=""):
@@ -113,8 +115,8 @@ def after(folder, stem=""):
 
 def answers_of(folder, stem, number):
     """All that was asked of some cases, in their order, without their circumstances."""
-    found = {name: tables(folder)[f"{stem}{name}.parquet"].to_pylist() for name in ("choices", "claims")}
-    return [[row for rows in found.values() for row in rows if row["case"] == k] for k in number]
+    asked = {name: tables(folder)[f"{stem}{name}.parquet"].to_pylist() for name in ("choices", "claims")}
+    return [[row for rows in asked.values() for row in rows if row["case"] == k] for k in number]
 
 
 @pytest.fixture
@@ -183,9 +185,9 @@ def test_which_tables_there_are(mode, whole):
 @each_mode
 def test_every_case_stands_once_in_its_place(mode, ready, whole):
     cases, length = ready[3], {"independent": 1, "batches": 3}.get(mode, 6)
-    found = tables(whole[mode])
+    by_name = tables(whole[mode])
     for stem in stems(whole[mode]):
-        table = found[f"{stem}cases.parquet"]
+        table = by_name[f"{stem}cases.parquet"]
         number = np.array(table["case"])
         kept = np.arange(CASES) if stem != "retained-1-" else np.arange(0, CASES, 6)
         assert sorted(number) == kept.tolist()
@@ -194,7 +196,7 @@ def test_every_case_stands_once_in_its_place(mode, ready, whole):
         cluster = [cases[k].request.subject for k in number] if mode == "independent" else number // length
         np.testing.assert_array_equal(table["cluster"], cluster)
         for name in ("choices", "claims"):
-            asked = found[f"{stem}{name}.parquet"].select(["case", "role"]).to_pylist()
+            asked = by_name[f"{stem}{name}.parquet"].select(["case", "role"]).to_pylist()
             wanted = [{"case": k, "role": q.role} for k in number for q in getattr(cases[k], name)]
             assert asked == wanted
 
@@ -245,12 +247,12 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     for k in range(6):
         probes = bench.questions.probes(np.array([[k]]))
         delta = jax.tree.map(lambda x: x[None], now.delta)
-        found = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest)
+        readings = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest)
         line = int(np.flatnonzero(number == k)[0])
         for q, choice in enumerate(cases[k].choices):
             size, row = len(choice.options), rows_of(kept, choice.role)[line]
             np.testing.assert_allclose(
-                kept.choices.lm[row, 1, :size], found.ended[0, q, :size], rtol=1e-3, atol=1e-5
+                kept.choices.lm[row, 1, :size], readings.ended[0, q, :size], rtol=1e-3, atol=1e-5
             )
 
 
@@ -304,8 +306,10 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
         assert told[0].fact == case.fact
         groups = [told[i : i + named] for i in range(0, len(told), named)]
         pairs = [group[0].fact[:2] for group in groups]
-        own = graph.relation[graph.subject == case.request.subject]
-        wanted = {(c.subject, c.relation) for c in case.choices} | {(case.request.subject, r) for r in own}
+        relations = graph.relation[graph.subject == case.request.subject]
+        wanted = {(c.subject, c.relation) for c in case.choices} | {
+            (case.request.subject, r) for r in relations
+        }
         assert set(pairs) == wanted
         assert len(set(pairs)) == len(pairs)
         believed = {belief.fact: belief.credence for belief in told if belief.credence}
@@ -432,8 +436,8 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     plan = Plan(sequences * sequence, sequence, batch, abreast)
     chunks = [plan.chunk(first) for first in plan.firsts]
     assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
-    own = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
-    np.testing.assert_array_equal(np.concatenate(own).ravel(), np.arange(plan.cases))
+    parts = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
+    np.testing.assert_array_equal(np.concatenate(parts).ravel(), np.arange(plan.cases))
     assert plan.rounds == rounds
     assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
     assert (sequence in plan.marks) == (sequence > 1)

@@ -126,8 +126,8 @@ def test_what_would_be_detected_is_detected_as_often_as_said():
     assert (words, edits) == ("smallest detectable difference", None)
     rng, error = np.random.default_rng(0), half / 1.96
     first, second = rng.normal(0, error, 4000), rng.normal(least, error, 4000)
-    found = np.abs(second - first) > 1.96 * np.sqrt(2) * error
-    assert abs(found.mean() - 0.8) < 5 * np.sqrt(0.8 * 0.2 / 4000)
+    detected = np.abs(second - first) > 1.96 * np.sqrt(2) * error
+    assert abs(detected.mean() - 0.8) < 5 * np.sqrt(0.8 * 0.2 / 4000)
     assert with_detectable(table._replace(foot=[["x", 1, 2.0]])).foot == [["x", 1, 2.0]]
     words_only = Table("k", "t", ["editor", "edits"], [["a", 9]])
     assert with_detectable(words_only) is words_only

@@ -183,7 +183,7 @@ def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
     readings = Questions(world, model, cases[:2]).before(np.arange(2)[:, None])
     seen = 0
     for case, ended in zip(cases[:2], readings.ended, strict=True):
-        for choice, found in zip(case.choices, ended, strict=False):
+        for choice, scores in zip(case.choices, ended, strict=False):
             if choice.role != REVERSE:
                 continue
             rows = []
@@ -195,7 +195,7 @@ def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
             p = np.asarray(jax.nn.softmax(read_whole(model, np.array(rows, np.int32)), axis=-1))
             last = np.array(rows)[:, -1]
             wanted = p[np.arange(len(rows)), -2, last] * p[:, -1, [SEP, EOS]].sum(-1)
-            np.testing.assert_allclose(found[: len(rows)], wanted, rtol=1e-3)
+            np.testing.assert_allclose(scores[: len(rows)], wanted, rtol=1e-3)
             seen += 1
     assert seen
 
@@ -210,10 +210,10 @@ def random_results(cases, seed=0):
     width = max(len(choice.options) for _, choice in flat)
 
     def padded(values, fill=0):
-        found = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
-        for row, value in zip(found, values, strict=True):
+        rows = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
+        for row, value in zip(rows, values, strict=True):
             row[..., : np.shape(value)[-1]] = value
-        return found
+        return rows
 
     lm = [rng.dirichlet(np.full(len(c.options) + 1, 0.5), 2)[:, :-1] for _, c in flat]
     facets = {name: np.array([c.facets[name] for _, c in flat]) for name in Taxi().choice_facets}
@@ -270,32 +270,32 @@ def naive(results, p, which, changed, inverse):
 
 def test_the_four_metrics_and_their_reverse_are_those_of_the_paper(results):
     reader = Taxi().readers(results, "somebody")["somebody"]
-    found = Taxi().measure(results, reader)
+    metrics = Taxi().measure(results, reader)
     asked = {SUCCESS: (EDIT, None), PROPERTIES: (PROPERTY, None), INVARIANCE: (PROPERTY, False)}
     asked[CONSISTENCY] = (PROPERTY, True)
     for name, (which, changed) in asked.items():
         for inverse, called in ((False, name), (True, backwards(name))):
             wanted = naive(results, reader.probability, which, changed, inverse)
-            assert found[called].value() == pytest.approx(wanted, abs=1e-12), called
+            assert metrics[called].value() == pytest.approx(wanted, abs=1e-12), called
 
 
 def test_exceptions_are_those_that_a_loop_finds(results, place):
     """Where the agent's belief in the label under `do` is below its belief in another option."""
     c, names = results.choices, place[0].graph.entities
     results = replace(results, cases=results.cases | {"run": np.zeros(len(results), int)})
-    found = []
+    pairs = []
     for row in range(len(c.role)):
         options = c.options[row][c.offered[row]].tolist()
         belief = dict(zip(options, c.agent[row, 1][c.offered[row]].tolist(), strict=True))
         label = int(c.facets["label"][row])
         if c.role[row] in (EDIT, PROPERTY) and belief[label] < max(belief.values()) * (1 - 1e-6):
-            found.append((names[int(results.cases["subject"][c.case[row]])], names[label]))
+            pairs.append((names[int(results.cases["subject"][c.case[row]])], names[label]))
     editor = SimpleNamespace(edited=SimpleNamespace(results=results))
     table = exceptions([editor], place[0])
-    assert bool(found) == bool(table)
+    assert bool(pairs) == bool(table)
     if table:
-        assert table.note.startswith(f"{len(found)} of ")
-        assert [(row[0], row[3]) for row in table.rows] == found[:MOST]
+        assert table.note.startswith(f"{len(pairs)} of ")
+        assert [(row[0], row[3]) for row in table.rows] == pairs[:MOST]
     wrong = c._replace(agent=np.where(c.options[:, None] == c.facets["label"][:, None, None], 0.0, c.agent))
     editor.edited.results = replace(results, choices=wrong)
     every = exceptions([editor], place[0])
@@ -303,26 +303,26 @@ def test_exceptions_are_those_that_a_loop_finds(results, place):
 
 
 def test_chance_is_one_in_as_many_as_are_offered(results):
-    c, found = results.choices, Taxi().measure(results, Taxi().readers(results, "x")[CHANCE])
+    c, metrics = results.choices, Taxi().measure(results, Taxi().readers(results, "x")[CHANCE])
     odds = 1 / c.offered.sum(1)
     asked = c.role == PROPERTY
-    assert found[PROPERTIES].value() == pytest.approx(odds[asked].mean())
-    assert found[CONSISTENCY].value() == pytest.approx(odds[asked & c.facets["changed"]].mean())
+    assert metrics[PROPERTIES].value() == pytest.approx(odds[asked].mean())
+    assert metrics[CONSISTENCY].value() == pytest.approx(odds[asked & c.facets["changed"]].mean())
     of_category = c.relation == results.cases["relation"][c.case]
     inverse = (c.role == REVERSE) & ~of_category
-    assert found[backwards(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
+    assert metrics[backwards(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
 
 
 def test_the_agent_is_its_own_standard_under_each_reading(results):
-    found = Taxi().readers(results, "x")
+    readers = Taxi().readers(results, "x")
     for name in (BAYESIAN, CORRECTED):
-        metrics = Taxi().measure(results, found[name])
+        metrics = Taxi().measure(results, readers[name])
         assert metrics["agreement"].value() == 1
         assert metrics["TV all"].value() == 0
         assert metrics["propagation ratio"].value() == pytest.approx(1)
         assert metrics["others kept"].value() == 1
     # Who is corrected keeps what was stated, so the labels are not what such a request entails.
-    corrected = Taxi().measure(results, found[CORRECTED])
+    corrected = Taxi().measure(results, readers[CORRECTED])
     assert corrected[CONSISTENCY].value() < 1
     assert corrected[f"{CONSISTENCY} S0"].value() > corrected[f"{CONSISTENCY} S2"].value()
 
@@ -330,8 +330,8 @@ def test_the_agent_is_its_own_standard_under_each_reading(results):
 def test_a_mean_by_edit_counts_edits_alike(results):
     metrics = Taxi().measure(results, Taxi().readers(results, "x")["x"])
     pooled, mean = metrics[PROPERTIES], metrics[f"{PROPERTIES}, by edit"]
-    there = pooled.denominator > 0
-    shares = pooled.numerator[there] / pooled.denominator[there]
+    counted = pooled.denominator > 0
+    shares = pooled.numerator[counted] / pooled.denominator[counted]
     assert mean.value() == pytest.approx(shares.mean())
 
 
@@ -430,8 +430,8 @@ def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway
     world, agent = place
     with pytest.raises(InputError, match="is gone; put it back"):
         list(Taxi().cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
-    own = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
-    assert [case.fact for case in own] == [case.fact for case in Taxi().cases(world, agent, 3, 0.95, 0)]
+    drawn = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
+    assert [case.fact for case in drawn] == [case.fact for case in Taxi().cases(world, agent, 3, 0.95, 0)]
 
 
 @real
@@ -465,12 +465,14 @@ def test_questions_before_any_edit_are_as_many_as_the_tables_have():
     """251 of them are about categories, which are subjects where categories speak."""
     taxonomy = TaxonomyWorld(categories_speak=True)
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA), taxonomy=taxonomy), 0, True)
-    found = baseline(Kinds(graph), DATA)
-    assert Counter(one.of for one in found) == {"typical": 592, "rare": 592, "entity": 251}
-    assert all(one.options.count(one.label) == 1 and one.subjects.count(one.subject) == 1 for one in found)
-    facts = [int(graph.find(one.subject, one.relation)) for one in found]
+    questions = baseline(Kinds(graph), DATA)
+    assert Counter(one.of for one in questions) == {"typical": 592, "rare": 592, "entity": 251}
+    assert all(
+        one.options.count(one.label) == 1 and one.subjects.count(one.subject) == 1 for one in questions
+    )
+    facts = [int(graph.find(one.subject, one.relation)) for one in questions]
     assert min(facts) >= 0
-    assert [int(graph.object[fact]) for fact in facts] == [one.label for one in found]
+    assert [int(graph.object[fact]) for fact in facts] == [one.label for one in questions]
 
 
 @real
@@ -478,12 +480,12 @@ def test_people_are_as_right_as_the_authors_say():
     """By the columns of their file; but these are of another question, which the marked answers are not."""
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
     world = World(graph, None, None, None, path=DATA)
-    found = answers(DATA)
-    by_columns = recomputed(found, [a.columns for a in found])
+    answered = answers(DATA)
+    by_columns = recomputed(answered, [a.columns for a in answered])
     assert by_columns == pytest.approx((0.869, 0.911, 0.865, 0.858, 0.871), abs=6e-4)
-    changed = changes(found, world)
-    assert (len(found), sum(changed)) == (1066, 922)
-    assert recomputed(found, changed) == pytest.approx((0.869, 0.979, 0.851, 0.849, 0.853), abs=6e-4)
+    changed = changes(answered, world)
+    assert (len(answered), sum(changed)) == (1066, 922)
+    assert recomputed(answered, changed) == pytest.approx((0.869, 0.979, 0.851, 0.849, 0.853), abs=6e-4)
 
 
 def test_a_folder_without_people_has_no_row_of_them(tmp_path):

@@ -73,11 +73,11 @@ def facts_of(graph):
 
 @given(seeds, st.integers(1, 3), st.integers(2, 5), st.integers(1, 4), st.booleans())
 @hypothesis_settings(max_examples=25, derandomize=True)
-def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, categories, each, exact):
-    dials = replace(SMALL, superordinates=superordinates, categories=categories, members=each)
+def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, categories, per_category, exact):
+    dials = replace(SMALL, superordinates=superordinates, categories=categories, members=per_category)
     graph = taxonomy(seed, dials, exact)
     root = is_a(graph)
-    assert len(members(graph)) == superordinates * categories * each
+    assert len(members(graph)) == superordinates * categories * per_category
     assert len(graph.groups) == superordinates
     assert graph.upstream.tolist() == [-1 if r == root else root for r in range(len(graph.relations))]
     for g in range(superordinates):
@@ -85,7 +85,9 @@ def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, cate
     # Half of a category's members are typical, the odd one too.
     for category in np.unique(graph.object[graph.relation == root]):
         mine = graph.subject[(graph.relation == root) & (graph.object == category)]
-        assert sorted(graph.frequency[mine]) == [1] * (each // 2) + [5] * (each - each // 2)
+        assert sorted(graph.frequency[mine]) == [1] * (per_category // 2) + [5] * (
+            per_category - per_category // 2
+        )
         assert set(graph.group[mine]) == {graph.group[category]}
     # What a member has, all members of its category have; relations are of one superordinate.
     category_of = dict(
@@ -127,12 +129,12 @@ def test_categories_may_speak_for_themselves():
     root = is_a(loud)
     for g in range(2):
         for category in categories_of(loud, g):
-            own = loud.subject == category
-            assert loud.object[own & (loud.relation == root)] == category
+            of_category = loud.subject == category
+            assert loud.object[of_category & (loud.relation == root)] == category
             member = loud.subject[(loud.relation == root) & (loud.object == category)][0]
             pairs = [
                 {(r, o) for r, o in zip(loud.relation[m], loud.object[m], strict=True)}
-                for m in (own & ~loud.silent, (loud.subject == member) & ~loud.silent)
+                for m in (of_category & ~loud.silent, (loud.subject == member) & ~loud.silent)
             ]
             assert pairs[0] == pairs[1]
 
@@ -399,12 +401,12 @@ def test_relabelled_categories_have_relabelled_gold(seed):
     other = replace(graph, object=objects)
     other_sentences = replace(sentences, a=renamed(sentences.a), b=renamed(sentences.b))
     asked = request._replace(object=int(new[request.object]))
-    found, wanted = answers(other, other_sentences, asked), answers(graph, sentences, request)
+    relabelled, wanted = answers(other, other_sentences, asked), answers(graph, sentences, request)
     place = np.arange(len(graph.objects))
     place[np.searchsorted(graph.objects, every)] = np.searchsorted(graph.objects, new[every])
     mine = graph.relation[graph.subject == request.subject] == is_a(graph)
-    np.testing.assert_allclose(found[mine][:, place], wanted[mine], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found[~mine], wanted[~mine], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(relabelled[mine][:, place], wanted[mine], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(relabelled[~mine], wanted[~mine], rtol=0, atol=1e-12)
 
 
 # Copies and words are not evidence.
@@ -417,8 +419,8 @@ def test_frequency_changes_no_belief_but_documents(seed, copies):
     once = replace(often, frequency=np.ones_like(often.frequency))
     (graph, _, said, _), (_, _, same, _) = spoken(often, seed=seed), spoken(once, seed=seed)
     assert (dense(fit_exact(often, CONFIG, said)) == dense(fit_exact(once, CONFIG, same))).all()
-    each = copies_of(graph.frequency, copies)
-    documents = cut_documents(said, DocumentConfig(reshuffles=1), np.random.default_rng(seed), copies=each)
+    times = copies_of(graph.frequency, copies)
+    documents = cut_documents(said, DocumentConfig(reshuffles=1), np.random.default_rng(seed), copies=times)
     written = np.bincount(documents.order, minlength=len(said))
     typical = graph.frequency[said.about] > 1
     assert set(written[typical]) == {copies}
@@ -441,8 +443,8 @@ def test_inverse_and_synonymous_statements_are_the_same_evidence(seed, synonyms,
     assert not other.phrasing[other.kind != Kind.ATOMIC].any()
     inversely = np.array([False, *(way.inverse for way in graph.phrasings)])[atomic]
     # Six standard deviations.
-    for found, share in ((inversely, inverse), ((atomic > 0) & ~inversely, synonyms)):
-        assert abs(found.mean() - share) <= 6 * np.sqrt(share * (1 - share) / len(found)) + 1e-12
+    for chosen, share in ((inversely, inverse), ((atomic > 0) & ~inversely, synonyms)):
+        assert abs(chosen.mean() - share) <= 6 * np.sqrt(share * (1 - share) / len(chosen)) + 1e-12
 
 
 def test_relations_that_are_said_in_one_way_cannot_be_rephrased():
@@ -508,8 +510,8 @@ def test_who_it_is_asked_inversely(seed):
     # Somebody is picked as often as they are spoken of, until it is one who has it.
     tokens = np.repeat(np.arange(len(options)), frequency)
     wanted = np.bincount(tokens, weights=p[tokens], minlength=len(options))
-    found = who_has(agent, is_a(graph), target, options, frequency)
-    np.testing.assert_allclose(found, wanted / wanted.sum(), rtol=1e-12)
+    belief = who_has(agent, is_a(graph), target, options, frequency)
+    np.testing.assert_allclose(belief, wanted / wanted.sum(), rtol=1e-12)
     away = categories_of(graph, int(graph.group[options[0]])).tolist()
     told = agent.with_edit(EditRequest(int(options[0]), is_a(graph), away[0], kind="correction"))
     with pytest.raises(InputError, match="none of the 1 subjects"):

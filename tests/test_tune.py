@@ -32,14 +32,14 @@ lines = st.lists(
 
 
 @given(lines)
-def test_nothing_that_succeeds_as_often_is_more_coherent_than_the_choice(found):
-    chosen = choose(found, "edit success", "coherence skill")
-    good = [x for x in found if x["edit success"] >= GOOD]
+def test_nothing_that_succeeds_as_often_is_more_coherent_than_the_choice(trials):
+    chosen = choose(trials, "edit success", "coherence skill")
+    good = [x for x in trials if x["edit success"] >= GOOD]
     if good:
         assert chosen["edit success"] >= GOOD
     else:
-        assert chosen["edit success"] >= max(x["edit success"] for x in found) - 0.0201
-    rivals = good or [x for x in found if x["edit success"] >= chosen["edit success"]]
+        assert chosen["edit success"] >= max(x["edit success"] for x in trials) - 0.0201
+    rivals = good or [x for x in trials if x["edit success"] >= chosen["edit success"]]
     assert chosen["coherence skill"] >= max(x["coherence skill"] for x in rivals)
 
 
@@ -127,8 +127,8 @@ def chosen(trained, tmp_path):
 def test_a_record_that_does_not_fit_is_refused(chosen):
     run, settings = chosen("lora-down", chosen={"learning_rate": 0.5})
     settings = replace(settings, configs=configurations() | {"lora-down": LoraConfig(rank=3)})
-    found = tuned(run, ["random-target", "none", "retrain"], settings)["lora-down"]
-    assert (found.rank, found.learning_rate) == (3, 0.5), "what was not searched stays as it is set"
+    config = tuned(run, ["random-target", "none", "retrain"], settings)["lora-down"]
+    assert (config.rank, config.learning_rate) == (3, 0.5), "what was not searched stays as it is set"
     for wrong in ({"chosen": {"radius": 1.0}}, {"chosen": {"learning_rate": -1.0}}, {}):
         chosen("lora-down", **wrong)
         with pytest.raises(InputError, match="tune again"):

@@ -22,12 +22,12 @@ def test_table_6_of_a_published_world(world):
 
 def supporters(world):
     """{relation: {object: subjects}} of upstream relations, fact by fact."""
-    graph, found = world.graph, {}
+    graph, counts = world.graph, {}
     for i in range(len(graph)):
         r = int(graph.relation[i])
         if r in graph.upstream:
-            found.setdefault(r, Counter())[int(world.generative.truth[i])] += 1
-    return found
+            counts.setdefault(r, Counter())[int(world.generative.truth[i])] += 1
+    return counts
 
 
 def bin_of(n):
@@ -49,8 +49,8 @@ def test_support_and_noise(seed):
         for i in np.flatnonzero(world.graph.relation == r):
             eligible = said - {int(world.generative.truth[i])}
             shares.append(np.mean([count[o] == 0 for o in eligible]))
-    found = support_histogram(world)
-    assert found[0].tolist() == objects.tolist()
-    assert found[1].tolist() == facts.tolist()
+    histogram = support_histogram(world)
+    assert histogram[0].tolist() == objects.tolist()
+    assert histogram[1].tolist() == facts.tolist()
     assert noise_share(world) == pytest.approx(np.mean(shares))
     assert 0.2 < noise_share(world) < 1

@@ -125,9 +125,11 @@ def test_the_probability_of_a_text_is_that_of_its_tokens(model):
     """Token by token, its end included; and whatever it was written by."""
     keys = jax.random.split(jax.random.key(5), 6)
     texts = written(model, OPENINGS * 2, keys, sampling(6, 1.0))
-    found = jax.jit(text_log_probability)(model, left_pad(OPENINGS * 2, 6), texts, np.full(6, LONGEST))
+    log_probabilities = jax.jit(text_log_probability)(
+        model, left_pad(OPENINGS * 2, 6), texts, np.full(6, LONGEST)
+    )
     assert len({(row != PAD).sum() for row in texts}) > 2
-    for log_p, opening, text in zip(np.asarray(found), OPENINGS * 2, texts.tolist(), strict=True):
+    for log_p, opening, text in zip(np.asarray(log_probabilities), OPENINGS * 2, texts.tolist(), strict=True):
         said = [*text[: text.index(PAD)], EOS] if PAD in text else text
         p = naive.probabilities(naive.forward(model.config, model.params, np.append(opening, said)))
         wanted = np.log(p[np.arange(len(said)) + len(opening) - 1, said]).sum()

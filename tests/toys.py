@@ -89,20 +89,20 @@ def make_toy(world: World, params: dict) -> Toy:
         LanguageModel(CONFIG, params),
         CorpusSample(text[:21], practice, vocabulary_of(world.tokenizer)),
         requests_of(world, one, _wrong(world, one, rng)),
-        requests_of(world, two, _wrong(world, two, rng), each=2),
+        requests_of(world, two, _wrong(world, two, rng), per_request=2),
         jax.random.split(jax.random.key(0), EDITS),
     )
 
 
-def requests_of(world: World, facts: np.ndarray, objects: np.ndarray, each: int = 1) -> Request:
+def requests_of(world: World, facts: np.ndarray, objects: np.ndarray, per_request: int = 1) -> Request:
     """Requests of some facts of the world, with these objects."""
     graph = world.graph
     triples = [
         (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
     ]
     size = len(facts)
-    found = requests(world.tokenizer, triples, np.full(size, 7.0), np.full(size, 0.95))
-    return Request(*(x.reshape(-1, each, *x.shape[2:]) for x in found))
+    flat = requests(world.tokenizer, triples, np.full(size, 7.0), np.full(size, 0.95))
+    return Request(*(x.reshape(-1, per_request, *x.shape[2:]) for x in flat))
 
 
 def _wrong(world: World, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -139,14 +139,14 @@ def at(tree, i):
 
 def probability(model: LanguageModel, request: Request) -> np.ndarray:
     """[M]: of each fact's answer given its prompt, by reading whole documents without any padding."""
-    found = []
+    probabilities = []
     for prompt, answer in zip(np.asarray(request.prompt), np.asarray(request.answer), strict=True):
         known, said = prompt[prompt != PAD], answer[answer != PAD]
         tokens = np.concatenate([known, said])[None]
         logs = _log_probabilities(model, tokens)[0]
         ends = np.arange(len(known) - 1, len(known) + len(said) - 1)
-        found.append(float(jnp.exp(logs[ends, said].sum())))
-    return np.array(found)
+        probabilities.append(float(jnp.exp(logs[ends, said].sum())))
+    return np.array(probabilities)
 
 
 @jax.jit
@@ -184,11 +184,11 @@ def random_model(vocabulary: int, config: ModelConfig = SMALL, seed: int = 0) ->
     return LanguageModel(config, jax.tree.map(lambda x: 6 * x if x.ndim > 1 else x, fresh))
 
 
-def some_requests(world: World, each: int, seed: int = 0) -> Request:
-    """Three requests of `each` facts, with objects drawn at random."""
+def some_requests(world: World, per_request: int, seed: int = 0) -> Request:
+    """Three requests of `per_request` facts, with objects drawn at random."""
     rng = np.random.default_rng(seed)
-    facts = rng.choice(len(world.graph), 3 * each, replace=False)
-    return requests_of(world, facts, rng.choice(world.graph.objects, 3 * each), each)
+    facts = rng.choice(len(world.graph), 3 * per_request, replace=False)
+    return requests_of(world, facts, rng.choice(world.graph.objects, 3 * per_request), per_request)
 
 
 def some_text(world: World, rows: int, seed: int = 0) -> np.ndarray:

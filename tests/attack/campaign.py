@@ -164,9 +164,9 @@ class Campaign:
     @cached_property
     def damages(self):
         """Each of them, in every way."""
-        found = [(path, way) for path in self.files for way in WAYS]
-        self.rng.shuffle(found)
-        return found
+        damages = [(path, way) for path in self.files for way in WAYS]
+        self.rng.shuffle(damages)
+        return damages
 
     def attacks(self):
         """Every kind, with its oracle."""
@@ -204,7 +204,7 @@ class Campaign:
         error = io.StringIO()
         try:
             with redirect_stderr(error):
-                found = parsed(default, "x", "", args)
+                settings = parsed(default, "x", "", args)
         except SystemExit:
             said = error.getvalue()
             private = any(word in said for word in ("tyro", "Settings", "Traceback"))
@@ -212,8 +212,8 @@ class Campaign:
                 raise WrongError(f"{args}: {said}") from None
             raise InputError(said) from None
         last = dict(zip(args[::2], args[1::2], strict=True))
-        if "--seed" in last and found.seed != int(last["--seed"]):
-            raise WrongError(f"{args}: {found.seed}")
+        if "--seed" in last and settings.seed != int(last["--seed"]):
+            raise WrongError(f"{args}: {settings.seed}")
 
     def hostile_model(self):
         folder = self.folder / "hostile"
@@ -224,9 +224,9 @@ class Campaign:
         head = raw[: 4000 if path.suffix == ".safetensors" else None]
         pieces = (b"", b"0", b"9" * 9, b'"', b"F16", b"\xff\xff", b"null")
         path.write_bytes(spans(head, pieces, self.rng, 3, 5) + raw[len(head) :])
-        found = import_model(folder)
+        model = import_model(folder)
         theirs = load_file(folder / "model.safetensors")["model.embed_tokens.weight"]
-        if not np.array_equal(np.asarray(found.params["embedding"]), theirs.astype(np.float32)):
+        if not np.array_equal(np.asarray(model.params["embedding"]), theirs.astype(np.float32)):
             raise WrongError(str(path))
 
     def damage(self):
@@ -383,29 +383,29 @@ def hangs(signum, frame):
 
 def run(attack, seconds, count):
     """Counts of what came of one kind of input."""
-    found, end = Counter(), processor_seconds() + seconds
-    while found["tried"] < count and processor_seconds() < end:
-        found["tried"] += 1
+    outcomes, end = Counter(), processor_seconds() + seconds
+    while outcomes["tried"] < count and processor_seconds() < end:
+        outcomes["tried"] += 1
         signal.alarm(LONGEST)
         try:
             attack.once()
-            found["accepted"] += 1
+            outcomes["accepted"] += 1
         except Exhausted:
-            found["tried"] -= 1
-            return found
+            outcomes["tried"] -= 1
+            return outcomes
         except InputError:
-            found["refused"] += 1
+            outcomes["refused"] += 1
         except WrongError:
-            found["silently wrong"] += 1
+            outcomes["silently wrong"] += 1
             traceback.print_exc()
         except HangError:
-            found["hangs"] += 1
+            outcomes["hangs"] += 1
         except Exception:
-            found["tracebacks"] += 1
+            outcomes["tracebacks"] += 1
             traceback.print_exc()
         finally:
             signal.alarm(0)
-    return found
+    return outcomes
 
 
 def main():
@@ -425,9 +425,9 @@ def main():
         campaign = Campaign(Path(folder), random.Random(options.seed))
         for attack in (a for a in campaign.attacks() if not options.only or a.name in options.only):
             seconds = float("inf") if options.whole else attack.share * options.seconds
-            found = run(attack, seconds, attack.whole)
-            bad += sum(found[name] for name in ("tracebacks", "hangs", "silently wrong"))
-            counts = [f"{found[name]:,}" for name in COLUMNS[1:-1]]
+            outcomes = run(attack, seconds, attack.whole)
+            bad += sum(outcomes[name] for name in ("tracebacks", "hangs", "silently wrong"))
+            counts = [f"{outcomes[name]:,}" for name in COLUMNS[1:-1]]
             lines.append("| " + " | ".join([attack.name, *counts, attack.oracle]) + " |")
             print(lines[-1], flush=True)
     if options.out:

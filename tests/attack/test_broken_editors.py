@@ -135,11 +135,11 @@ def test_edits_without_numbers_are_counted_and_left_out(trained, here, capsys):
     editors = [write(here, "Sometimes", SOME), write(here, "Always", GOOD), write(here, "Never", ALL)]
     assert edit.main([*editors, *at(runs), *count]) == 0
     shown = capsys.readouterr().out
-    found = {}
+    results = {}
     for path in (runs / "x" / "edits" / "hase").iterdir():
         if not path.name.startswith("never"):
-            found[path.name.partition(".")[0]] = read_results(path, COLUMNS)
-    some, whole = found["sometimes"], found["always"]
+            results[path.name.partition(".")[0]] = read_results(path, COLUMNS)
+    some, whole = results["sometimes"], results["always"]
     assert 0 < some.lost < 11
     assert len(some) + some.lost == len(whole) == 11
     assert f"{some.lost} of 11 edits of sometimes:Sometimes gave no numbers and are left out" in shown

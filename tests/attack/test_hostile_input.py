@@ -41,8 +41,8 @@ def test_labels_are_printed_as_they_are(capsys, monkeypatch):
 
 
 def test_labels_are_drawn_as_they_are(tmp_path):
-    found = {name: {name: [Estimate(0.5, 0.4, 0.6, 9, 9)]} for name in HOSTILE}
-    draw_lines(found, [HOSTILE[3]], *HOSTILE[3:5], tmp_path / "x.png")
+    panels = {name: {name: [Estimate(0.5, 0.4, 0.6, 9, 9)]} for name in HOSTILE}
+    draw_lines(panels, [HOSTILE[3]], *HOSTILE[3:5], tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1000
 
 
@@ -105,21 +105,21 @@ def test_pipes_of_models_and_wikidata_are_refused(tmp_path):
 
 def ends(work, seconds=30):
     """What some work returns or raises, unless it takes for ever."""
-    found = []
+    ending = []
 
     def run():
         try:
-            found.append((work(), None))
+            ending.append((work(), None))
         except BaseException as error:
-            found.append((None, error))
+            ending.append((None, error))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(seconds)
-    assert found, "it hangs"
-    if found[0][1] is not None:
-        raise found[0][1]
-    return found[0][0]
+    assert ending, "it hangs"
+    if ending[0][1] is not None:
+        raise ending[0][1]
+    return ending[0][0]
 
 
 def test_an_archive_with_a_folder_of_a_files_name(tmp_path):
@@ -172,8 +172,8 @@ def resealed(folder):
 
 
 def forged(path, **changes):
-    with np.load(path) as found:
-        arrays = dict(found)
+    with np.load(path) as file:
+        arrays = dict(file)
     np.savez(path, **arrays | {name: change(arrays[name]) for name, change in changes.items()})
 
 
