@@ -98,14 +98,14 @@ class Point(NamedTuple):
         strength: what was asked for; None for an editor without a dial.
         reached: the mean probability of the request.
         within: share of edits whose request is within NEAR of what was asked for, or beyond it; None without.
-        found: the metrics that are shown.
+        estimates: the metrics that are shown.
     """
 
     editor: str
     strength: float | None
     reached: Estimate
     within: Estimate | None
-    found: dict[str, Estimate]
+    estimates: dict[str, Estimate]
 
 
 def experiment(options: Settings) -> None:
@@ -143,7 +143,7 @@ def table(points: Sequence[Point], metrics: Sequence[Meaning]) -> Table:
             "none" if p.strength is None else f"{p.strength:g}",
             p.reached,
             p.within,
-            *map(p.found.get, names),
+            *map(p.estimates.get, names),
         ]
         for p in points
     ]
@@ -165,8 +165,8 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
         colours = plt.get_cmap("tab20")(np.linspace(0, 1, 20))
         for axis, metric in zip(grid[0], metrics, strict=True):
             for i, (name, line) in enumerate(by_editor.items()):
-                at = [p for p in line if metric.name in p.found]
-                values = [p.found[metric.name] for p in at]
+                at = [p for p in line if metric.name in p.estimates]
+                values = [p.estimates[metric.name] for p in at]
                 axis.errorbar(
                     [p.reached.value for p in at],
                     [v.value for v in values],
@@ -241,11 +241,11 @@ def _order(options: Settings, point: Point) -> tuple[int, float]:
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    estimates = {name: e._asdict() for name, e in point.found.items()}
+    estimates = {name: e._asdict() for name, e in point.estimates.items()}
     return point._asdict() | {
         "reached": point.reached._asdict(),
         "within": point.within and point.within._asdict(),
-        "found": estimates,
+        "estimates": estimates,
     }  # fmt: skip
 
 

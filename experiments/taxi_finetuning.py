@@ -91,7 +91,7 @@ class Point(NamedTuple):
     panel: str
     at: float
     editor: str
-    found: dict[str, Estimate]
+    estimates: dict[str, Estimate]
     chance: Estimate
 
 
@@ -203,7 +203,7 @@ def _points(options: Settings, setting: Setting) -> Iterator[Point]:
 def table(points: Sequence[Point]) -> Table:
     """A row an editor at a place."""
     rows: list[list[Cell]] = [
-        [p.panel, f"{p.at:g}", p.editor, *p.found.values(), p.chance]
+        [p.panel, f"{p.at:g}", p.editor, *p.estimates.values(), p.chance]
         for p in sorted(points, key=lambda p: (p.panel, p.at, p.editor))
     ]
     header = ["varied", "at", "tuned", SUCCESS, CONSISTENCY, KEPT, "consistency by chance"]
@@ -219,7 +219,9 @@ def draw(points: Sequence[Point], path: Path) -> None:
         for axis, panel in zip(axes, names, strict=True):
             mine = sorted((p for p in points if p.panel == panel), key=lambda p: p.at)
             places = sorted({p.at for p in mine})
-            lines = {who: [p.found[CONSISTENCY] for p in mine if p.editor == who] for who in EDITORS.values()}
+            lines = {
+                who: [p.estimates[CONSISTENCY] for p in mine if p.editor == who] for who in EDITORS.values()
+            }
             lines["chance"] = [next(p.chance for p in mine if p.at == at) for at in places]
             fill(axis, panel, lines, [f"{at:g}" for at in places])
         finish(figure, axes, "", CONSISTENCY)
@@ -227,8 +229,8 @@ def draw(points: Sequence[Point], path: Path) -> None:
 
 
 def _plain(point: Point) -> dict[str, Any]:
-    estimates = {name: estimate._asdict() for name, estimate in point.found.items()}
-    return point._asdict() | {"found": estimates, "chance": point.chance._asdict()}
+    estimates = {name: estimate._asdict() for name, estimate in point.estimates.items()}
+    return point._asdict() | {"estimates": estimates, "chance": point.chance._asdict()}
 
 
 def main(args: list[str] | None = None) -> int:

@@ -31,7 +31,7 @@ def test_by_hand():
     strata = before_edit(three_questions())
     assert list(strata) == [ALL, "S0", "S2"]
     assert [of.questions for of in strata.values()] == [3, 2, 1]
-    value = {name: {m: e.value for m, e in of.found.items()} for name, of in strata.items()}
+    value = {name: {m: e.value for m, e in of.estimates.items()} for name, of in strata.items()}
     # Of the first question .3 lies elsewhere, of the last .6 is named by nobody.
     assert value["S0"][DISTANCE] == pytest.approx((0.3 + 0) / 2)
     assert value["S2"][DISTANCE] == pytest.approx(0.6)
@@ -60,7 +60,7 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
     exam.lm[:, :, 0] = exam.agent[:, :, 0]
     exam.lm_answer[..., 0] = exam.agent_answer[..., 0]
     for of in before_edit(flat(exam)).values():
-        value = {name: e.value for name, e in of.found.items()}
+        value = {name: e.value for name, e in of.estimates.items()}
         assert value[DISTANCE] == value[EXCESS] == of.calibration == 0
         assert value[RIGHT] == 1
 
@@ -72,11 +72,11 @@ def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
     strata, c = before_edit(flat(exam)), flat(exam).choices
     everything = strata.pop(ALL)
     assert sum(of.questions for of in strata.values()) == everything.questions == exam.present.sum()
-    for name, of in everything.found.items():
-        parts = sum(part.questions * part.found[name].value for part in strata.values())
+    for name, of in everything.estimates.items():
+        parts = sum(part.questions * part.estimates[name].value for part in strata.values())
         assert of.value * everything.questions == pytest.approx(parts)
     lm, agent = c.lm[:, 0], c.agent[:, 0]
-    assert everything.found[DISTANCE].value == pytest.approx(total_variation(lm, agent).mean())
+    assert everything.estimates[DISTANCE].value == pytest.approx(total_variation(lm, agent).mean())
     # An error that no bin hides is at least the mean one, and at most the mean absolute one.
     excess = lm.max(1) - agent[np.arange(len(lm)), lm.argmax(1)]
     assert abs(excess.mean()) - 1e-12 <= everything.calibration <= np.abs(excess).mean() + 1e-12

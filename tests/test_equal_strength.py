@@ -53,7 +53,7 @@ def test_a_row_and_a_line_for_each(editors, tmp_path):
             assert point.within is None
         else:
             assert point.within.value == pytest.approx((p >= point.strength - 0.02).mean())
-        assert set(point.found) == {m.name for m in metrics}
+        assert set(point.estimates) == {m.name for m in metrics}
     made = table(points, metrics)
     assert len(made.rows) == 3
     assert "| in-context | none |" in markdown_section(made)

@@ -54,7 +54,7 @@ def by_enumeration(graph, config, sentences):
     return most + math.log(sum(math.exp(p - most) for p in by_fact)) - by_sentence
 
 
-def found_and_exact(seed, persistence, noise, mass):
+def posterior_and_exact(seed, persistence, noise, mass):
     """The bounds and the sum over every assignment, of a tiny world drawn with this seed."""
     config = ExactConfig(
         persistence=persistence, noise=noise, row_mass=mass, statements=8, strata=(0, 0.2, 0.8)
@@ -74,7 +74,7 @@ def found_and_exact(seed, persistence, noise, mass):
     st.sampled_from([0.3, 3.0]),
 )
 def test_the_bounds_hold_the_sum_over_all_assignments(seed, persistence, noise, mass):
-    posterior, exact = found_and_exact(seed, persistence, noise, mass)
+    posterior, exact = posterior_and_exact(seed, persistence, noise, mass)
     assert posterior.log_odds_low <= exact + 1e-9
     assert exact <= posterior.log_odds_high + 1e-9
 
@@ -82,7 +82,7 @@ def test_the_bounds_hold_the_sum_over_all_assignments(seed, persistence, noise, 
 @pytest.mark.parametrize("mass", [0.3, 3.0])
 @pytest.mark.parametrize("seed", range(10))
 def test_eight_statements_with_little_noise_leave_no_room_between_the_bounds(seed, mass):
-    posterior, _ = found_and_exact(seed, "fact", 0.02, mass)
+    posterior, _ = posterior_and_exact(seed, "fact", 0.02, mass)
     assert posterior.log_odds_high - posterior.log_odds_low < 0.1
 
 

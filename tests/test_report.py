@@ -254,8 +254,8 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
 def test_differences_are_of_the_cases_both_have(editors):
     everyone = list(editors.values())
     compared = differences(everyone, "lora-down")
-    assert "lora-down" not in compared.found
-    for name, row in compared.found.items():
+    assert "lora-down" not in compared.comparisons
+    for name, row in compared.comparisons.items():
         mine, theirs = matched(editors[name].edited.results, editors["lora-down"].edited.results)
         assert row["edit success"].cases == len(mine)
         for metric, comparison in row.items():
@@ -265,8 +265,8 @@ def test_differences_are_of_the_cases_both_have(editors):
             )
             assert comparison.difference == pytest.approx(own - other, nan_ok=True)
     # The editor that goes most of the agent's way propagates more than the one that hardly does.
-    assert compared.found["rome"]["propagation ratio"].low > 0.4
-    assert compared.found["rome"]["propagation ratio"].p < 0.05
+    assert compared.comparisons["rome"]["propagation ratio"].low > 0.4
+    assert compared.comparisons["rome"]["propagation ratio"].p < 0.05
 
 
 def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
@@ -296,15 +296,15 @@ def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
     exact = {"kind": "exact", "bound": 1e-9, "why": "a test"}
     changed(edits_of(folder / "x", "rome*")[0], standard={"agent": "exact", "exactness": exact})
     compared = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down")
-    assert "rome" not in compared.found
-    assert len(compared.found) == 1
+    assert "rome" not in compared.comparisons
+    assert len(compared.comparisons) == 1
 
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_a_reference_row_can_be_the_reference(editors, floor):
     compared = differences(list(editors.values()), floor)
-    assert set(compared.found) == set(editors)
-    ratio = compared.found["rome"]["propagation ratio"].difference
+    assert set(compared.comparisons) == set(editors)
+    ratio = compared.comparisons["rome"]["propagation ratio"].difference
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
 
 

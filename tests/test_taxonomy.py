@@ -72,7 +72,7 @@ def facts_of(graph):
 
 
 @given(seeds, st.integers(1, 3), st.integers(2, 5), st.integers(1, 4), st.booleans())
-@hypothesis_settings(max_examples=25, derandomize=True)
+@hypothesis_settings(max_examples=25)
 def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, categories, per_category, exact):
     dials = replace(SMALL, superordinates=superordinates, categories=categories, members=per_category)
     graph = taxonomy(seed, dials, exact)
@@ -107,7 +107,7 @@ def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, cate
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=5, derandomize=True)
+@hypothesis_settings(max_examples=5)
 def test_a_taxonomy_comes_back_from_disk(tmp_path_factory, seed):
     graph, folder = taxonomy(seed), tmp_path_factory.mktemp("world")
     save_graph(graph, folder)
@@ -145,7 +145,7 @@ tables = st.lists(
 
 
 @given(tables)
-@hypothesis_settings(max_examples=60, derandomize=True)
+@hypothesis_settings(max_examples=60)
 def test_a_property_is_split_so_that_a_category_has_one_value(pairs):
     rows = [Row(category, "has", value, (), "") for category, value in pairs]
     parts = split(rows)
@@ -161,7 +161,7 @@ def test_a_property_is_split_so_that_a_category_has_one_value(pairs):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_what_is_counted_is_what_a_loop_counts(seed):
     graph = taxonomy(seed)
     facts = facts_of(graph)
@@ -316,7 +316,7 @@ def test_a_property_that_is_always_the_same_is_left_out_of_exact_worlds(tmp_path
 
 
 @given(seeds, st.sampled_from([0.0, 0.1]))
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_categories_stay_open_to_correction_and_absent_properties_unsaid(seed, label_noise):
     config = replace(CONFIG, label_noise=label_noise)
     graph, model, sentences, resolution = spoken(taxonomy(seed % 50), config, seed)
@@ -340,7 +340,7 @@ def test_categories_stay_open_to_correction_and_absent_properties_unsaid(seed, l
 
 
 @given(seeds, st.sampled_from(["fact", "sentence"]))
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_of_an_absent_property_nothing_is_known(seed, persistence):
     config = replace(CONFIG, persistence=persistence)
     graph, model, sentences, _ = spoken(taxonomy(seed % 50), config, seed)
@@ -368,7 +368,7 @@ def answers(graph, sentences, request):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_gold_under_do_depends_on_the_members_of_the_new_category_only(seed):
     graph, sentences, request = moved(seed)
     root = is_a(graph)
@@ -384,7 +384,7 @@ def test_gold_under_do_depends_on_the_members_of_the_new_category_only(seed):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_relabelled_categories_have_relabelled_gold(seed):
     graph, sentences, request = moved(seed)
     every = graph.candidates_of(is_a(graph))
@@ -413,7 +413,7 @@ def test_relabelled_categories_have_relabelled_gold(seed):
 
 
 @given(seeds, st.integers(1, 12))
-@hypothesis_settings(max_examples=8, derandomize=True)
+@hypothesis_settings(max_examples=8)
 def test_frequency_changes_no_belief_but_documents(seed, copies):
     often = taxonomy(seed % 50)
     once = replace(often, frequency=np.ones_like(often.frequency))
@@ -428,7 +428,7 @@ def test_frequency_changes_no_belief_but_documents(seed, copies):
 
 
 @given(seeds, st.floats(0, 1), st.floats(0, 1))
-@hypothesis_settings(max_examples=10, derandomize=True)
+@hypothesis_settings(max_examples=10)
 def test_inverse_and_synonymous_statements_are_the_same_evidence(seed, synonyms, inverse):
     graph, _, said, _ = spoken(taxonomy(seed % 50), seed=seed)
     inverse *= 1 - synonyms
@@ -499,7 +499,7 @@ def test_phrasings_and_a_change_agree_with_enumeration(seed):
 
 
 @given(seeds)
-@hypothesis_settings(max_examples=15, derandomize=True)
+@hypothesis_settings(max_examples=15)
 def test_who_it_is_asked_inversely(seed):
     graph, _, sentences, _ = spoken(taxonomy(seed % 50), replace(CONFIG, noise=0.4), seed)
     agent, rng = fit_exact(graph, CONFIG, sentences), np.random.default_rng(seed)

@@ -38,7 +38,7 @@ def before_table(strata: Mapping[str, Stratum]) -> Table:
     """A row a stratum."""
     columns = (DISTANCE, RIGHT, EXCESS)
     rows: list[list[Cell]] = [
-        [_called(name), of.questions, *(of.found[m] for m in columns), of.calibration]
+        [_called(name), of.questions, *(of.estimates[m] for m in columns), of.calibration]
         for name, of in strata.items()
     ]
     note = (
@@ -54,7 +54,7 @@ def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
     """Total variation by stratum, and beside it the agent's belief by the model's probability."""
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2), width_ratios=(2, 3))
-        values = np.array([of.found[DISTANCE][:3] for of in strata.values()]).T
+        values = np.array([of.estimates[DISTANCE][:3] for of in strata.values()]).T
         at = np.arange(len(strata))
         left.bar(at, values[0], 0.55, yerr=halves(*values), color=MODEL, capsize=3)
         left.set_xticks(at, list(strata))

@@ -48,10 +48,10 @@ def difference_section(material: Material) -> Section | None:
 
 def paired(editors: Sequence[Scored], differences: Differences) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [m for m in metrics_of(editors) if any(m in row for row in differences.found.values())]
+    metrics = [m for m in metrics_of(editors) if any(m in row for row in differences.comparisons.values())]
     rows: list[list[Cell]] = []
     for editor in editors:
-        row = differences.found.get(editor.name)
+        row = differences.comparisons.get(editor.name)
         if row:
             rows.append([editor.name, max(c.cases for c in row.values()), *map(row.get, metrics)])
     if not rows:

@@ -41,14 +41,14 @@ class Stratum(NamedTuple):
 
     Attributes:
         questions: how many.
-        found: each metric of `measured`.
+        estimates: each metric of `measured`.
         bins: those that have questions, by rising probability.
         calibration: expected calibration error, sum over bins of |confidence - belief| by their share of the
             questions. As the sum of absolute values of means it has no interval, and is never quite 0.
     """
 
     questions: int
-    found: dict[str, Estimate]
+    estimates: dict[str, Estimate]
     bins: list[Bin]
     calibration: float
 

@@ -60,15 +60,15 @@ class Differences(NamedTuple):
 
     Attributes:
         reference: an editor, or one of its floors.
-        found: editor -> metric -> editor minus reference, for editors of the reference's standard.
+        comparisons: editor -> metric -> editor minus reference, for editors of the reference's standard.
     """
 
     reference: str
-    found: dict[str, dict[str, Comparison]]
+    comparisons: dict[str, dict[str, Comparison]]
 
     def detectable(self, metric: str) -> float:
         """A difference that every one of these comparisons would detect, at its number of cases."""
-        known = [row[metric].detectable for row in self.found.values() if metric in row]
+        known = [row[metric].detectable for row in self.comparisons.values() if metric in row]
         return max((d for d in known if not math.isnan(d)), default=math.nan)
 
 
