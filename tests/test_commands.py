@@ -88,26 +88,18 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
     assert files == {p: p.stat().st_mtime_ns for p in files}
 
 
-@pytest.mark.usefixtures("blank_pictures")
-@pytest.mark.parametrize(
-    ("kind", "agents", "requests", "files"),
+every_kind = pytest.mark.parametrize(
+    ("kind", "files"),
     [
-        (["--kind", "exact", "--exact.statements", "16"], ("exact",), ("do",), {"resolution.npz"}),
-        *(
-            pytest.param(
-                kind, ("paper", "exact"), ("evidence", "correction", "do"), files, marks=pytest.mark.slow
-            )
-            for kind, files in (
-                (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
-                (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
-                (MIXED, set()),
-            )
-        ),
+        (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
+        (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
+        (MIXED, set()),
     ],
 )
-def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(
-    kind, agents, requests, files, tmp_path, capsys, monkeypatch
-):
+
+
+@every_kind
+def test_every_kind_of_corpus_is_written_whole(kind, files, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
     shown = capsys.readouterr().out
@@ -118,12 +110,19 @@ def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(
     common = {"chosen.npz", "documents.npz", "sentences.npz", "further_sentences.npz", "tokens.bin"}
     assert files | common <= written
     assert (load_world(Run(tmp_path, "x")).chosen is None) == ("exact" in kind)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_pictures")
+@every_kind
+def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert corpus.main([*at(tmp_path), *WORLD, *kind]) == 0
     assert train.main([*at(tmp_path), *RECIPE]) == 0
     capsys.readouterr()
-    if "paper" in agents:
-        assert edit.main([*at(tmp_path), *EDITS]) == 0
-        assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
-    for request in requests:
+    assert edit.main([*at(tmp_path), *EDITS]) == 0
+    assert "the standard is the paper's agent (approximation" in capsys.readouterr().out
+    for request in ("evidence", "correction", "do"):
         exact = ["--agent", "exact", "--hase.request", request, "--cases.count", "5"]
         assert edit.main([*at(tmp_path), *EDITS, *exact]) == 0
         exactness = "exact up to" if "exact" in kind else "approximation"

@@ -194,6 +194,7 @@ def cached(model, tokens):
     return model.hidden_states(tokens, left_padded(tokens))[1]
 
 
+@pytest.mark.slow  # What in-context editing makes of it is asked by default: tests/test_in_context.py.
 def test_prompts_behind_a_prefix_are_the_whole_text(model):
     """Prompts of different lengths, padded on the left: what is next, generated, and of candidates."""
     text = np.array([9, 11, 12, 5])

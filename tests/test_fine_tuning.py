@@ -49,9 +49,9 @@ def with_weights(model, params):
     return LanguageModel(model.config, params)
 
 
-@pytest.mark.parametrize(
-    ("make", "matrices"), [(lora_down, ("down",)), pytest.param(lora_all, MATRICES, marks=SLOW)]
-)
+# By default tests/test_peft.py says it of lora_down, beside another's implementation.
+@SLOW
+@pytest.mark.parametrize(("make", "matrices"), [(lora_down, ("down",)), (lora_all, MATRICES)])
 def test_lora_equals_training_a_merged_weight(make, matrices, setup):
     """The naive twin: merge W + scale * A B, differentiate through the merge, step by step."""
     model, request = setup
