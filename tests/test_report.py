@@ -273,7 +273,7 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
     folder = copied(runs, tmp_path)
     rows = rows_of(Run(folder, "x"), cases_of(Run(folder, "x"), CASES), 0.2)
     write_edits(Run(folder, "x"), "copy", rows)
-    row = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down").found["copy"]
+    row = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down").comparisons["copy"]
     for comparison in row.values():
         if comparison.cases:
             assert comparison.difference == 0
@@ -282,9 +282,9 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
 
 def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
     everyone = list(editors.values())
-    adjusted = differences(everyone, "lora-down").found
+    adjusted = differences(everyone, "lora-down").comparisons
     monkeypatch.setattr("testbed.scores.comparison.holm", dict)
-    raw = differences(everyone, "lora-down").found
+    raw = differences(everyone, "lora-down").comparisons
     for metric in shown_in(HASE.metrics, "compared"):
         expected = holm({name: row[metric].p for name, row in raw.items()})
         assert {n: row[metric].p for n, row in adjusted.items()} == pytest.approx(expected, nan_ok=True)
@@ -497,7 +497,7 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     detectable = table["foot"][0][column][1]
     smallest = max(
         row["propagation ratio"].detectable
-        for row in differences(list(editors.values()), "lora-down").found.values()
+        for row in differences(list(editors.values()), "lora-down").comparisons.values()
     )
     assert detectable == pytest.approx(smallest, abs=2e-3)
 
