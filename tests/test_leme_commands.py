@@ -1,4 +1,4 @@
-"""LEME from the command line to the page, on a world of few pairs."""
+"""LEME from the command line to the page, on a world of forty pairs."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import pytest
 from testbed import corpus, edit, report, train
 from tests.runs import MODEL, at, complaint
 
-FEW = "--world.subjects 60 --world.coupled.objects 4".split()
+FEW = "--world.subjects 80 --world.coupled.objects 4".split()
 BRIEFLY = "--train.steps 30 --train.rows 8 --train.row-length 300 --train.evaluate-every 15".split()
 SOME = "--cases.count 10 --lora-down.steps 2 --batch-edits 5 --leme.samples 2 --leme.longest 40".split()
 
