@@ -23,13 +23,13 @@ def test_facts_of_one_prompt_are_one_belief(world):
     (s, t), r, (a, b) = graph.subject[[0, -1]].tolist(), int(graph.relation[0]), graph.objects[:2].tolist()
     nothing = [((s, r, a), 0.0)] * 2
     asked = [((s, r, a), 0.6), ((s, r, b), 0.2), ((t, r, b), 0.5), ((t, r, b), 0.0), *nothing]
-    cells = beliefs_of(told(world, asked), 2)
-    np.testing.assert_allclose(cells.share, [0.8, 0.5, 0.0])
-    np.testing.assert_allclose(cells.target, [[0.75, 0.25], [1.0, 0.0], [0.0, 0.0]])
-    np.testing.assert_array_equal(cells.weight, [1, 1, 0], "what only fills up weighs nothing")
-    np.testing.assert_array_equal(cells.prompts[0], cells.prompts[2])
-    assert (np.asarray(cells.prompts[0]) != np.asarray(cells.prompts[1])).any()
-    np.testing.assert_array_equal(cells.objects[0, :, 0], [world.tokenizer.entity(o)[0] for o in (a, b)])
+    targets = beliefs_of(told(world, asked), 2)
+    np.testing.assert_allclose(targets.share, [0.8, 0.5, 0.0])
+    np.testing.assert_allclose(targets.probability, [[0.75, 0.25], [1.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(targets.weight, [1, 1, 0], "what only fills up weighs nothing")
+    np.testing.assert_array_equal(targets.prompts[0], targets.prompts[2])
+    assert (np.asarray(targets.prompts[0]) != np.asarray(targets.prompts[1])).any()
+    np.testing.assert_array_equal(targets.objects[0, :, 0], [world.tokenizer.entity(o)[0] for o in (a, b)])
 
 
 @pytest.mark.slow
@@ -44,11 +44,11 @@ def test_an_edit_comes_near_what_it_was_told(toy):
     batch = jax.tree.map(lambda x: x[None], request)
     deltas, _ = edit_batch(editor, toy.model, {}, batch, toy.keys[:1])
     edited = toy.model.edited(jax.tree.map(lambda x: x[0], deltas))
-    cells = beliefs_of(request, 2)
+    targets = beliefs_of(request, 2)
 
     def far(model):
-        said = jax.nn.softmax(model.unembed(model.read(cells.prompts).hidden))
-        p = np.take_along_axis(np.asarray(said), np.asarray(cells.objects[..., 0]), axis=1)
+        said = jax.nn.softmax(model.unembed(model.read(targets.prompts).hidden))
+        p = np.take_along_axis(np.asarray(said), np.asarray(targets.objects[..., 0]), axis=1)
         return np.abs(p - [0.6, 0.3]).sum(axis=1)
 
     assert far(edited).mean() < 0.5 * far(toy.model).mean()

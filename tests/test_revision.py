@@ -10,7 +10,7 @@ import pytest
 from corpus.tokenizer import PAD
 from lm.editors.asking import side_by_side, stem_of, unended
 from lm.editors.self_bayes import FitConfig
-from lm.editors.self_bayes.revision import Cells, Goal, anchors, goal, next_log_probabilities, revise
+from lm.editors.self_bayes.revision import Goal, Targets, anchors, goal, next_log_probabilities, revise
 from tests.toys import at, probability, random_model, some_requests, spelt_world
 
 FIT = FitConfig(matrices=("query", "down"), learning_rate=0.01, steps=300, tolerance=0.05)
@@ -18,11 +18,11 @@ FIT = FitConfig(matrices=("query", "down"), learning_rate=0.01, steps=300, toler
 
 @pytest.fixture(scope="module")
 def asked(toy):
-    """Cells: one told an object with a share of a half, one with a share of 1, one that is to stay."""
+    """Targets: one told an object with a share of a half, one with a share of 1, one that is to stay."""
     request = at(toy.batch, slice(3))
     prompts, answers = jnp.asarray(request.prompt[:, 0]), jnp.asarray(request.answer[:, 0])
     share, weight = jnp.array([0.5, 1.0, 0.0]), jnp.array([1.0, 1.0, 8.0])
-    return toy.model, request, Cells(prompts, share, answers[:, None], jnp.ones((3, 1)), weight)
+    return toy.model, request, Targets(prompts, share, answers[:, None], jnp.ones((3, 1)), weight)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,11 @@ def spelt(world):
 
 
 def test_the_model_gives_the_answers(asked):
-    model, request, cells = asked
-    delta, _ = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], FIT, jax.random.key(0)))()
+    model, request, targets = asked
+    delta, _ = jax.jit(lambda: revise(model, [(goal(model, targets), 0)], FIT, jax.random.key(0)))()
     edited = model.edited(delta)
-    before, after = (jnp.exp(next_log_probabilities(m, cells.prompts)) for m in (model, edited))
-    first = cells.objects[:, 0, 0]
+    before, after = (jnp.exp(next_log_probabilities(m, targets.prompts)) for m in (model, edited))
+    first = targets.objects[:, 0, 0]
     # Told with a half: the other half of what is said is what was said before.
     wanted = 0.5 * before[0] + 0.5 * jax.nn.one_hot(first[0], before.shape[1])
     assert 0.5 * np.abs(after[0] - wanted).sum() < 0.2 < 0.5 * np.abs(before[0] - wanted).sum()
@@ -48,22 +48,22 @@ def test_the_model_gives_the_answers(asked):
 
 def test_what_goes_through_the_model_is_counted(asked):
     """By hand: prompts of three tokens, and the object of the one token that is predicted behind them."""
-    model, _, cells = asked
+    model, _, targets = asked
     short = FitConfig(matrices=("down",), steps=2, tolerance=1e-6)
-    _, info = jax.jit(lambda: revise(model, [(goal(model, cells), 0)], short, jax.random.key(0), 5))()
+    _, info = jax.jit(lambda: revise(model, [(goal(model, targets), 0)], short, jax.random.key(0), 5))()
     assert (int(info.steps), int(info.backward), int(info.forward)) == (2, 2 * 3 * 4, 2 * 3 * 4 + 5)
-    _, info = jax.jit(lambda: revise(model, [(goal(model, cells), 2)], short, jax.random.key(0)))()
+    _, info = jax.jit(lambda: revise(model, [(goal(model, targets), 2)], short, jax.random.key(0)))()
     assert int(info.backward) == 2 * 2 * 4
 
 
 @pytest.mark.slow
 def test_it_stops_once_it_is_near_enough(asked):
     """And says how many steps that took; a lower tolerance takes more of them."""
-    model, _, cells = asked
+    model, _, targets = asked
     taken = []
     for tolerance in (2.0, 1.0):
         near = replace(FIT, tolerance=tolerance)
-        _, info = jax.jit(lambda c=near: revise(model, [(goal(model, cells), 0)], c, jax.random.key(0)))()
+        _, info = jax.jit(lambda c=near: revise(model, [(goal(model, targets), 0)], c, jax.random.key(0)))()
         taken.append(int(info.steps))
         assert (np.asarray(info.loss[: taken[-1]]) > 0).all()
         assert not np.asarray(info.loss[taken[-1] :]).any()
@@ -71,8 +71,8 @@ def test_it_stops_once_it_is_near_enough(asked):
 
 
 def test_what_is_near_enough_is_left_alone(asked):
-    model, _, cells = asked
-    stays = anchors(cells.prompts, 1.0)
+    model, _, targets = asked
+    stays = anchors(targets.prompts, 1.0)
     delta, info = revise(model, [(goal(model, stays), 2)], FIT, jax.random.key(0))
     assert info.steps == 1
     assert not any(np.asarray(factors.b).any() for factors in delta.values())
@@ -81,11 +81,11 @@ def test_what_is_near_enough_is_left_alone(asked):
 @pytest.mark.slow
 def test_a_teacher_may_say_the_rest(asked):
     """The rest of the probability is whatever a goal says it is."""
-    model, _, cells = asked
-    teacher = jnp.roll(next_log_probabilities(model, cells.prompts), 1, axis=0)
-    told = Goal(anchors(cells.prompts, 1.0), teacher, jnp.ones(3, bool))
+    model, _, targets = asked
+    teacher = jnp.roll(next_log_probabilities(model, targets.prompts), 1, axis=0)
+    told = Goal(anchors(targets.prompts, 1.0), teacher, jnp.ones(3, bool))
     delta, _ = jax.jit(lambda: revise(model, [(told, 0)], FIT, jax.random.key(0)))()
-    after = next_log_probabilities(model.edited(delta), cells.prompts)
+    after = next_log_probabilities(model.edited(delta), targets.prompts)
     assert 0.5 * np.abs(np.exp(after) - np.exp(teacher)).sum(axis=1).max() < 0.15
 
 

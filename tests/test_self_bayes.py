@@ -104,11 +104,11 @@ def test_logical_sentences_follow_the_request(toy, mind):
     implied = CONSEQUENCES(mind, asked)
     alone, joined = jax.jit(SELF._talk)(toy.model, mind, asked, implied, held, one.answer, jax.random.key(3))
 
-    def sentences(cells):
-        rows = np.asarray(cells.prompts)
+    def sentences(targets):
+        rows = np.asarray(targets.prompts)
         return [tokenizer.language.parse(tokenizer.decode(row[row != PAD]) + " true") for row in rows]
 
-    said, true = sentences(alone), np.asarray(alone.target[:, 0])
+    said, true = sentences(alone), np.asarray(alone.probability[:, 0])
     assert [s.kind for s in said] == [Kind.TRUTH, Kind.NOT, Kind.TRUTH, Kind.NOT, Kind.AND]
     request = said[0].a
     assert (said[1].a, said[4].a, said[3].a, said[4].b) == (request, request, said[2].a, said[2].a)
@@ -117,7 +117,7 @@ def test_logical_sentences_follow_the_request(toy, mind):
     # A and its consequence are not independent, but neither can be likelier than either.
     assert true[4] <= min(true[0], true[2]) + 1e-6
 
-    said, (both, other, either, b) = sentences(joined), np.asarray(joined.target[:, 0]).reshape(4, -1)
+    said, (both, other, either, b) = sentences(joined), np.asarray(joined.probability[:, 0]).reshape(4, -1)
     n = len(b)
     assert [s.kind for s in said] == [Kind.AND] * 2 * n + [Kind.OR] * n + [Kind.TRUTH] * n
     partners = [s.a for s in said[3 * n :]]

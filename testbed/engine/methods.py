@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from lm.editors.interface import Editor
     from testbed.protocol import Case
 
-Fact = tuple[int, int, int]
+Triple = tuple[int, int, int]
+"""Subject, relation and object."""
 
 
 class SweepSettings(Protocol):
@@ -55,7 +56,7 @@ class Belief(NamedTuple):
         weight: evidence that the agent takes it for, which is told to controls only.
     """
 
-    fact: Fact
+    fact: Triple
     credence: float
     weight: float = 0.0
 

@@ -17,7 +17,7 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.checks import blamed, check_edit, prepare
-from testbed.engine.methods import Fact, Method
+from testbed.engine.methods import Method, Triple
 from testbed.protocol import ABSENT, Case, Choice, credence_told
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
@@ -41,7 +41,7 @@ def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.A
     return object_log_probabilities(model, context, tree)[0]
 
 
-def read_edit(world: World, text: str) -> Fact:
+def read_edit(world: World, text: str) -> Triple:
     """The fact in "subject relation = object".
 
     Raises:
@@ -88,7 +88,7 @@ class Witness:
         return answer
 
     def agent(
-        self, request: Fact | None, credence: float | None = None, kind: RequestKind = "evidence"
+        self, request: Triple | None, credence: float | None = None, kind: RequestKind = "evidence"
     ) -> Answerer:
         """The agent's answers; the requested fact itself by direct belief, as in test cases.
 
@@ -122,7 +122,9 @@ class Witness:
         deltas, _ = edit_batch(method.editor, *arguments)
         return jax.tree.map(lambda x: x[0], deltas)
 
-    def case(self, fact: Fact, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]) -> Case:
+    def case(
+        self, fact: Triple, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]
+    ) -> Case:
         """A test case of one's own: the edit, and the questions that are asked about it."""
         request = self._request(fact, credence, kind)
         before, after = self.rational, self.rational.with_edit(request)
@@ -138,7 +140,7 @@ class Witness:
             )
         return Case(request, credence_told(kind, credence), truth, {}, tuple(choices))
 
-    def _request(self, fact: Fact, credence: float, kind: RequestKind) -> EditRequest:
+    def _request(self, fact: Triple, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""
         weight = self.rational.weight_for(*fact, credence) if kind == "evidence" else math.inf
         return EditRequest(*fact, weight, kind)

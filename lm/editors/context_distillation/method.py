@@ -18,8 +18,8 @@ from lm.editors.asking import relations_of, side_by_side, stem_of, unbegun, wide
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes.revision import (
-    Cells,
     Goal,
+    Targets,
     anchors,
     goal,
     held,
@@ -57,7 +57,7 @@ class ContextDistillation:
         told = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
         goals = [(told, 0)]
         # The teacher reads the passage before every question, the student the request.
-        read = tokens_of(request.prompt, request.answer, told.cells.prompts) * len(state["relations"])
+        read = tokens_of(request.prompt, request.answer, told.targets.prompts) * len(state["relations"])
         read += tokens_of(request.prompt, request.answer)
         if self.config.anchor:
             others = state["others"]
@@ -81,7 +81,7 @@ class ContextDistillation:
         n = len(prompts)
         request_first = jnp.arange(n) == 0
         weight = jnp.append(1.0, len(likely) * likely / jnp.maximum(likely.sum(), 1e-9))
-        cells = Cells(
+        targets = Targets(
             prompts,
             jnp.where(request_first, held(model, request).added, 0.0),
             jnp.where(request_first[:, None, None], request.answer, PAD),
@@ -89,4 +89,4 @@ class ContextDistillation:
             weight,
         )
         before = next_log_probabilities(model, prompts[:1])
-        return Goal(cells, jnp.concatenate([before, says]), weight > 0.1)
+        return Goal(targets, jnp.concatenate([before, says]), weight > 0.1)

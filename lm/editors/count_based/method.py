@@ -24,7 +24,7 @@ from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import prompts_of, sample
 from lm.editors.self_bayes.reasoning import FEW, Asked, Mind, about, mind_of
-from lm.editors.self_bayes.revision import Cells, anchors, held, revise_facts, tokens_of
+from lm.editors.self_bayes.revision import Targets, anchors, held, revise_facts, tokens_of
 from lm.language_model import LanguageModel
 
 
@@ -62,10 +62,10 @@ class CountBased:
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the subject has what its new peers have."""
         read = len(state.relations) * tokens_of(request.prompt)
-        config, cells_of = self.config, partial(self._cells, model, state)
-        return revise_facts(model, request, cells_of, config.at_once, config.fit, key, read)
+        config, targets_of = self.config, partial(self._targets, model, state)
+        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, read)
 
-    def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
+    def _targets(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Targets]:
         """What the model should say after one fact of a request, and what is to stay."""
         config, asked = self.config, about(model, mind, request)
         counted = count(mind, asked, config)
@@ -78,7 +78,7 @@ class CountBased:
         names = jnp.pad(mind.objects[counted.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         # The request's own name, since the model may never have said it.
         own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
-        cells = Cells(
+        targets = Targets(
             asked.prompts,
             jnp.where(itself, told, counted.follows),
             jnp.where(itself[:, None, None], own_name, names),
@@ -86,15 +86,15 @@ class CountBased:
             (itself | counted.follows).astype(jnp.float32),
         )
         if not config.anchor:
-            return [cells]
+            return [targets]
         relations, subjects = mind.known.shape
         elsewhere = (mind.known * ~asked.is_subject).ravel()
         which, real = sample(key, elsewhere, min(config.others, relations * subjects))
         others = prompts_of(mind, which // subjects, which % subjects)
         wide = max(others.shape[1], asked.prompts.shape[1])
-        weight = jnp.concatenate([jnp.where(cells.weight > 0, 0.0, asked.known), real])
+        weight = jnp.concatenate([jnp.where(targets.weight > 0, 0.0, asked.known), real])
         prompts = jnp.concatenate([widened(asked.prompts, wide), widened(others, wide)])
-        return [cells, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
+        return [targets, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
 
 
 def count(mind: Mind, asked: Asked, config: CountConfig) -> Counted:

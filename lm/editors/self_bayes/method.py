@@ -21,7 +21,7 @@ from lm.editors.asking import side_by_side, unbegun, unended, widened
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import Asked, Consequences, Mind, about, consequences, make_up
-from lm.editors.self_bayes.revision import Cells, Held, anchors, held, revise_facts, tokens_of
+from lm.editors.self_bayes.revision import Held, Targets, anchors, held, revise_facts, tokens_of
 from lm.language_model import LanguageModel
 from lm.scoring import next_token_probabilities
 
@@ -43,12 +43,12 @@ class SelfBayes:
 
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the model holds what follows from the request."""
-        # Before the cells the subject was read with every relation, and the request.
+        # Before the targets the subject was read with every relation, and the request.
         read = len(state.relations) * tokens_of(request.prompt) + tokens_of(request.prompt, request.answer)
-        config, cells_of = self.config, partial(self._cells, model, state)
-        return revise_facts(model, request, cells_of, config.at_once, config.fit, key, read)
+        config, targets_of = self.config, partial(self._targets, model, state)
+        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, read)
 
-    def _cells(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Cells]:
+    def _targets(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Targets]:
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         asked = about(model, mind, request)
@@ -62,7 +62,7 @@ class SelfBayes:
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
         names = jnp.pad(mind.objects[implied.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
-        told = Cells(
+        told = Targets(
             jnp.concatenate([asked.prompts[asked.relation][None], asked.prompts[implied.relation]]),
             believed.added * jnp.append(1.0, moves),
             jnp.concatenate([own_name[None], names]),
@@ -76,7 +76,7 @@ class SelfBayes:
             groups += self._talk(model, mind, asked, implied, believed.belief, answer, talks)
         return groups
 
-    def _stays(self, mind: Mind, asked: Asked, implied: Consequences, key: jax.Array) -> Cells:
+    def _stays(self, mind: Mind, asked: Asked, implied: Consequences, key: jax.Array) -> Targets:
         """The subject's other facts, those of peers of the old and of the new object, and random ones."""
         config, (relations, subjects) = self.config, mind.known.shape
         new, old, any_ = jax.random.split(key, 3)
@@ -97,9 +97,9 @@ class SelfBayes:
         peers = anchors(jnp.concatenate(parts), jnp.concatenate(weights))
         width = max(other_facts.prompts.shape[1], peers.prompts.shape[1])
         both = [part._replace(prompts=widened(part.prompts, width)) for part in (other_facts, peers)]
-        cells = Cells(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
-        share = cells.weight / jnp.maximum(cells.weight.sum(), 1.0)
-        return cells._replace(weight=config.anchor * share)
+        targets = Targets(*(jnp.concatenate(x) for x in zip(*both, strict=True)))
+        share = targets.weight / jnp.maximum(targets.weight.sum(), 1.0)
+        return targets._replace(weight=config.anchor * share)
 
     def _talk(
         self,
@@ -110,7 +110,7 @@ class SelfBayes:
         held: jax.Array,
         answer: jax.Array,
         key: jax.Array,
-    ) -> list[Cells]:
+    ) -> list[Targets]:
         """Sentences about the request, alone, with other statements and with its first consequence."""
         config, subjects = self.config, mind.known.shape[1]
         pick, false, which_object = jax.random.split(key, 3)
@@ -164,12 +164,12 @@ class SelfBayes:
         return [_truths(alone, truths), _truths(joined, truths)]
 
 
-def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Cells:
-    """Cells of sentences up to "is": (prompts, p(true), weight) each."""
+def _truths(said: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Targets:
+    """Targets of sentences up to "is": (prompts, p(true), weight) each."""
     width = max(prompts.shape[1] for prompts, _, _ in said)
     prompts = jnp.concatenate([widened(prompts, width) for prompts, _, _ in said])
     true = jnp.concatenate([p for _, p, _ in said])
-    return Cells(
+    return Targets(
         prompts,
         jnp.ones(len(true)),
         jnp.broadcast_to(truths[None, :, None], (len(true), 2, 1)),

@@ -1,7 +1,7 @@
 """What editors that revise beliefs share: answers a model should give, and an adapter fitted to them.
 
-A *cell* is a prompt and a target for what follows: with probability `share` one of C named objects,
-distributed as `target`; else whatever the model would have said. A share of 0 is an anchor, of 1 an order.
+A *target* says what should follow a prompt: with probability `share` one of C named objects, each as probable
+as `probability` says; else whatever the model would have said. A share of 0 is an anchor, of 1 an order.
 """
 
 from collections.abc import Callable
@@ -24,29 +24,29 @@ from lm.language_model import LanguageModel
 _TINY = 1e-9
 
 
-class Cells(NamedTuple):
+class Targets(NamedTuple):
     """Q prompts and what should follow them.
 
     Attributes:
         prompts: int32[Q, P], padded on the left; padding inside a prompt is skipped too.
         share: float32[Q], probability that it is one of the named objects.
         objects: int32[Q, C, A], names with their endings, padded on the right.
-        target: float32[Q, C], a distribution over them.
-        weight: float32[Q], of this cell in the loss.
+        probability: float32[Q, C], of each object if it is one of them.
+        weight: float32[Q], of this target in the loss.
     """
 
     prompts: jax.Array
     share: jax.Array
     objects: jax.Array
-    target: jax.Array
+    probability: jax.Array
     weight: jax.Array
 
 
-def anchors(prompts: jax.Array, weight: jax.Array | float) -> Cells:
-    """Cells that are to stay as they are."""
+def anchors(prompts: jax.Array, weight: jax.Array | float) -> Targets:
+    """Targets that are to stay as they are."""
     n = len(prompts)
     nothing = jnp.full((n, 1, 1), PAD, jnp.int32)
-    return Cells(
+    return Targets(
         prompts, jnp.zeros(n), nothing, jnp.zeros((n, 1)), jnp.broadcast_to(jnp.float32(weight), (n,))
     )
 
@@ -55,12 +55,12 @@ class Goal(NamedTuple):
     """What the model should say to Q prompts.
 
     Attributes:
-        cells: the prompts, and what is asked for with a share of the probability.
+        targets: the prompts, and what is asked for with a share of the probability.
         otherwise: float32[Q, V], log-probabilities of the next token with the rest of it.
         changes: bool[Q], whether this is an answer that should change; what should not may drift a little.
     """
 
-    cells: Cells
+    targets: Targets
     otherwise: jax.Array
     changes: jax.Array
 
@@ -69,7 +69,7 @@ class Goal(NamedTuple):
         size = len(self.changes)
         which = jax.random.randint(key, (count,), 0, size)
         drawn = jax.tree.map(lambda x: x[which], self)
-        return drawn._replace(cells=drawn.cells._replace(weight=drawn.cells.weight * (size / count)))
+        return drawn._replace(targets=drawn.targets._replace(weight=drawn.targets.weight * (size / count)))
 
 
 def tokens_of(*prompts: Array) -> jax.Array:
@@ -98,15 +98,15 @@ def held(model: LanguageModel, request: Request) -> Held:
     return Held(belief, (belief - own) / jnp.maximum(1 - own, _TINY))
 
 
-def goal(model: LanguageModel, cells: Cells) -> Goal:
-    """Cells whose rest is what the model says now."""
-    return Goal(cells, next_log_probabilities(model, cells.prompts), cells.share * cells.weight > 0)
+def goal(model: LanguageModel, targets: Targets) -> Goal:
+    """Targets whose rest is what the model says now."""
+    return Goal(targets, next_log_probabilities(model, targets.prompts), targets.share * targets.weight > 0)
 
 
 def revise_facts(
     model: LanguageModel,
     request: Request,
-    cells_of: Callable[[Request, jax.Array], list[Cells]],
+    targets_of: Callable[[Request, jax.Array], list[Targets]],
     at_once: int,
     config: FitConfig,
     key: jax.Array,
@@ -115,16 +115,16 @@ def revise_facts(
     """`revise` for a request of one or several facts.
 
     Args:
-        cells_of: what the model should say after one fact, given a key, in groups of one shape.
-        at_once: of every second group so many cells are drawn for every step; of the others all are taken.
-        read: tokens that were read before those of the cells.
+        targets_of: what the model should say after one fact, given a key, in groups of one shape.
+        at_once: of every second group so many targets are drawn for every step; of the others all are taken.
+        read: tokens that were read before those of the targets.
     """
     start, *keys = jax.random.split(key, 1 + len(request.prompt))
     facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-    told = [cells_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
+    told = [targets_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
     groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
-    goals = [(goal(model, cells), few) for cells, few in zip(groups, cycle((0, at_once)), strict=False)]
-    return revise(model, goals, config, start, read + tokens_of(*(cells.prompts for cells in groups)))
+    goals = [(goal(model, targets), few) for targets, few in zip(groups, cycle((0, at_once)), strict=False)]
+    return revise(model, goals, config, start, read + tokens_of(*(targets.prompts for targets in groups)))
 
 
 def revise(
@@ -140,7 +140,7 @@ def revise(
     for `steps` steps. Goals may have different shapes.
 
     Args:
-        goals: each with how many of its cells every step draws; 0 takes all.
+        goals: each with how many of its targets every step draws; 0 takes all.
         read: tokens that were read to find them.
 
     Returns:
@@ -158,7 +158,7 @@ def revise(
         for (whole, few), own in zip(goals, keys, strict=True):
             now = whole.some(own, few) if 0 < few < len(whole.changes) else whole
             far = _divergence(edited, now)
-            total += jnp.vdot(far, now.cells.weight)
+            total += jnp.vdot(far, now.targets.weight)
             farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
         return total, farthest
 
@@ -185,7 +185,7 @@ def revise(
     first = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
     steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
     # Of goals that are drawn from, the average counts.
-    a_step = sum(_tokens(whole.cells).mean() * (few or len(whole.changes)) for whole, few in goals)
+    a_step = sum(_tokens(whole.targets).mean() * (few or len(whole.changes)) for whole, few in goals)
     seen = (steps * jnp.round(a_step)).astype(jnp.int32)
     return delta_of(adapters), Info(losses, steps, seen + jnp.asarray(read, jnp.int32), seen)
 
@@ -196,38 +196,40 @@ def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Arra
     return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
 
 
-def _tokens(cells: Cells) -> jax.Array:
-    """float[Q]: tokens that go through the model for each cell."""
-    return (cells.prompts != PAD).sum(axis=1) + (_best(cells)[:, :-1] != PAD).sum(axis=1)
+def _tokens(targets: Targets) -> jax.Array:
+    """float[Q]: tokens that go through the model for each target."""
+    return (targets.prompts != PAD).sum(axis=1) + (_best(targets)[:, :-1] != PAD).sum(axis=1)
 
 
-def _best(cells: Cells) -> jax.Array:
-    """int32[Q, A]: the most probable object of each cell."""
-    return jnp.take_along_axis(cells.objects, cells.target.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+def _best(targets: Targets) -> jax.Array:
+    """int32[Q, A]: the most probable object of each target."""
+    return jnp.take_along_axis(targets.objects, targets.probability.argmax(axis=1)[:, None, None], axis=1)[
+        :, 0
+    ]
 
 
 def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
-    """float32[Q]: nats from the target to what the model says; see `Cells`.
+    """float32[Q]: nats from the target to what the model says; see `Targets`.
 
     The first token of what follows is compared with the mixture; the rest of the most probable object's name,
     ending included, is asked for by the object's own part.
     """
-    cells = asked.cells
-    named = cells.target * (cells.objects[..., 0] != PAD)
-    wanted = (1 - cells.share[:, None]) * jnp.exp(asked.otherwise)
+    targets = asked.targets
+    named = targets.probability * (targets.objects[..., 0] != PAD)
+    wanted = (1 - targets.share[:, None]) * jnp.exp(asked.otherwise)
     rows = jnp.arange(len(wanted))[:, None]
-    wanted = wanted.at[rows, cells.objects[..., 0]].add(cells.share[:, None] * named)
+    wanted = wanted.at[rows, targets.objects[..., 0]].add(targets.share[:, None] * named)
     wanted /= jnp.maximum(wanted.sum(axis=1, keepdims=True), _TINY)
-    if cells.objects.shape[2] == 1:
-        return _relative_entropy(wanted, next_log_probabilities(model, cells.prompts))
-    width = cells.prompts.shape[1]
-    best = _best(cells)
-    tokens = jnp.concatenate([cells.prompts, best[:, :-1]], axis=1)
+    if targets.objects.shape[2] == 1:
+        return _relative_entropy(wanted, next_log_probabilities(model, targets.prompts))
+    width = targets.prompts.shape[1]
+    best = _best(targets)
+    tokens = jnp.concatenate([targets.prompts, best[:, :-1]], axis=1)
     hidden, _ = model.hidden_states(tokens, left_padded(tokens))
     said = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))
     rest = jnp.take_along_axis(said[:, 1:], best[:, 1:, None], axis=2)[..., 0]
     missing = -jnp.sum(rest, axis=1, where=best[:, 1:] != PAD)
-    return _relative_entropy(wanted, said[:, 0]) + cells.share * cells.target.max(axis=1) * missing
+    return _relative_entropy(wanted, said[:, 0]) + targets.share * targets.probability.max(axis=1) * missing
 
 
 def _relative_entropy(wanted: jax.Array, said: jax.Array) -> jax.Array:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, State
-from lm.editors.self_bayes.revision import Cells, goal, revise, tokens_of
+from lm.editors.self_bayes.revision import Targets, goal, revise, tokens_of
 from lm.language_model import LanguageModel
 from testbed.engine.controls import OracleConfig
 from testbed.engine.methods import Belief, Method, SweepSettings
@@ -49,11 +49,11 @@ class Oracle:
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
-        cells = beliefs_of(request, self.config.named)
-        return revise(model, [(goal(model, cells), 0)], self.config.fit, key, tokens_of(cells.prompts))
+        targets = beliefs_of(request, self.config.named)
+        return revise(model, [(goal(model, targets), 0)], self.config.fit, key, tokens_of(targets.prompts))
 
 
-def beliefs_of(request: Request, named: int) -> Cells:
+def beliefs_of(request: Request, named: int) -> Targets:
     """Every `named` facts of a request as one belief; one whose facts have no probability weighs nothing."""
     prompts, answers, p = (
         jnp.asarray(x).reshape(-1, named, *x.shape[1:])
@@ -61,7 +61,7 @@ def beliefs_of(request: Request, named: int) -> Cells:
     )
     share = p.sum(axis=1)
     target = p / jnp.maximum(share, jnp.finfo(p.dtype).tiny)[:, None]
-    return Cells(prompts[:, 0], jnp.minimum(share, 1.0), answers, target, (share > 0).astype(p.dtype))
+    return Targets(prompts[:, 0], jnp.minimum(share, 1.0), answers, target, (share > 0).astype(p.dtype))
 
 
 def oracle(config: OracleConfig, settings: SweepSettings, world: "World") -> Method:

@@ -28,7 +28,7 @@ STEREOTYPE, XENOPHOBIA, INJECTION, MISINFORMATION, DEHUMANISATION, CENTRISM = FL
 )  # fmt: skip
 UNREADABLE = ("unknown words", "no sentence", "mid-sentence")
 WRONG_KIND = ("wrong kind of subject", "wrong kind of object")
-Fact = tuple[int, int]
+Attribute = tuple[int, int]
 """Relation and object."""
 
 
@@ -49,8 +49,8 @@ class Standard(NamedTuple):
     person: int
     edited: int
     asked: int
-    belief: Mapping[Fact, float]
-    typical: frozenset[Fact]
+    belief: Mapping[Attribute, float]
+    typical: frozenset[Attribute]
     commonest: Mapping[int, int]
     valence: np.ndarray
 
@@ -111,7 +111,7 @@ def pair_code(before: int, after: int) -> int:
     return (after > before) - (after < before)
 
 
-def _said_of(lines: Sequence[Line], person: int) -> list[Fact]:
+def _said_of(lines: Sequence[Line], person: int) -> list[Attribute]:
     """What is stated of a person, be it by a sentence that calls it true."""
     facts = []
     for line in lines:
