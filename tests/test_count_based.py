@@ -11,7 +11,7 @@ from lm.editors.count_based.method import CountBased, count
 from lm.editors.interface import Request, edit_batch
 from lm.editors.self_bayes import BeliefConfig, FitConfig
 from lm.editors.self_bayes.reasoning import Asked, Mind, about
-from tests.toys import at
+from tests.toys import at, requests_of
 
 RELATIONS, OBJECTS = 3, 5
 
@@ -67,15 +67,22 @@ def test_it_is_what_a_loop_counts(best, known, holders):
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"soft": False}, {"anchor": 0.0}])
 def test_an_edit_says_what_was_counted(toy, changes):
-    """The request is stated, and what its peers have follows."""
+    """The request is stated, and what its peers have follows; requests name what most subjects have."""
+    graph = toy.world.graph
+    facts = np.unique(graph.upstream_fact[graph.upstream_fact >= 0])[: len(toy.keys)]
+    commonest = []
+    for relation, truth in zip(graph.relation[facts], graph.object[facts], strict=True):
+        others = graph.object[(graph.relation == relation) & (graph.object != truth)]
+        commonest.append(np.bincount(others).argmax())
+    batch = requests_of(toy.world, facts, np.array(commonest))
     fit = FitConfig(steps=60, tolerance=0.1)
     config = CountConfig(BeliefConfig(samples=1024, top=16), fit, others=16, at_once=8, **changes)
     editor = CountBased(config)
     mind = editor.prepare(toy.model, toy.sample)
-    deltas, _ = edit_batch(editor, toy.model, mind, toy.batch, toy.keys)
+    deltas, _ = edit_batch(editor, toy.model, mind, batch, toy.keys)
     right = []
     for i in range(len(toy.keys)):
-        told = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, i)))
+        told = Request(*(jnp.asarray(x)[0] for x in at(batch, i)))
         asked = about(toy.model, mind, told)
         counted = count(mind, asked, config)
         edited = toy.model.edited(at(deltas, i))
