@@ -147,7 +147,8 @@ def choose(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, 
     Where none has enough, those within two hundredths of the highest compete.
     """
     best = max(line[first] for line in lines)
-    enough = [line for line in lines if line[first] >= min(GOOD, best - (1 - GOOD))]
+    least = GOOD if best >= GOOD else best - (1 - GOOD)
+    enough = [line for line in lines if line[first] >= least]
     return max(enough, key=lambda line: line[then])
 
 
