@@ -119,9 +119,8 @@ def record(options: Settings) -> Path:
     for strength in STRENGTHS:
         group = [run_of(options, strength, seed) for seed in range(options.seeds)]
         editors = score(gather(group, examination_named(NAME)))
-        by_strength |= {
-            f"{editor.name}, strength {strength}": figures(editor, REPORTED) for editor in editors
-        }
+        by_editor = figures(editors, REPORTED)
+        by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
         related = correlations(editors, editors[0].edited.seed)
         by_strength[f"correlations, strength {strength}"] = {
             f"{short} with {long}": one._asdict() for (short, long), one in related.items()

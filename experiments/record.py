@@ -65,17 +65,28 @@ def write_record(
     return folder
 
 
-def figures(editor: Scored, parts: Collection[str]) -> dict[str, Any]:
-    """Every metric: an editor's and its references' over all edits, the editor's alone over some parts.
+def figures(editors: Sequence[Scored], parts: Collection[str]) -> dict[str, Any]:
+    """By editor, every metric over all edits and over some parts; and of its references over all edits.
 
-    Each is value, low and high of its interval (None where there is none), and the number of cases.
+    Each is value, low and high of its interval (None where there is none), and the number of cases. Editors
+    of the same cases share their references, which stand with the first of them.
     """
-    summary, name = editor.summary, editor.name
-    rows = {part: {name: summary[part][name]} for part in parts if part in summary}
-    return {
-        part: {reader: {metric: _short(e) for metric, e in metrics.items()} for reader, metrics in of.items()}
-        for part, of in (rows | {"all": summary["all"]}).items()
-    }
+    known: list[dict[str, Any]] = []
+    by_editor: dict[str, Any] = {}
+    for editor in editors:
+        summary, name = editor.summary, editor.name
+        rows = {reader: _row(metrics) for reader, metrics in summary["all"].items()}
+        own = {reader: rows.pop(reader) for reader in (name, *editor.told)}
+        in_parts = {part: {name: _row(summary[part][name])} for part in parts if part in summary}
+        by_editor[name] = in_parts | {"all": own}
+        if rows not in known:
+            known.append(rows)
+            by_editor[name]["references"] = rows
+    return by_editor
+
+
+def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
+    return {metric: _short(estimate) for metric, estimate in metrics.items()}
 
 
 def _short(estimate: Estimate) -> list[float | None]:

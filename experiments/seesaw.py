@@ -203,7 +203,7 @@ def record(options: Settings) -> Path:
         NAME,
         options.command,
         read_metrics(first),
-        found={str(cell): {e.name: _figures(e) for e in scored[cell]} for cell in CELLS},
+        found={str(cell): _figures(scored[cell]) for cell in CELLS},
         over_worlds={e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every},
         stated_facts={
             run.name: read_metrics(run)[-1]["accuracy"] for c in CELLS for run in runs_of(options, c)
@@ -225,12 +225,12 @@ def _tables(editors: Sequence[Scored]) -> list[Table]:
     ]  # fmt: skip
 
 
-def _figures(editor: Scored) -> dict[str, Any]:
-    moved = moves(editor)
-    return {
-        "metrics": figures(editor, ())["all"],
-        "group or frequency": {kind: group_or_frequency(moved, kind)._asdict() for kind in OTHERS},
-    }
+def _figures(editors: Sequence[Scored]) -> dict[str, Any]:
+    by_editor = figures(editors, ())
+    for moved in map(moves, editors):
+        told = {kind: group_or_frequency(moved, kind)._asdict() for kind in OTHERS}
+        by_editor[moved.name]["group or frequency"] = told
+    return by_editor
 
 
 def _draw(every: dict[Cell, list[Moved]], folder: Path) -> None:

@@ -161,7 +161,7 @@ def record(options: Settings) -> Path:
         "plain documents": [Run(options.runs, PLAIN)],
     }
     by_group = {
-        name: {editor.name: figures(editor, KEPT) for editor in score(gather(group, examination_named(NAME)))}
+        name: figures(score(gather(group, examination_named(NAME))), KEPT)
         for name, group in groups.items()
         if group
     }
