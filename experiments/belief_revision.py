@@ -61,7 +61,7 @@ say_once = cache(say)
 EDITORS = (
     "self-bayes", "context-distillation", "lora-down", "lora-all", "embeddings", "full", "full-early",
     "full-late", "ft-constrained", "rome", "memit", "mend", "in-context", "grace", "none", "random-target",
-    "oracle",
+    "count-based", "oracle",
 )  # fmt: skip
 DIAGNOSED = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
 IN_SEQUENCE = ("self-bayes", "lora-down", "embeddings", "full-early")

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from experiments.record import short
 from testbed.engine.results import Results, clusters
 from testbed.evaluations.hase.meanings import (
     DAMAGE,
@@ -32,7 +33,7 @@ from testbed.scores.tables import Cell, Table
 Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
 Estimates = dict[str, dict[str, dict[str, Estimate]]]
 """Reader -> subset -> metric -> estimate."""
-DRAWN = ("self-bayes", "context-distillation", "lora-down", "full-early", "embeddings", "oracle")
+DRAWN = ("self-bayes", "count-based", "lora-down", "full-early", "embeddings", "oracle")
 
 REFERENCES = (BEFORE_EDIT, NO_EDIT, PERFECT, BAYESIAN)
 CONSEQUENCES = (FOLLOWS, FOLLOWS_RIGHT, "answer s1r2", "false change s1r2", "TV s1r2", RATIO)
@@ -129,15 +130,11 @@ def unstated(by_reader: Estimates) -> dict[str, list[Estimate]]:
     }
 
 
-def shortened(by_reader: Estimates) -> dict[str, dict[str, dict[str, str]]]:
-    """What record.json keeps, an estimate a line; of stated consequences belief.md has support too."""
+def shortened(by_reader: Estimates) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+    """What record.json keeps of each estimate; of stated consequences belief.md has support too."""
     return {
         reader: {
-            subset: {
-                metric: f"{e.value:.4f} ({e.low:.4f} to {e.high:.4f}), {e.cases} cases"
-                for metric, e in row.items()
-                if e.cases
-            }
+            subset: {metric: short(e) for metric, e in row.items() if e.cases}
             for subset, row in rows.items()
             if not subset.startswith(("S1, ", "S2, "))
         }

@@ -86,10 +86,11 @@ def figures(editors: Sequence[Scored], parts: Collection[str]) -> dict[str, Any]
 
 
 def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
-    return {metric: _short(estimate) for metric, estimate in metrics.items()}
+    return {metric: short(estimate) for metric, estimate in metrics.items()}
 
 
-def _short(estimate: Estimate) -> list[float | None]:
+def short(estimate: Estimate) -> list[float | None]:
+    """Value, low and high of its interval (None where there is none), and the number of cases."""
     numbers = (estimate.value, estimate.low, estimate.high)
     return [*(None if math.isnan(x) else round(x, 4) for x in numbers), estimate.cases]
 

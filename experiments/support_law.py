@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
-from experiments.record import write_record
+from experiments.record import figures, write_record
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.edit import edit
@@ -104,28 +104,26 @@ def experiment(options: Settings) -> None:
     others = tuple(run.name for run in runs[1:])
     report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
 
-    figures = {}
+    kept: dict[str, Any] = {}
     for sampler in SAMPLERS:
         editors = by_sampler(runs, sampler)
         draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
+        kept[sampler] = figures(editors, [f"support {b}" for b in SUPPORT_BINS])
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
-            figures[f"{one.name}, {sampler}"] = {
-                b: {m: readers[one.name][m]._asdict() for m in HEADLINES} for b, readers in rows.items()
-            }
             texts = [[b, *(shown(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()]
             table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
     seconds = time.perf_counter() - began
-    kept = write_record(
+    folder = write_record(
         runs[0],
         "support-law",
         "python -m experiments.support_law",
         read_metrics(runs[0]),
         seconds=seconds,
-        found=figures,
+        found=kept,
         tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
     )
-    say(f"{seconds / 60:.0f} minutes this time; record: {kept}")
+    say(f"{seconds / 60:.0f} minutes this time; record: {folder}")
 
 
 def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:
