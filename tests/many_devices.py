@@ -25,8 +25,7 @@ from lm.training import abstract, start, train_step
 MODEL = ModelConfig(hidden=11, mlp=24, layers=2, heads=3, kv_heads=3, head_width=4)
 VOCABULARY = 24
 ROWS, LENGTH, STEPS = 8, 17, 10
-ONE_AND_MANY = ("adamw-1x1", "adamw-4x2")
-LAYOUTS = (*ONE_AND_MANY, "muon-1x1", "muon-4x2", "muon-8x1", "muon-1x8")
+LAYOUTS = ("adamw-1x1", "adamw-4x2", "muon-1x1", "muon-4x2", "muon-8x1", "muon-1x8")
 
 
 def named(layout):

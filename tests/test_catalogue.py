@@ -198,6 +198,7 @@ def test_ask_edits_by_any_editor(name, trained, capsys, monkeypatch):
     assert "edited model" in out
 
 
+@pytest.mark.slow
 def test_ask_edits_by_a_users_own(trained, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     shown = []
@@ -208,6 +209,7 @@ def test_ask_edits_by_a_users_own(trained, capsys, monkeypatch):
     assert shown[0] != shown[1], "its options are heard"
 
 
+@pytest.mark.slow
 def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     """The delta of a question's edit is that of the same request as the first case of a sweep."""
     run = Run(trained, "x")

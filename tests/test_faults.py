@@ -141,6 +141,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_named_and_the_one_before_serves(trained, tmp_path, capsys):
     for name, damage in DAMAGES.items():
         runs = copied(trained, tmp_path / name.replace(" ", "-"))

@@ -105,7 +105,8 @@ print(json.dumps([m for m in sys.modules if m.partition(".")[0] in ("corpus", "b
 """
 
 
-@pytest.mark.parametrize("name", ["self-bayes", pytest.param("retrain", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["self-bayes", "retrain"])
 def test_everything_that_is_loaded_is_counted(name):
     """Against Python itself: what importing the module loads of the project."""
     module = BUILT_IN[name]

@@ -40,19 +40,15 @@ WHOLE = {
 }
 
 
-@pytest.fixture(
-    scope="module",
-    params=[many_devices.ONE_AND_MANY, pytest.param(many_devices.LAYOUTS, marks=pytest.mark.slow)],
-    ids=["one and many", "every layout"],
-)
-def layouts(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory):
     """What tests/many_devices.py found, and where."""
     folder = tmp_path_factory.mktemp("layouts")
-    command = [sys.executable, "-m", "tests.many_devices", str(folder), *request.param]
+    command = [sys.executable, "-m", "tests.many_devices", str(folder), *many_devices.LAYOUTS]
     done = subprocess.run(command, cwd=ROOT, env=EIGHT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     by_layout = json.loads((folder / "losses.json").read_text(encoding="utf-8"))
-    assert set(by_layout) == set(request.param)
+    assert set(by_layout) == set(many_devices.LAYOUTS)
     return folder, by_layout
 
 
@@ -61,6 +57,7 @@ def sharded(by_layout):
     return [(many, f"{many.split('-')[0]}-1x1") for many in by_layout if not many.endswith("1x1")]
 
 
+@pytest.mark.slow
 def test_layouts_train_alike(layouts):
     folder, by_layout = layouts
     for many, one in sharded(by_layout):
@@ -76,10 +73,12 @@ def test_layouts_train_alike(layouts):
                 )
 
 
+@pytest.mark.slow
 def test_a_layout_compiles_once(layouts):
     assert {name: layout["programs"] for name, layout in layouts[1].items()} == dict.fromkeys(layouts[1], 1)
 
 
+@pytest.mark.slow
 def test_each_device_holds_its_part(layouts):
     for many, one in sharded(layouts[1]):
         _, data, model = many_devices.named(many)
@@ -96,6 +95,7 @@ def test_each_device_holds_its_part(layouts):
             assert parts[key] == expected, (many, key)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_goes_from_one_layout_to_another(layouts):
     folder, by_layout = layouts
     restored = json.loads((folder / "restored.json").read_text(encoding="utf-8"))

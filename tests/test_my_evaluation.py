@@ -17,6 +17,7 @@ FEW = ["lora-down", "--lora-down.steps", "2", "--cases.count", "8"]
 CONTROL = "the same of somebody else"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blank_pictures")
 def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)

@@ -646,6 +646,7 @@ def opened(page, address, profile):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
 @pytest.mark.parametrize(
     ("table", "column", "order"),
@@ -681,6 +682,7 @@ def test_a_browser_sorts_by_the_address(page, tmp_path, table, column, order):
         assert folded.startswith(" open"), "what holds the table is unfolded"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
 def test_a_browser_ignores_addresses_of_nothing(page, tmp_path):
     index = page / "index.html"
@@ -691,6 +693,7 @@ def test_a_browser_ignores_addresses_of_nothing(page, tmp_path):
     assert numbered["sort"][0] == "descending"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
 def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
     html = (page / "index.html").read_text(encoding="utf-8")

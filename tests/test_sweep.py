@@ -48,7 +48,6 @@ MODES = {
     "batches": Grouping(sequence=3, batch=3, abreast=4),
     "sequences of batches": Grouping(sequence=6, batch=3, abreast=2),
 }
-OFTEN = ("independent", "sequences of batches")
 
 
 class Killed(Exception):  # noqa: N818
@@ -90,9 +89,9 @@ def whole(ready, tmp_path_factory):
     return Whole(ready, tmp_path_factory)
 
 
-# Two of the four by default, alone and on top of each other.
 each_mode = pytest.mark.parametrize(
-    "mode", [mode if mode in OFTEN else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES]
+    "mode",
+    [mode if mode == "independent" else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
 )
 
 
@@ -134,10 +133,7 @@ def compiled_once(monkeypatch):
     monkeypatch.setattr(Worker, "_program", shared)
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [mode if mode == "independent" else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
-)
+@each_mode
 @pytest.mark.usefixtures("compiled_once")
 def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatch):
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""

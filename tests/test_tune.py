@@ -79,6 +79,7 @@ def test_trials_by_hand():
     assert copies == [1, 2], "whole numbers stay whole, and none is tried twice"
 
 
+@pytest.mark.slow
 def test_the_search_is_recorded_and_used_in_another_world(trained, tmp_path, capsys, monkeypatch):
     search(monkeypatch, "lora-down", {"learning_rate": (0.01, 1.0)})
     runs = copied(trained, tmp_path)

@@ -106,6 +106,7 @@ def test_ask_refuses_them_too(trained, here, capsys):
     assert "a delta has no part 'donw'" in complaint(capsys)
 
 
+@pytest.mark.slow
 def test_what_one_editor_does_to_the_parameters_no_other_sees(finished, here):
     """The oracle: what the second editor's edits come to when it is alone."""
     greedy = (

@@ -152,6 +152,7 @@ def test_weights_that_are_no_numbers_are_refused(value, finished, tmp_path, caps
         import_model(tmp_path / "m")
 
 
+@pytest.mark.slow
 def test_export_on_a_full_disk(finished, tmp_path):
     runs = copied(finished, tmp_path)
     cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}

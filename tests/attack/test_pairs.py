@@ -66,6 +66,7 @@ def test_a_lock_dies_with_its_process(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_two_corpora_at_once_are_one_or_the_other(tmp_path):
     """What is there in the end is what its record says, to the byte."""
     commands = [
