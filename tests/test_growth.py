@@ -1,0 +1,43 @@
+"""The experiment growth: exponents of known laws, and every stage from nothing to the record."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import growth, measure
+
+
+@given(st.floats(-2, 2), st.floats(1e-6, 1e6), st.lists(st.integers(1, 10**6), min_size=2, unique=True))
+def test_the_exponent_of_a_power_law_is_found(b, scale, sizes):
+    costs = [scale * size**b for size in sizes]
+    assert growth.exponent(sizes, costs) == pytest.approx(b, abs=1e-6)
+
+
+def test_one_size_does_not_grow(capsys):
+    with pytest.raises(SystemExit) as stop:
+        growth.main(["--sizes", "300"])
+    assert stop.value.code == 2
+    assert "needs two --sizes" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(measure, "RECORDS", tmp_path / "records")
+    tiny = ["--sizes", "300", "600", "--rows", "30", "60", "--cases", "20", "--runs", str(tmp_path)]
+    assert growth.main(tiny) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    stages = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]
+    assert list(stages) == list(growth.STAGES)
+    for name, figures in stages.items():
+        assert figures["sizes"] == ([30, 60] if name == "report" else [300, 600])
+        assert min(figures["seconds"]) > 0
+        assert min(figures["peak_gib"]) > 0.1
+        assert figures["settings"] == {"cases": 20}
+    measured = {path: path.read_bytes() for path in (tmp_path / "growth" / "measured").iterdir()}
+    assert len(measured) == 2 * len(growth.STAGES)
+    assert growth.main([*tiny, "--minutes", "0.001"]) == 0
+    assert "run the same command to go on" in capsys.readouterr().out
+    assert growth.main(tiny) == 0
+    assert {path: path.read_bytes() for path in measured} == measured
