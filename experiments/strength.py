@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 from corpus.errors import InputError
 from corpus.files import staged_file
@@ -55,6 +56,8 @@ NO_DIAL = ("in-context", "grace")
 EVALUATION = "hase"
 REACHED = "p(request)"
 NEAR = 0.02
+COLUMNS = 4
+TICKS = (0.01, 0.1, 0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True)
@@ -161,14 +164,18 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
     for point in points:
         by_editor.setdefault(point.editor, []).append(point)
     with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(1, len(metrics), figsize=(3.2 * len(metrics), 3.4), squeeze=False)
+        columns = min(COLUMNS, len(metrics))
+        rows = -(-len(metrics) // columns)
+        figure, grid = plt.subplots(rows, columns, figsize=(3.2 * columns, 3 * rows), squeeze=False)
         colours = plt.get_cmap("tab20")(np.linspace(0, 1, 20))
-        for axis, metric in zip(grid[0], metrics, strict=True):
+        for axis in grid.flat[len(metrics) :]:
+            axis.remove()
+        for axis, metric in zip(grid.flat, metrics, strict=False):
             for i, (name, line) in enumerate(by_editor.items()):
                 at = [p for p in line if metric.name in p.estimates]
                 values = [p.estimates[metric.name] for p in at]
                 axis.errorbar(
-                    [p.reached.value for p in at],
+                    np.clip([p.reached.value for p in at], 0.001, 0.999),
                     [v.value for v in values],
                     halves(*(np.array([v[k] for v in values]) for k in range(3))),
                     fmt="o-" if line[0].strength is not None else "s",
@@ -176,6 +183,10 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
                 )  # fmt: skip
             axis.set_title(metric.name, fontsize=9)
             axis.grid(axis="y", color=GRID, lw=0.6)
+            # As odds, so that .9 and .99 are apart.
+            axis.set_xscale("logit")
+            axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+            axis.xaxis.set_minor_locator(NullLocator())
         figure.supxlabel("probability of the request after the edit", fontsize=10)
         figure.tight_layout()
         handles, words = grid[0, 0].get_legend_handles_labels()
