@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -275,6 +276,26 @@ def test_stopped_by_until_and_continued_is_bit_identical(built, trained, tmp_pat
     assert train.main([*at(runs), *RECIPE, "--until", "0.999"]) == 0
     assert json.loads(finished.read_text(encoding="utf-8"))["step"] == 30
     assert_same_training(runs, trained)
+
+
+def test_speeds_are_those_of_steps_that_have_ended(stopped, monkeypatch):
+    """A clock that only moves where the device is waited for: every step takes a second of it."""
+    now, speeds, finite, describe = [0.0], [], trainer.Trainer._finite, trainer.describe
+
+    def waited(self, step, loss):
+        now[0] += 1.0
+        return finite(self, step, loss)
+
+    def said(line):
+        speeds.append(line["tokens_per_second"])
+        return describe(line)
+
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(trainer.Trainer, "_finite", waited)
+    monkeypatch.setattr(trainer, "describe", said)
+    assert train.main([*at(stopped), *RECIPE]) == 0
+    assert len(speeds) == 9
+    assert speeds == [8 * 100.0] * len(speeds)
 
 
 @pytest.mark.slow

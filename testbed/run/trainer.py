@@ -117,9 +117,10 @@ class Trainer:
                     self._save(state)
                 note = describe(line)
                 mark, since = time.perf_counter(), finished
-            elif self.lines and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
+            elif self.lines and finished - since > 1 and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
                 noted = time.perf_counter()
-                speed = (finished - since) * config.rows * config.row_length / (noted - mark)
+                # The newest step may still be under way.
+                speed = (finished - 1 - since) * config.rows * config.row_length / (noted - mark)
                 note = describe(
                     self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
                 )
