@@ -18,13 +18,20 @@ COPIES = 5
 def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
     """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
 
-    An upper estimate from shapes alone: what an edit changes with its optimiser, and what its backward pass
-    keeps. Probes are asked in pieces, whatever there is side by side.
-
     Args:
         changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
         facts: that one edit is told.
         most: more are never taken.
+    """
+    fit = SHARE * free_bytes() / bytes_of_an_edit(model, changed, shape, facts)
+    return max(1, min(most, int(fit)))
+
+
+def bytes_of_an_edit(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int) -> int:
+    """An upper estimate from shapes alone of what an edit takes beside others.
+
+    That is what it changes, with its optimiser, and what its backward pass keeps. Probes are asked in pieces,
+    whatever there is side by side.
     """
     config = model.config
     numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))
@@ -32,7 +39,7 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
     seen = config.heads * (shape.prompt + answer)
     inside = config.layers * (12 * config.hidden + 8 * config.mlp + 3 * seen)
     floats = COPIES * numbers + facts * ((shape.prompt + answer) * inside + 3 * answer * model.vocabulary)
-    return max(1, min(most, int(SHARE * free_bytes() / (4 * floats))))
+    return 4 * floats
 
 
 def free_bytes() -> float:

@@ -1,0 +1,26 @@
+"""The experiment edit_memory: what is estimated, compiled and measured, and that it is written down."""
+
+import json
+import sys
+
+import pytest
+
+from experiments import edit_memory, measure
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")
+def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "RECORDS", tmp_path / "records")
+    args = ["--runs", str(tmp_path), "--sizes", "tiny", "--editors", "lora-down", "full"]
+    assert edit_memory.main(args) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]["tiny"]
+    for name in ("lora-down", "full"):
+        one = figures[name]
+        assert one["edits"] == edit_memory.MOST
+        assert 0 < one["compiled"] < one["estimated"] < one["promised"]
+        assert 0 < one["measured"] < one["promised"]
+    # Whole matrices take more than low ranks, by any account.
+    for account in ("estimated", "compiled", "measured"):
+        assert figures["full"][account] > 3 * figures["lora-down"][account]
