@@ -23,7 +23,6 @@ hour a world and 1,000 edits in sequence half an hour. The tables of the last ru
 
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,13 +30,13 @@ from typing import Any, Literal, get_args
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
 from experiments.belief_tables import SUBSETS, Stage, estimated, shortened, tables, unstated
+from experiments.made_by import made_by
 from experiments.record import write_record
 from lm.editors.in_context import InContextConfig
 from lm.editors.self_bayes import SelfBayesConfig
 from testbed.console import command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.catalogue import whose_options
 from testbed.engine.trace import finished
 from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
@@ -48,7 +47,6 @@ from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.settings import plain
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.gather import Edited, gather
 from testbed.scores.statistics import Estimate
@@ -226,24 +224,10 @@ def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[Ed
     runs = [run for run in options.of(persistence, stage == "imagine") if finished(run, "hase")]
     editors = []
     for name, settings in asked(options, stage).items():
-        gathered = gather(runs, examination_named("hase"), _made_by(settings), say_once)
+        gathered = gather(runs, examination_named("hase"), made_by(settings), say_once)
         theirs = {e.editor: e for e in gathered}
         editors += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
     return editors
-
-
-def _made_by(settings: EditSettings) -> Callable[[dict], bool]:
-    """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors."""
-    shared = settings.told()
-
-    def mine(config: dict) -> bool:
-        editor, seed = config["editor"], config["settings"]["seed"]
-        if editor not in settings.editors or config["settings"] != shared | {"seed": seed}:
-            return False
-        own = settings.configs.get(whose_options(editor).options)
-        return own is None or plain(own) == config["method"]["settings"]["config"]
-
-    return mine
 
 
 def _report(options: Settings) -> None:

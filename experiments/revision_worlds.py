@@ -25,11 +25,13 @@ from testbed.train import train
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "forest": (-1, 0, 0, -1, 3, 4, -1, 6, -1),
+    "forks": (-1, 0, 0, -1, 3, -1, 5, 5, 5, -1),
     "star": (-1, 0, 0, 0, 0, 0, 0),
     "chains": (-1, 0, 1, -1, 3, 4),
 }
-"""Which relation each one depends on. forest: a fork, a chain, a pair and one alone; star: a cause with six
-effects, as of a category."""
+"""Which relation each one depends on. forest: a fork, a chain, a pair and one alone; forks: of two and of
+three, a pair and one alone; star: a cause with six effects, as of a category. Where statements are fresh
+draws, nothing may depend on what depends on something itself."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ DEVELOPMENT = (
     RevisionWorld("forest", "fact", 107),
     RevisionWorld("builtin", "fact", 108, subjects=600, uppers=60, downs=24, steps=700),
     RevisionWorld("star", "fact", 109, subjects=96, uppers=12, dependence=0.95),
-    RevisionWorld("forest", "sentence", 110),
+    RevisionWorld("forks", "sentence", 110),
     RevisionWorld("builtin", "sentence", 111, subjects=600, uppers=60, downs=24, steps=700),
     RevisionWorld("builtin", "published", 112, several_tokens=True, steps=600),
 )
@@ -91,9 +93,9 @@ REPORT = (
     RevisionWorld("chains", "fact", 208),
     RevisionWorld("star", "fact", 209, subjects=120, uppers=15, dependence=0.9),
     RevisionWorld("builtin", "fact", 210, several_tokens=True, steps=600),
-    RevisionWorld("forest", "sentence", 211, subjects=400, steps=450),
+    RevisionWorld("forks", "sentence", 211, subjects=400, steps=450),
     RevisionWorld("builtin", "sentence", 212, subjects=500, uppers=50, downs=20, steps=600),
-    RevisionWorld("chains", "sentence", 213),
+    RevisionWorld("forks", "sentence", 213, dependence=0.6),
     RevisionWorld("star", "sentence", 214, subjects=120, uppers=15, dependence=0.9),
     RevisionWorld("builtin", "sentence", 215, several_tokens=True, steps=600),
 )

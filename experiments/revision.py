@@ -1,0 +1,243 @@
+"""Does an edit revise beliefs in worlds that its editor was not made on? `self-bayes`, its rivals and bounds.
+
+Commands:
+    python -m experiments.revision
+    python -m experiments.revision --minutes 9     (leaves after about so long; the same command goes on)
+    python -m experiments.revision --worlds development
+
+Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
+persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
+effects, names have one token or several. Every world's model is edited by `self-bayes`, by the trivial rival
+with the same access (`count-based`: hard and soft targets, with and without what is to stay), by `oracle`,
+which is told the agent's answers, and by editors of weights. All requests contradict the truth, about causes.
+No setting is chosen here: they are the editors' own.
+
+Tables: by kind, what follows that should, by support, and what changes that should not; by world, the same,
+so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
+hang together (AUC over pairs), which is the cause, and whether facts persist.
+
+Resumes when killed. A world takes about ten minutes of one core.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from experiments.made_by import made_by
+from experiments.record import write_record
+from experiments.revision_tables import By, by_world, estimated, shortened, tables
+from experiments.revision_worlds import LISTS, RevisionWorld, prepare
+from experiments.stages import Clock, Stage, done
+from lm.editors.interface import vocabulary_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.dependence import find_dependence
+from testbed.console import command, say
+from testbed.edit import edit
+from testbed.engine.catalogue import whose_options
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.launch import launch
+from testbed.presets import EDIT
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import load_world
+from testbed.scores.gather import Edited, gather
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings
+
+say_once = cache(say)
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "self-bayes": ("self-bayes", {}),
+    "count-based, soft": ("count-based", {"soft": True}),
+    "count-based, hard": ("count-based", {"soft": False}),
+    "count-based, hard, no anchors": ("count-based", {"soft": False, "anchor": 0.0}),
+    "embeddings": ("embeddings", {}),
+    "full-early": ("full-early", {}),
+    "lora-down": ("lora-down", {}),
+    "rome, subject's token": ("rome", {"token": "subject"}),
+    "none": ("none", {}),
+    "oracle": ("oracle", {}),
+}
+"""Name in tables -> editor, and the fields of its configuration that differ from the preset's."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds and editors, and how many edits."""
+
+    worlds: Literal["development", "report"] = "report"
+    """Settings may be chosen on the first list only."""
+    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
+    """Kinds of worlds."""
+    editors: tuple[str, ...] = tuple(VARIANTS)
+    """Who edits, by the names in tables."""
+    cases: int = 100
+    """Edits by each editor in each world."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.editors) - set(VARIANTS)
+        if self.cases < 1 or unknown or not self.editors:
+            raise ValueError(f"cases must be positive, and editors some of {', '.join(VARIANTS)}")
+
+    def among(self, kind: str) -> list[RevisionWorld]:
+        """The worlds of one kind."""
+        return [world for world in LISTS[self.worlds] if world.kind == kind]
+
+    def run(self, world: RevisionWorld) -> Run:
+        """Where a world's model is."""
+        return Run(self.runs, world.name)
+
+
+def experiment(settings: Settings) -> None:
+    """Models, edits, tables, record."""
+    prepare_jax()
+    if done(_stages(settings), Clock(settings.minutes)):
+        _report(settings)
+
+
+def _stages(settings: Settings) -> Iterator[Stage]:
+    for kind in settings.kinds:
+        for world in settings.among(kind):
+            yield f"{world.name}: model", partial(prepare, world, settings.runs)
+            for name in settings.editors:
+                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
+
+
+def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+    """What one editor is to edit in one world."""
+    editor, changes = VARIANTS[name]
+    base = EDIT["tiny"]
+    configs = dict(base.configs)
+    if changes:
+        prefix = whose_options(editor).options
+        configs[prefix] = replace(configs[prefix], **changes)
+    return replace(
+        base,
+        run=world.name,
+        runs=settings.runs,
+        seed=world.seed,
+        editors=(editor,),
+        configs=configs,
+        agent="paper" if world.kind == "published" else "exact",
+        cases=CaseConfig(settings.cases),
+        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
+    )
+
+
+def edited(settings: Settings, worlds: Sequence[RevisionWorld]) -> list[Edited]:
+    """What each editor did, pooled over some worlds of one kind."""
+    runs, by_name = [settings.run(world) for world in worlds], []
+    for name in settings.editors:
+        mine = made_by(asked(settings, worlds[0], name))
+        by_name += [
+            one._replace(name=name) for one in gather(runs, examination_named("hase"), mine, say_once)
+        ]
+    return by_name
+
+
+class Search(NamedTuple):
+    """What `self-bayes` takes a world for, beside what it is.
+
+    Attributes:
+        pairs: of relations of which one depends on the other, and of others.
+        auc: chance that one of the first is taken to hang together more surely than one of the second; None
+            without pairs of both.
+        causes, right: dependences in the likeliest forest that exist in either direction, and in this one.
+        persists: mean probability that facts of what depends persist; None where nothing is found to depend.
+    """
+
+    pairs: tuple[int, int]
+    auc: float | None
+    causes: int
+    right: int
+    persists: float | None
+
+
+def searched(run: Run) -> Search:
+    """What the editor finds in the model of a run, and never in its world."""
+    world, config = load_world(run), SelfBayesConfig()
+    beliefs = read_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), config.beliefs)
+    dependence, upstream = find_dependence(beliefs, config.dependence), world.graph.upstream
+    up, down = np.triu_indices(len(upstream), 1)
+    depend = (upstream[up] == down) | (upstream[down] == up)
+    linked = dependence.linked[up, down]
+    yes, no = linked[depend], linked[~depend]
+    auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
+    children = np.flatnonzero(dependence.parent >= 0)
+    parents = dependence.parent[children]
+    either = (upstream[children] == parents) | (upstream[parents] == children)
+    right = upstream[children] == parents
+    persists = dependence.persists[children[either]].mean() if either.any() else None
+    return Search(
+        (len(yes), len(no)),
+        None if auc is None else float(auc),
+        int(either.sum()),
+        int(right.sum()),
+        None if persists is None else float(persists),
+    )
+
+
+def search_table(searches: dict[str, Search]) -> Table:
+    """What was found out about each world."""
+    rows: list[list[Cell]] = [
+        [world, *one.pairs, _cell(one.auc), one.causes, one.right, _cell(one.persists)]
+        for world, one in searches.items()
+    ]
+    columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
+    return Table("search", "What `self-bayes` takes the worlds for", columns, rows)
+
+
+def _cell(x: float | None) -> str:
+    return "" if x is None else f"{x:.2f}"
+
+
+def _report(settings: Settings) -> None:
+    sections: list[str] = []
+    figures: dict[str, Any] = {}
+    worlds: dict[str, By] = {}
+    searches: dict[str, Search] = {}
+    for kind in settings.kinds:
+        among = settings.among(kind)
+        editors = edited(settings, among)
+        by_reader = estimated(editors)
+        sections += map(markdown_section, tables(kind, by_reader, {e.name: len(e.results) for e in editors}))
+        figures[kind] = shortened(by_reader)
+        for world in among:
+            worlds[world.name] = estimated(edited(settings, [world]))
+            searches[world.name] = searched(settings.run(world))
+    figures["worlds"] = {world: shortened(by_reader) for world, by_reader in worlds.items()}
+    figures["search"] = {world: one._asdict() for world, one in searches.items()}
+    sections += map(markdown_section, [*by_world(worlds), search_table(searches)])
+    first = settings.run(settings.among(settings.kinds[0])[0])
+    first.report.mkdir(parents=True, exist_ok=True)
+    (first.report / "revision.md").write_text("\n".join(sections), encoding="utf-8")
+    say("\n".join(sections))
+    record = write_record(
+        first,
+        "revision" if settings.worlds == "report" else "revision-development",
+        "python -m experiments.revision",
+        read_metrics(first),
+        copied=(".md",),
+        settings={k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")},
+        found=figures,
+    )
+    say(f"record: {record}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.revision", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,82 @@
+"""Worlds for development and for reports, and the experiment that edits the latter."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments import record, revision, revision_worlds
+from experiments.revision_worlds import DEVELOPMENT, REPORT, RevisionWorld, write_table
+
+TINY = [
+    RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
+    RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=30),
+]
+EDITORS = ("count-based, hard", "lora-down", "none")
+
+
+def test_nothing_is_reported_on_a_world_of_development():
+    assert not {world.seed for world in DEVELOPMENT} & {world.seed for world in REPORT}
+    assert len({world.name for world in (*DEVELOPMENT, *REPORT)}) == len(DEVELOPMENT) + len(REPORT)
+    for kind in ("published", "fact", "sentence"):
+        assert sum(world.kind == kind for world in REPORT) == 5
+
+
+def test_every_world_can_be_made():
+    """Where statements are fresh draws, no relation may depend on a dependent one."""
+    for world in (*DEVELOPMENT, *REPORT):
+        parents = world.parents or ()
+        depth = max((parents[up] >= 0 for up in parents if up >= 0), default=False)
+        assert world.kind != "sentence" or not depth, world.name
+
+
+@pytest.mark.parametrize("shape", revision_worlds.SHAPES)
+def test_facts_follow_their_cause_as_often_as_the_world_says(shape, tmp_path):
+    world = RevisionWorld(shape, "published", 3, subjects=2000, uppers=6, downs=6, dependence=0.7)
+    write_table(world, tmp_path / "table.tsv")
+    has: dict[str, dict[str, str]] = {}
+    for line in (tmp_path / "table.tsv").read_text(encoding="utf-8").splitlines():
+        subject, relation, thing = line.split("\t")
+        has.setdefault(subject, {})[relation] = thing
+    assert len(has) == world.subjects
+    for child, parent in enumerate(world.parents):
+        if parent < 0:
+            continue
+        both = [
+            (facts[f"relation {parent}"], facts[f"relation {child}"])
+            for facts in has.values()
+            if {f"relation {parent}", f"relation {child}"} <= facts.keys()
+        ]
+        # What follows is one object for each cause; what does not follow is drawn by popularity.
+        modal = sum(
+            max(np.unique([b for a, b in both if a == cause], return_counts=True)[1])
+            for cause in {a for a, _ in both}
+        )
+        assert 0.7 - 0.03 < modal / len(both) < 0.7 + 0.3 * 0.45
+
+
+@pytest.mark.slow
+def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(revision, "LISTS", {"report": TINY})
+    args = ["--runs", str(tmp_path / "runs"), "--cases", "12", "--kinds", "published", "sentence"]
+    args += ["--editors", *EDITORS]
+    assert revision.main(args) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    for kind in ("published", "sentence"):
+        assert set(EDITORS) < set(figures[kind])
+        assert figures[kind]["Bayesian reader"]["all"]["damage"][0] == 0
+        assert figures[kind]["none"]["all"]["damage"][0] == 0
+        assert figures[kind]["lora-down"]["all"]["edit success"][3] == 12
+    assert set(figures["worlds"]) == set(figures["search"]) == {world.name for world in TINY}
+    for world in TINY:
+        depend = sum(parent >= 0 for parent in world.parents)
+        search = figures["search"][world.name]
+        assert search["pairs"][0] == depend
+        assert sum(search["pairs"]) == len(world.parents) * (len(world.parents) - 1) / 2
+        assert 0 <= search["right"] <= search["causes"] <= depend
+    assert "by world" in (folder / "revision.md").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert revision.main(args) == 0
+    assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)
