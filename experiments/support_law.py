@@ -119,6 +119,7 @@ def experiment(options: Settings) -> None:
         "support-law",
         "python -m experiments.support_law",
         read_metrics(runs[0]),
+        copied=(".md", ".png"),
         seconds=seconds,
         found=kept,
         tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
