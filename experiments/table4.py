@@ -100,7 +100,13 @@ def experiment(options: Settings) -> None:
         say(markdown_section(shown))
     lines = read_metrics(options.run)
     kept = write_record(
-        options.run, "table4", options.command, lines, seconds=seconds, found=figures(editors, SUBSETS)
+        options.run,
+        "table4",
+        options.command,
+        lines,
+        copied=(".md", ".png"),
+        seconds=seconds,
+        found=figures(editors, SUBSETS),
     )
     say(f"record: {kept}")
 

@@ -39,10 +39,10 @@ settings.load_profile("project")
 
 # What takes longest comes first, so that no process is left with one of these when the others are done.
 LONGEST = (
-    "commands", "report", "editors", "delta", "sweep", "exact_agent", "training", "model", "faults",
-    "evaluations", "beliefs", "revision", "fine_tuning", "hase_sampling", "hase_cases", "probes", "mesh",
-    "huggingface", "tokenizer_files", "hase_metrics", "broken_editors", "associations", "shard", "tune",
-    "catalogue", "writing", "passages", "in_context", "my_evaluation", "grace", "self_bayes", "leme",
+    "commands", "editors", "report", "exact_agent", "delta", "training", "model", "evaluations", "sweep",
+    "beliefs", "revision", "probes", "passages", "hase_sampling", "hase_cases", "associations",
+    "tokenizer_files", "fine_tuning", "hase_metrics", "faults", "writing", "huggingface", "shard", "in_context",
+    "leme", "strength", "grace", "self_bayes",
 )  # fmt: skip
 
 
