@@ -41,8 +41,8 @@ settings.load_profile("project")
 LONGEST = (
     "commands", "editors", "report", "exact_agent", "delta", "training", "model", "evaluations", "sweep",
     "beliefs", "revision", "probes", "passages", "hase_sampling", "hase_cases", "associations",
-    "tokenizer_files", "fine_tuning", "hase_metrics", "faults", "writing", "huggingface", "shard", "in_context",
-    "leme", "strength", "grace", "self_bayes",
+    "tokenizer_files", "fine_tuning", "hase_metrics", "faults", "writing", "huggingface", "shard",
+    "in_context", "leme", "strength", "grace", "self_bayes",
 )  # fmt: skip
 
 
