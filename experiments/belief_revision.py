@@ -173,8 +173,11 @@ def _train(options: Settings, imagine: bool) -> bool:
 
 def asked(options: Settings, stage: Stage) -> dict[str, EditSettings]:
     """The edits of a stage, but for run and seed; variants by name, all other editors under ""."""
+    configs = EDIT[options.scale].configs
     base = replace(
         EDIT[options.scale],
+        # Many consequences here were never stated; a rival that leaves them alone is none.
+        configs=configs | {"count-based": replace(configs["count-based"], unread=True)},
         runs=options.runs,
         agent="exact",
         examinations=_of_hase(edits="upstream"),

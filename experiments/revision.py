@@ -7,10 +7,10 @@ Commands:
 
 Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
 persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
-effects, names have one token or several. Every world's model is edited by `self-bayes`, by the trivial rival
-with the same access (`count-based`: hard and soft targets, with and without what is to stay), by `oracle`,
-which is told the agent's answers, and by editors of weights. All requests contradict the truth, about causes.
-No setting is chosen here: they are the editors' own.
+effects, names have one token or several. Every world's model is edited by `self-bayes`; by the trivial rival
+with the same access, `count-based`, with hard and soft targets, also for what the model has never read of the
+subject, with and without what is to stay; by `oracle`, which is told the agent's answers; and by editors of
+weights. All requests contradict the truth, about causes. No setting is chosen here: they are the editors' own.
 
 Tables: by kind, what follows that should, by support, and what changes that should not; by world, the same,
 so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
@@ -54,9 +54,10 @@ from testbed.settings import CaseConfig, EditSettings
 say_once = cache(say)
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
-    "count-based, soft": ("count-based", {"soft": True}),
+    "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
     "count-based, hard": ("count-based", {"soft": False}),
-    "count-based, hard, no anchors": ("count-based", {"soft": False, "anchor": 0.0}),
+    "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
+    "count-based, hard, no anchors": ("count-based", {"soft": False, "unread": True, "anchor": 0.0}),
     "embeddings": ("embeddings", {}),
     "full-early": ("full-early", {}),
     "lora-down": ("lora-down", {}),

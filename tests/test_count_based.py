@@ -45,6 +45,7 @@ def test_by_hand():
     assert not count(mind, asked, CountConfig(fewest=5)).follows.any()
     alone = asked_of([1, 1, 1, 1, 0], [1, 0, 0])
     assert not count(mind, alone, CountConfig()).follows.any(), "the subject has no such fact"
+    assert count(mind, alone, CountConfig(unread=True)).follows.tolist() == [False, True, False]
 
 
 @given(

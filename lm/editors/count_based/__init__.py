@@ -18,6 +18,8 @@ class CountConfig:
     """Subjects with the new object, below which nothing is concluded."""
     majority: float = 0.5
     """More than this share of them must have one object, for it to follow."""
+    unread: bool = False
+    """Something may follow that the model has never read of the subject, too."""
     anchor: float = 64.0
     """Weight of all that is to stay, where each answer that is to change has 1; 0 for none."""
     others: int = 96

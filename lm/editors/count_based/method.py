@@ -110,7 +110,8 @@ def count(mind: Mind, asked: Asked, config: CountConfig) -> Counted:
     agree = (total >= config.fewest) & (most[:, 0] > config.majority * total)
     others = jnp.arange(len(total)) != asked.relation
     share = most / jnp.maximum(most.sum(axis=1, keepdims=True), 1.0)
-    return Counted(agree & others & (jnp.asarray(asked.known) > 0.5), objects, share)
+    read = config.unread | (jnp.asarray(asked.known) > 0.5)
+    return Counted(agree & others & read, objects, share)
 
 
 def _nothing_depends(relations: int) -> Dependence:
