@@ -10,7 +10,8 @@ persist; exact, in which each statement is a draw. Graphs are pairs, forks, chai
 effects, names have one token or several. Every world's model is edited by `self-bayes`; by the trivial rival
 with the same access, `count-based`, with hard and soft targets, also for what the model has never read of the
 subject, with and without what is to stay; by `oracle`, which is told the agent's answers; and by editors of
-weights. All requests contradict the truth, about causes. No setting is chosen here: they are the editors' own.
+weights. All requests contradict the truth, about causes. No setting is chosen here: they are the editors'
+own.
 
 Tables: by kind, what follows that should, by support, and what changes that should not; by world, the same,
 so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
