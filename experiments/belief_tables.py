@@ -85,18 +85,33 @@ SUBSETS: dict[Stage, tuple[Callable[[Results], dict[str, np.ndarray]], tuple[str
 
 def estimated(stage: Stage, editors: Sequence[Edited]) -> Estimates:
     """Estimates for every editor, and for the REFERENCES on the cases of the first."""
-    by_reader: Estimates = {}
     parts, metrics = SUBSETS[stage]
+    everywhere = tuple(dict.fromkeys((*OVERALL, *metrics)))
+    return estimated_on(editors, parts, lambda part: everywhere if part == "all" else metrics, REFERENCES)
+
+
+def estimated_on(
+    editors: Sequence[Edited],
+    parts: Callable[[Results], dict[str, np.ndarray]],
+    metrics: Callable[[str], Sequence[str]],
+    references: Sequence[str],
+) -> Estimates:
+    """Estimates for every editor, then for the references on the cases of the first who has them.
+
+    Args:
+        parts: the masks of some parts of the cases, by name.
+        metrics: what is asked of a part, by its name.
+    """
+    by_reader: Estimates = {}
     for one in editors:
         values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
-        readers = [one.name, *(name for name in REFERENCES if name not in by_reader)]
+        readers = [one.name, *(name for name in references if name not in by_reader)]
         by_reader |= {reader: {} for reader in readers}
-        for subset, among in parts(one.results).items():
-            wanted = dict.fromkeys((*OVERALL, *metrics) if subset == "all" else metrics)
-            flat = {(r, m): values[r][m] for r in readers for m in wanted if m in values[r]}
+        for part, among in parts(one.results).items():
+            flat = {(r, m): values[r][m] for r in readers for m in metrics(part) if m in values[r]}
             for (reader, metric), e in estimates(flat, levels, among).items():
-                by_reader[reader].setdefault(subset, {})[metric] = e
-    return {name: by_reader[name] for name in (*(e.name for e in editors), *REFERENCES)}
+                by_reader[reader].setdefault(part, {})[metric] = e
+    return {name: by_reader[name] for name in (*(e.name for e in editors), *references)}
 
 
 def tables(stage: Stage, world: str, editors: Sequence[Edited], by_reader: Estimates) -> Iterator[Table]:
@@ -134,9 +149,9 @@ def shortened(by_reader: Estimates) -> dict[str, dict[str, dict[str, list[float 
     """What record.json keeps of each estimate; of stated consequences belief.md has support too."""
     return {
         reader: {
-            subset: {metric: short(e) for metric, e in row.items() if e.cases}
-            for subset, row in rows.items()
-            if not subset.startswith(("S1, ", "S2, "))
+            part: {metric: short(e) for metric, e in row.items() if e.cases}
+            for part, row in rows.items()
+            if not part.startswith(("S1, ", "S2, "))
         }
         for reader, rows in by_reader.items()
     }

@@ -17,8 +17,6 @@ estimated. Takes half an hour of two cores, most of it `paper`, and writes
 experiments/records/<date>-edit-memory.
 """
 
-import json
-import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -26,7 +24,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from experiments.measure import keep
+from corpus.files import read_json, write_json
+from experiments.measure import keep, run_measured
 from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.engine.catalogue import method_named
@@ -76,11 +75,16 @@ class Settings:
         """The run of a size."""
         return Run(self.runs, f"edit-memory-{size}")
 
+    def file(self, size: Size, editor: str) -> Path:
+        """Where a process leaves what it measured."""
+        return self.run(size).folder / f"memory-{editor}.json"
+
 
 def experiment(settings: Settings) -> None:
     """All editors at all sizes, then the record; or one of them here and now."""
     if settings.only:
-        print(json.dumps(measure(settings, settings.sizes[0], settings.editors[0])))
+        size, editor = settings.sizes[0], settings.editors[0]
+        write_json(settings.file(size, editor), measure(settings, size, editor))
         return
     for size in settings.sizes:
         _model(settings, size)
@@ -88,11 +92,8 @@ def experiment(settings: Settings) -> None:
         for editor in settings.editors:
             say(f"{editor}, {size}")
             options = ("--sizes", size, "--editors", editor, "--runs", str(settings.runs), "--only")
-            process = (sys.executable, "-m", "experiments.edit_memory", *options)
-            done = subprocess.run(process, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(f"{editor}, {size}: {done.stderr}")
-            figures[editor] = json.loads(done.stdout.splitlines()[-1])
+            run_measured(sys.executable, "-m", "experiments.edit_memory", *options)
+            figures[editor] = read_json(settings.file(size, editor))
         _show(size, figures)
         say(f"written to {keep('edit-memory', size, figures)}")
 

@@ -28,9 +28,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from experiments.belief_tables import Estimates, shortened
 from experiments.made_by import made_by
 from experiments.record import write_record
-from experiments.revision_tables import By, by_world, estimated, shortened, tables
+from experiments.revision_tables import by_world, estimated, tables
 from experiments.revision_worlds import LISTS, RevisionWorld, prepare
 from experiments.stages import Clock, Stage, done
 from lm.editors.interface import vocabulary_of
@@ -206,7 +207,7 @@ def _cell(x: float | None) -> str:
 def _report(settings: Settings) -> None:
     sections: list[str] = []
     figures: dict[str, Any] = {}
-    worlds: dict[str, By] = {}
+    worlds: dict[str, Estimates] = {}
     searches: dict[str, Search] = {}
     for kind in settings.kinds:
         among = settings.among(kind)

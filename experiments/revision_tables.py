@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.record import short
-from testbed.engine.results import Results, clusters
+from experiments.belief_tables import Estimates, estimated_on
+from testbed.engine.results import Results
 from testbed.evaluations.hase.meanings import (
     DAMAGE,
     FOLLOWS,
@@ -20,8 +20,6 @@ from testbed.evaluations.hase.roles import GRANDCHILD
 from testbed.run.strata import STRATA
 from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, PERFECT
-from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.summary import measured
 from testbed.scores.tables import Cell, Table
 
 KINDS = {"published": "published", "fact": "facts persist", "sentence": "fresh draws"}
@@ -35,8 +33,6 @@ OVERALL = (
     SKILL_STILL, SKILL, "logic TF", "logic not", "logic or", "logic and", "Dutch book loss",
 )  # fmt: skip
 REFERENCES = (BEFORE_EDIT, PERFECT, BAYESIAN)
-By = dict[str, dict[str, dict[str, Estimate]]]
-"""Editor or reference -> part of the cases -> metric -> estimate."""
 
 
 def parts(results: Results) -> dict[str, np.ndarray]:
@@ -46,22 +42,14 @@ def parts(results: Results) -> dict[str, np.ndarray]:
     return masks | {name: child & (results.cases["stratum"] == name) for name in STRATA}
 
 
-def estimated(editors: Sequence[Edited]) -> By:
+def estimated(editors: Sequence[Edited]) -> Estimates:
     """Every editor, and the references on the cases of the first, on each part."""
-    by_reader: By = {}
-    for one in editors:
-        values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
-        readers = [one.name, *(r for r in REFERENCES if r in values and r not in by_reader)]
-        by_reader |= {reader: {} for reader in readers}
-        for part, among in parts(one.results).items():
-            metrics = OVERALL if part == "all" else (PARTS[part], SKILL)
-            flat = {(r, m): values[r][m] for r in readers for m in metrics if m in values[r]}
-            for (reader, metric), e in estimates(flat, levels, among).items():
-                by_reader[reader].setdefault(part, {})[metric] = e
-    return by_reader
+    return estimated_on(
+        editors, parts, lambda part: OVERALL if part == "all" else (PARTS[part], SKILL), REFERENCES
+    )
 
 
-def tables(kind: str, by_reader: By, sizes: dict[str, int]) -> Iterator[Table]:
+def tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[Table]:
     """One kind of worlds: everything about all edits, and what is asked of parts of them."""
     rows: list[list[Cell]] = [
         [reader, sizes.get(reader), row["all"][FOLLOWS].cases, *(row["all"].get(m) for m in OVERALL)]
@@ -74,7 +62,7 @@ def tables(kind: str, by_reader: By, sizes: dict[str, int]) -> Iterator[Table]:
     yield Table(f"{kind}-parts", f"{KINDS[kind]}: what depends on the edit", ["editor", *names], rows)
 
 
-def by_world(worlds: dict[str, By]) -> Iterator[Table]:
+def by_world(worlds: dict[str, Estimates]) -> Iterator[Table]:
     """Each world by itself, an editor a column."""
     names = list(next(iter(worlds.values())))
     for part, metric in ((BOTH, FOLLOWS), ("all", SKILL), ("all", DAMAGE)):
@@ -86,11 +74,3 @@ def by_world(worlds: dict[str, By]) -> Iterator[Table]:
             for world, by_reader in worlds.items()
         ]
         yield Table(f"worlds-{metric}", f"{metric}, {part}, by world", ["world", *names], rows)
-
-
-def shortened(by_reader: By) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """What record.json keeps of each estimate."""
-    return {
-        reader: {part: {m: short(e) for m, e in row.items() if e.cases} for part, row in rows.items()}
-        for reader, rows in by_reader.items()
-    }
