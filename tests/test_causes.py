@@ -1,0 +1,56 @@
+"""Four readings of one text (`experiments.causes`)."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from experiments.causes import ONCE, Settings, one_world, readers, shares, world_of
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A small world of few statements."""
+    runs: Path = tmp_path_factory.mktemp("runs")
+    return Settings(subjects=60, statements=(8,), times=16, cases=30, seeds=(0,), runs=runs)
+
+
+def test_many_statements_of_causes_make_causes_surer_and_leave_effects_alone(settings: Settings) -> None:
+    world = world_of(settings, 8, 0)
+    agents, upstream = readers(world, settings.times), world.graph.upstream
+    relation = world.graph.relation
+    for fact in np.flatnonzero(upstream[relation] < 0)[:20].tolist():
+        s, r = int(world.graph.subject[fact]), int(relation[fact])
+        surely = {name: agent.predict(s, r) for name, agent in agents.items()}
+        best = surely[ONCE].mode()
+        p = {name: float(d.of(np.array(best))) for name, d in surely.items()}
+        assert p["causes"] >= p[ONCE] - 1e-12
+        assert p["effects"] == pytest.approx(p[ONCE], abs=1e-3)
+
+
+def test_a_reading_agrees_with_itself_and_times_one_with_all(settings: Settings) -> None:
+    world = world_of(settings, 8, 0)
+    agents = readers(world, 1)
+    for fact in range(0, len(world.graph), 7):
+        s, r = int(world.graph.subject[fact]), int(world.graph.relation[fact])
+        once = agents[ONCE].predict(s, r)
+        for agent in agents.values():
+            np.testing.assert_allclose(agent.predict(s, r).probability, once.probability, rtol=0, atol=1e-12)
+
+
+def test_shares_count_what_the_first_reader_changes() -> None:
+    ids = np.arange(4)
+    columns = {"subject": ids, "object": ids, "world": np.zeros(4, int)}
+    columns |= {"once before": np.zeros(4, int), ONCE: np.array([1, 1, 0, 0])}
+    columns |= {"causes before": np.zeros(4, int), "causes": np.array([1, 2, 3, 0])}
+    found = shares(columns)
+    assert [found["causes"][c].value for c in ("changes", "follows", "falsely changed")] == [0.75, 0.5, 0.5]
+    assert [found[ONCE][c].value for c in ("changes", "follows", "falsely changed")] == [0.5, 1.0, 0.0]
+
+
+def test_all_edits_are_of_effects_and_seeds_repeat(settings: Settings) -> None:
+    first, again = (one_world(settings, 8, 0) for _ in range(2))
+    assert len(first["subject"]) == settings.cases
+    for name, column in first.items():
+        assert_array_equal(column, again[name])
