@@ -10,6 +10,8 @@ MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
+SELECTION = ("relation_count", "min_pair_subjects", "min_relations", "drop_relations", "drop_entities")
+"""Options that choose among the facts of a table; of other sources everything that they say is kept."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ class WorldConfig:
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.source == "people":
             self._check_people()
+        if self.source not in ("wikidata", "tsv"):
+            self._check_selection()
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
             raise ValueError("dependences are found in facts from files, and only where no pairs are given")
 
@@ -131,6 +135,14 @@ class WorldConfig:
             raise ValueError("path, to facts of real persons, and people.tags, to their groups, go together")
         if not self.path:
             self.people.sizes_of(self.subjects)
+
+    def _check_selection(self) -> None:
+        for name in SELECTION:
+            if getattr(self, name) != getattr(WorldConfig, name):
+                raise ValueError(
+                    f"{name} chooses among the facts of a table, and does nothing where the source is "
+                    f"{self.source!r}: leave it out"
+                )
 
     @property
     def relations_wanted(self) -> int:

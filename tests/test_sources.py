@@ -438,3 +438,20 @@ def test_pairing_by_hand():
         choose_relations(together, 4, 7)
     # Relation 0 has six objects and relation 2 one: 0 tells more about 2 than the reverse.
     assert direct((2, 0), triples) == (0, 2)
+
+
+@pytest.mark.parametrize("source", ["builtin", "taxonomy", "coupled", "people"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("relation_count", 3),
+        ("min_pair_subjects", 5),
+        ("min_relations", 1),
+        ("drop_relations", ("P27",)),
+        ("drop_entities", ()),
+    ],
+)
+def test_what_chooses_among_facts_of_a_table_is_refused_elsewhere(source, option, value):
+    with pytest.raises(ValueError, match=f"{option} chooses among the facts of a table"):
+        WorldConfig(source=source, **{option: value})
+    assert getattr(WorldConfig(source="tsv", path="x", **{option: value}), option) == value
