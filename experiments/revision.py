@@ -4,10 +4,13 @@ Commands:
     python -m experiments.revision
     python -m experiments.revision --minutes 9     (leaves after about so long; the same command goes on)
     python -m experiments.revision --worlds development
+    python -m experiments.revision --worlds real --facts FOLDER_IN_WIKIDATA5M_LAYOUT
+    python -m experiments.revision --worlds deep
 
 Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
 persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
-effects, names have one token or several. Every world's model is edited by `self-bayes`; by the trivial rival
+effects, names have one token or several; `real` are three worlds of real facts, one of each kind, and
+`deep` three of models with twelve layers. Every world's model is edited by `self-bayes`; by the trivial rival
 with the same access, `count-based`, with hard and soft targets, also for what the model has never read of the
 subject, with and without what is to stay; by `oracle`, which is told the agent's answers; and by editors of
 weights. All requests contradict the truth, about causes. No setting is chosen here: they are the editors'
@@ -17,7 +20,7 @@ Tables: by kind, what follows that should, by support, and what changes that sho
 so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
 hang together (AUC over pairs), which is the cause, and whether facts persist.
 
-Resumes when killed. A world takes about ten minutes of one core.
+Resumes when killed. A world takes about seven minutes of one core.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,8 +77,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 class Settings:
     """Which worlds and editors, and how many edits."""
 
-    worlds: Literal["development", "report"] = "report"
+    worlds: Literal["development", "report", "real", "deep"] = "report"
     """Settings may be chosen on the first list only."""
+    facts: Path | None = None
+    """Folder in Wikidata5m's layout, of real facts."""
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
     editors: tuple[str, ...] = tuple(VARIANTS)
@@ -91,6 +96,14 @@ class Settings:
         unknown = set(self.editors) - set(VARIANTS)
         if self.cases < 1 or unknown or not self.editors:
             raise ValueError(f"cases must be positive, and editors some of {', '.join(VARIANTS)}")
+        if (self.worlds == "real") != bool(self.facts):
+            raise ValueError("worlds real and facts, a folder of real ones, go together")
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        facts = " --facts FOLDER" if self.facts else ""
+        return f"python -m experiments.revision --worlds {self.worlds}{facts}"
 
     def among(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind."""
@@ -111,7 +124,7 @@ def experiment(settings: Settings) -> None:
 def _stages(settings: Settings) -> Iterator[Stage]:
     for kind in settings.kinds:
         for world in settings.among(kind):
-            yield f"{world.name}: model", partial(prepare, world, settings.runs)
+            yield f"{world.name}: model", partial(prepare, world, settings.runs, settings.facts)
             for name in settings.editors:
                 yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
 
@@ -227,11 +240,11 @@ def _report(settings: Settings) -> None:
     say("\n".join(sections))
     record = write_record(
         first,
-        "revision" if settings.worlds == "report" else "revision-development",
-        "python -m experiments.revision",
+        "revision" if settings.worlds == "report" else f"revision-{settings.worlds}",
+        settings.command,
         read_metrics(first),
         copied=(".md",),
-        settings={k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")},
+        settings={k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes", "facts")},
         found=figures,
     )
     say(f"record: {record}")

@@ -3,12 +3,9 @@
 Nothing may be chosen on a world of REPORT: settings and thresholds come from DEVELOPMENT alone. Both lists
 vary what such an editor could lean on by accident: the kind of corpus, whether facts persist, how many
 relations there are and how they hang together, how strongly, how many subjects share an object, and the
-tokenizer.
-
-    python -m experiments.revision_worlds development        trains what is not trained yet
+tokenizer. REAL are facts of Wikidata, and DEEP worlds like those of REPORT for a model of twelve layers.
 """
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +14,11 @@ import numpy as np
 
 from corpus.config import BuiltinWorld, ExactConfig, TokenizerConfig, WorldConfig
 from corpus.seeds import generator
+from lm.config import ModelConfig
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run
-from testbed.run.runtime import prepare_jax
+from testbed.run.settings import TrainSettings
 from testbed.train import train
 
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -32,6 +30,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """Which relation each one depends on. forest: a fork, a chain, a pair and one alone; forks: of two and of
 three, a pair and one alone; star: a cause with six effects, as of a category. Where statements are fresh
 draws, nothing may depend on what depends on something itself."""
+PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
+"""Of real facts: relations of Wikidata, and the one that depends on each."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,12 @@ class RevisionWorld:
     """One world, its corpus and its model.
 
     Attributes:
-        shape: of SHAPES, or the built-in five pairs.
+        shape: of SHAPES; the built-in five pairs; or PAIRS of real facts, at most so many `subjects`.
         kind: of corpus; "sentence" and "fact" are kind exact, by what persists.
         uppers, downs: objects of a cause and of what depends on one.
         dependence: probability that a fact follows its cause's object.
         seed: of world, corpus and model.
+        layers: of the model; twelve are half as wide.
     """
 
     shape: str
@@ -55,17 +56,29 @@ class RevisionWorld:
     dependence: float = 0.8
     several_tokens: bool = False
     steps: int = 400
+    layers: Literal[2, 12] = 2
 
     @property
     def name(self) -> str:
         """Of its run."""
-        tokens = "-bpe" if self.several_tokens else ""
-        return f"revision-{self.shape}-{self.kind}-{self.subjects}{tokens}-{self.seed}"
+        how = ("-bpe" if self.several_tokens else "") + ("-deep" if self.layers == 12 else "")
+        return f"revision-{self.shape}-{self.kind}-{self.subjects}{how}-{self.seed}"
 
     @property
     def parents(self) -> tuple[int, ...] | None:
-        """Which relation each depends on; None for the built-in world, whose graph says it."""
+        """Which relation each depends on; None for built-in worlds and real facts, whose graph says it."""
         return SHAPES.get(self.shape)
+
+    @property
+    def recipe(self) -> TrainSettings:
+        """The model, and how it is trained."""
+        base = TRAIN["laptop" if self.shape == "real" else "tiny"]
+        row = 192 if self.shape == "real" else 320 if self.several_tokens else 160
+        base = replace(base, train=replace(base.train, steps=self.steps, row_length=row))
+        if self.layers == 2:
+            return base
+        deep = ModelConfig(hidden=64, mlp=128, layers=12, heads=2, kv_heads=2, head_width=32)
+        return replace(base, model=deep)
 
 
 DEVELOPMENT = (
@@ -99,7 +112,17 @@ REPORT = (
     RevisionWorld("star", "sentence", 214, subjects=120, uppers=15, dependence=0.9),
     RevisionWorld("builtin", "sentence", 215, several_tokens=True, steps=600),
 )
-LISTS = {"development": DEVELOPMENT, "report": REPORT}
+REAL = (
+    RevisionWorld("real", "published", 301, subjects=2000, steps=1400),
+    RevisionWorld("real", "fact", 302, subjects=2000, steps=1400),
+    RevisionWorld("real", "sentence", 303, subjects=2000, steps=1400),
+)
+DEEP = (
+    RevisionWorld("builtin", "published", 401, steps=900, layers=12),
+    RevisionWorld("forest", "fact", 402, steps=900, layers=12),
+    RevisionWorld("forks", "sentence", 403, steps=900, layers=12),
+)
+LISTS = {"development": DEVELOPMENT, "report": REPORT, "real": REAL, "deep": DEEP}
 
 
 def write_table(world: RevisionWorld, path: Path) -> None:
@@ -124,51 +147,48 @@ def write_table(world: RevisionWorld, path: Path) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def prepare(world: RevisionWorld, runs: Path) -> Run:
-    """The world's corpus and trained model; made where they are missing."""
+def prepare(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+    """The world's corpus and trained model; made where they are missing.
+
+    Args:
+        facts: a folder in Wikidata5m's layout, of real facts.
+    """
     run = Run(runs, world.name)
     where: dict[str, Any] = {"run": run.name, "runs": runs, "seed": world.seed}
-    if world.parents is None:
-        dials = BuiltinWorld(
-            upstream_objects=world.uppers, downstream_objects=world.downs, dependence=world.dependence
-        )
-        config = WorldConfig(subjects=world.subjects, builtin=dials)
-    else:
-        path = runs / "tables" / f"{run.name}.tsv"
-        if not path.exists():
-            write_table(world, path)
-        pairs = tuple(f"relation {up}:relation {r}" for r, up in enumerate(world.parents) if up >= 0)
-        alone = tuple(
-            f"relation {r}" for r, up in enumerate(world.parents) if up < 0 and r not in world.parents
-        )
-        config = WorldConfig(
-            source="tsv",
-            path=str(path),
-            subjects=world.subjects,
-            pairs=pairs,
-            relations=alone,
-            min_relations=1,
-        )
     exact = world.kind != "published"
     tokens = TokenizerConfig(kind="bpe", vocabulary=500) if world.several_tokens else TokenizerConfig()
     corpus = replace(
-        CORPUS["tiny"], world=config, kind="exact" if exact else "published", tokenizer=tokens, **where
+        CORPUS["tiny"],
+        world=_config(world, runs, facts),
+        kind="exact" if exact else "published",
+        tokenizer=tokens,
+        **where,
     )
     if exact:
         corpus = replace(corpus, exact=ExactConfig(persistence=world.kind, statements=16))  # type: ignore[arg-type]
     build_corpus(corpus)
-    recipe = replace(TRAIN["tiny"].train, steps=world.steps, row_length=320 if world.several_tokens else 160)
-    train(replace(TRAIN["tiny"], train=recipe, **where))
+    train(replace(world.recipe, **where))
     return run
 
 
-def main(names: list[str]) -> None:
-    """Prepares the lists that are named."""
-    prepare_jax()
-    for name in names:
-        for world in LISTS[name]:
-            prepare(world, Path("runs"))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:
+    if world.shape == "real":
+        return WorldConfig(source="wikidata", path=str(facts or ""), subjects=world.subjects, pairs=PAIRS)
+    if world.parents is None:
+        dials = BuiltinWorld(
+            upstream_objects=world.uppers, downstream_objects=world.downs, dependence=world.dependence
+        )
+        return WorldConfig(subjects=world.subjects, builtin=dials)
+    path = runs / "tables" / f"{world.name}.tsv"
+    if not path.exists():
+        write_table(world, path)
+    return WorldConfig(
+        source="tsv",
+        path=str(path),
+        subjects=world.subjects,
+        pairs=tuple(f"relation {up}:relation {r}" for r, up in enumerate(world.parents) if up >= 0),
+        relations=tuple(
+            f"relation {r}" for r, up in enumerate(world.parents) if up < 0 and r not in world.parents
+        ),
+        min_relations=1,
+    )

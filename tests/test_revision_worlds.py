@@ -1,12 +1,13 @@
 """Worlds for development and for reports, and the experiment that edits the latter."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments import record, revision, revision_worlds
-from experiments.revision_worlds import DEVELOPMENT, REPORT, RevisionWorld, write_table
+from experiments.revision_worlds import DEEP, DEVELOPMENT, REAL, REPORT, RevisionWorld, write_table
 
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
@@ -16,15 +17,16 @@ EDITORS = ("count-based, hard", "lora-down", "none")
 
 
 def test_nothing_is_reported_on_a_world_of_development():
-    assert not {world.seed for world in DEVELOPMENT} & {world.seed for world in REPORT}
-    assert len({world.name for world in (*DEVELOPMENT, *REPORT)}) == len(DEVELOPMENT) + len(REPORT)
+    everywhere = (*DEVELOPMENT, *REPORT, *REAL, *DEEP)
+    assert len({world.seed for world in everywhere}) == len(everywhere)
+    assert len({world.name for world in everywhere}) == len(everywhere)
     for kind in ("published", "fact", "sentence"):
         assert sum(world.kind == kind for world in REPORT) == 5
 
 
 def test_every_world_can_be_made():
     """Where statements are fresh draws, no relation may depend on a dependent one."""
-    for world in (*DEVELOPMENT, *REPORT):
+    for world in (*DEVELOPMENT, *REPORT, *DEEP):
         parents = world.parents or ()
         depth = max((parents[up] >= 0 for up in parents if up >= 0), default=False)
         assert world.kind != "sentence" or not depth, world.name
@@ -53,6 +55,21 @@ def test_facts_follow_their_cause_as_often_as_the_world_says(shape, tmp_path):
             for cause in {a for a, _ in both}
         )
         assert 0.7 - 0.03 < modal / len(both) < 0.7 + 0.3 * 0.45
+
+
+def test_a_deep_model_has_layers_as_large_together_and_the_others_are_as_they_were():
+    deep, other = DEEP[0].recipe.model, REPORT[0].recipe.model
+    assert (deep.layers, other.layers) == (12, 2)
+    assert 0.5 < deep.layers * deep.hidden**2 / (other.layers * other.hidden**2) < 2
+    assert REPORT[0].recipe.train.row_length == 160
+    assert REPORT[9].recipe.train.row_length == 320
+
+
+def test_real_facts_and_their_folder_go_together():
+    with pytest.raises(ValueError, match="go together"):
+        revision.Settings(worlds="real")
+    with pytest.raises(ValueError, match="go together"):
+        revision.Settings(facts=Path("x"))
 
 
 @pytest.mark.slow
