@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from testbed.console import command, say, table
-from testbed.engine.catalogue import method_named
+from testbed.engine.catalogue import method_named, whose_options
 from testbed.engine.methods import Method
 from testbed.engine.tuned import tuned
 from testbed.launch import launch
@@ -20,7 +20,7 @@ def ask(options: AskSettings) -> None:
     """Print the top answers of model and agent side by side; with an edit, before and after it.
 
     With an edit, what depends on the edited fact is asked as well. With `structure`, print instead how
-    probable each dependence between relations is.
+    probable each dependence between relations is; with `beliefs`, what `self-bayes` finds in the model.
 
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
@@ -37,6 +37,13 @@ def ask(options: AskSettings) -> None:
         _show_structure(run, world)
         return
     prepare_jax()
+    if options.beliefs:
+        from testbed.beliefs import show_beliefs
+
+        editor = whose_options("self-bayes")
+        config = options.configs.get(editor.options, editor.config)
+        show_beliefs(world, load_model(run, world)[0], config, options.top)
+        return
     question = world.tokenizer.language.parse_prompt(options.question)
     request = read_edit(world, options.edit) if options.edit else None
     witness = Witness(world, load_model(run, world)[0], options.agent)

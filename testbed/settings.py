@@ -161,6 +161,8 @@ class AskSettings:
     """Subject and relation, such as "Ada Marlow educated at"."""
     structure: bool = False
     """Ask instead which relation depends on which, and whether downstream facts persist."""
+    beliefs: bool = False
+    """Ask instead what `self-bayes` takes the world for, from the model alone."""
     agent: AgentName = "paper"
     """Who answers beside the model."""
     edit: str = ""

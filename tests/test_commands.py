@@ -206,6 +206,20 @@ def test_ask_for_the_structure(built, capsys, monkeypatch):
     assert "downstream facts persist (rho = 1) with probability" in out
 
 
+@pytest.mark.slow
+def test_ask_for_what_the_model_believes_of_its_world(finished, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    assert ask.main(["--beliefs", "--top", "2", *at(finished)]) == 0
+    out = capsys.readouterr().out
+    lines = [line.strip() for line in out.splitlines()]
+    world = load_world(Run(finished, "x"))
+    first = lines.index("which relation depends on which")
+    for relation, up in zip(world.graph.relations, world.graph.upstream.tolist(), strict=True):
+        (row,) = (line for line in lines[first:] if re.match(f"{relation} +[0-9]+ ", line))
+        assert row.endswith(world.graph.relations[up] if up >= 0 else "nothing")
+    assert "the 2 rows of most subjects" in lines
+
+
 def test_export(finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     assert export.main(at(runs)) == 0
