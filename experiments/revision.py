@@ -13,8 +13,8 @@ effects, names have one token or several; `real` are three worlds of real facts,
 `deep` three of models with twelve layers. Every world's model is edited by `self-bayes`; by the trivial rival
 with the same access, `count-based`, with hard and soft targets, also for what the model has never read of the
 subject, with and without what is to stay; by `oracle`, which is told the agent's answers; and by editors of
-weights. All requests contradict the truth, about causes. No setting is chosen here: they are the editors'
-own.
+weights. All requests contradict the truth, about causes; beside them stands how coherent the unedited model
+is about true ones. No setting is chosen here: they are the editors' own.
 
 Tables: by kind, what follows that should, by support, and what changes that should not; by world, the same,
 so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
@@ -57,6 +57,8 @@ from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
 say_once = cache(say)
+TRUE = "no edit, of true facts"
+"""The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
     "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
@@ -68,6 +70,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "lora-down": ("lora-down", {}),
     "rome, subject's token": ("rome", {"token": "subject"}),
     "none": ("none", {}),
+    TRUE: ("none", {}),
     "oracle": ("oracle", {}),
 }
 """Name in tables -> editor, and the fields of its configuration that differ from the preset's."""
@@ -146,7 +149,7 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
         configs=configs,
         agent="paper" if world.kind == "published" else "exact",
         cases=CaseConfig(settings.cases),
-        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
+        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=float(name == TRUE))},
     )
 
 

@@ -219,6 +219,8 @@ def twin_of_logic(rows, name):
             "logic and": both - a * b,
             "logic or": either - (a + b - a * b),
             "logic commute": both - p["B and A"],
+            "logic not B": p["not B"] - (1 - b),
+            "logic B or A": p["B or A"] - (a + b - a * b),
             "logic sum": sum(map(sum, told.values())) / len(told) - 1,
         }[name])  # fmt: skip
     return mean(map(abs, gaps))

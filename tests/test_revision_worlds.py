@@ -13,7 +13,7 @@ TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
     RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=30),
 ]
-EDITORS = ("count-based, hard", "lora-down", "none")
+EDITORS = ("count-based, hard", "lora-down", "none", revision.TRUE)
 
 
 def test_nothing_is_reported_on_a_world_of_development():
@@ -85,6 +85,10 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
         assert set(EDITORS) < set(figures[kind])
         assert figures[kind]["Bayesian reader"]["all"]["damage"][0] == 0
         assert figures[kind]["none"]["all"]["damage"][0] == 0
+        assert (
+            figures[kind]["none"]["all"]["edit success"][0]
+            < figures[kind][revision.TRUE]["all"]["edit success"][0]
+        )
         assert figures[kind]["lora-down"]["all"]["edit success"][3] == 12
     assert set(figures["worlds"]) == set(figures["search"]) == {world.name for world in TINY}
     for world in TINY:

@@ -149,6 +149,8 @@ METRICS: tuple[Meaning, ...] = (
             "or": "p(A or B) against p(A) + p(B) - p(A) p(B)",
             "commute": "p(A and B) against p(B and A)",
             "sum": "p(true) + p(false) against 1",
+            "not B": "p(not B) against 1 - p(B), B being a statement about somebody else",
+            "B or A": "as \u201cor\u201d, said the other way round",
         }.items()
     ),
     Meaning(

@@ -110,7 +110,7 @@ def _logic(results: Results, reader: Reader) -> dict[str, Metric]:
     "logic and" and "logic or" take A and B to be independent, as the corpus makes them; the Dutch-book loss
     asks for the laws of probability only, and of all eight statements together.
     """
-    names = ("TF", "not", "and", "or", "commute", "sum")
+    names = ("TF", "not", "and", "or", "commute", "sum", "not B", "B or A")
     if reader.claims is None:
         nothing = mean(np.zeros(len(results)), among=False)
         return dict.fromkeys([*(f"logic {name}" for name in names), "Dutch book loss"], nothing)
@@ -118,7 +118,7 @@ def _logic(results: Results, reader: Reader) -> dict[str, Metric]:
     requested = c.options[request] == results.cases["object"][:, None]
     stated = reader.probability[request].sum(-1, where=requested)
     said = by_claim(results, reader.claims)
-    a, not_a, a_and_b, b_and_a, a_or_b, b, *_ = said[..., 0].T
+    a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = said[..., 0].T
     residuals = (
         a - stated,
         not_a - (1 - a),
@@ -126,6 +126,8 @@ def _logic(results: Results, reader: Reader) -> dict[str, Metric]:
         a_or_b - (a + b - a * b),
         a_and_b - b_and_a,
         said.sum(-1).mean(1) - 1,
+        not_b - (1 - b),
+        b_or_a - (a + b - a * b),
     )
     violations = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
     violations["Dutch book loss"] = sure_loss(said)
