@@ -53,6 +53,7 @@ from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.scores.gather import Edited, gather
+from testbed.scores.pooling import pooled
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
@@ -154,13 +155,18 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
 
 
 def edited(settings: Settings, worlds: Sequence[RevisionWorld]) -> list[Edited]:
-    """What each editor did, pooled over some worlds of one kind."""
-    runs, by_name = [settings.run(world) for world in worlds], []
+    """What each editor did, pooled over some worlds of one kind.
+
+    Whether posteriors are exact of given or of drawn facts is no reason here to keep worlds apart.
+    """
+    by_name = []
     for name in settings.editors:
-        mine = made_by(asked(settings, worlds[0], name))
-        by_name += [
-            one._replace(name=name) for one in gather(runs, examination_named("hase"), mine, say_once)
-        ]
+        parts = []
+        for world in worlds:
+            mine = made_by(asked(settings, world, name))
+            parts += gather([settings.run(world)], examination_named("hase"), mine, say_once)
+        results = pooled([one.results for one in parts], range(len(parts)))
+        by_name.append(parts[0]._replace(name=name, results=results))
     return by_name
 
 

@@ -12,6 +12,7 @@ from experiments.revision_worlds import DEEP, DEVELOPMENT, REAL, REPORT, Revisio
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
     RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=30),
+    RevisionWorld("builtin", "sentence", 3, subjects=60, uppers=4, downs=4, steps=30),
 ]
 EDITORS = ("count-based, hard", "lora-down", "none", revision.TRUE)
 
@@ -89,13 +90,15 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
             figures[kind]["none"]["all"]["edit success"][0]
             < figures[kind][revision.TRUE]["all"]["edit success"][0]
         )
-        assert figures[kind]["lora-down"]["all"]["edit success"][3] == 12
+        cases = 12 * sum(world.kind == kind for world in TINY)
+        assert figures[kind]["lora-down"]["all"]["edit success"][3] == cases
     assert set(figures["worlds"]) == set(figures["search"]) == {world.name for world in TINY}
     for world in TINY:
-        depend = sum(parent >= 0 for parent in world.parents)
+        parents = world.parents or (-1, 0) * 5
+        depend = sum(parent >= 0 for parent in parents)
         search = figures["search"][world.name]
         assert search["pairs"][0] == depend
-        assert sum(search["pairs"]) == len(world.parents) * (len(world.parents) - 1) / 2
+        assert sum(search["pairs"]) == len(parents) * (len(parents) - 1) / 2
         assert 0 <= search["right"] <= search["causes"] <= depend
     assert "by world" in (folder / "revision.md").read_text(encoding="utf-8")
     capsys.readouterr()
