@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from experiments import record, revision, revision_worlds
-from experiments.revision_worlds import DEVELOPMENT, REPORT, RevisionWorld, write_table
+from experiments.revision_worlds import DEVELOPMENT, REPORT, RevisionWorld, prepare, write_table
+from testbed.run.agents import agent_named
+from testbed.run.world import load_world
 
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
@@ -54,6 +56,17 @@ def test_facts_follow_their_cause_as_often_as_the_world_says(shape, tmp_path):
             for cause in {a for a, _ in both}
         )
         assert 0.7 - 0.03 < modal / len(both) < 0.7 + 0.3 * 0.45
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [*DEVELOPMENT, *REPORT], ids=lambda world: world.name)
+def test_every_world_has_causes_that_can_be_edited(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(revision_worlds, "train", lambda _: None)
+    asked = revision.asked(revision.Settings(runs=tmp_path), world, "none")
+    loaded = load_world(prepare(world, tmp_path))
+    agent = agent_named(asked.agent, loaded)
+    case = next(asked.examinations["hase"].cases(loaded, agent, 1, asked.cases.credence, world.seed))
+    assert loaded.graph.downstream(case.request.relation)
 
 
 @pytest.mark.slow
