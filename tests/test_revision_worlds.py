@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from experiments import record, revision, revision_worlds
-from experiments.revision_worlds import DEEP, DEVELOPMENT, REAL, REPORT, RevisionWorld, write_table
+from experiments.revision_worlds import (
+    DEEP,
+    DEVELOPMENT,
+    REAL,
+    REPORT,
+    RevisionWorld,
+    prepare,
+    write_table,
+)
+from testbed.run.agents import agent_named
+from testbed.run.world import load_world
 
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
@@ -71,6 +81,17 @@ def test_real_facts_and_their_folder_go_together():
         revision.Settings(worlds="real")
     with pytest.raises(ValueError, match="go together"):
         revision.Settings(facts=Path("x"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [*DEVELOPMENT, *REPORT, *DEEP], ids=lambda world: world.name)
+def test_every_world_has_causes_that_can_be_edited(world, tmp_path, monkeypatch):
+    monkeypatch.setattr(revision_worlds, "train", lambda _: None)
+    asked = revision.asked(revision.Settings(runs=tmp_path), world, "none")
+    loaded = load_world(prepare(world, tmp_path))
+    agent = agent_named(asked.agent, loaded)
+    case = next(asked.examinations["hase"].cases(loaded, agent, 1, asked.cases.credence, world.seed))
+    assert loaded.graph.downstream(case.request.relation)
 
 
 @pytest.mark.slow
