@@ -38,15 +38,21 @@ def done(stages: Iterable[Stage], clock: Clock) -> bool:
     Args:
         stages: in their order; may be made as they are needed.
 
+    A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
+    its stage; they are kept on disk.
+
     Returns:
         Whether all were done. If not, the next one is named.
     """
+    import jax
+
     for said, work in stages:
         if clock.over:
             say(f"next: {said}; run the same command to go on")
             return False
         say(said)
         work()
+        jax.clear_caches()
     return True
 
 
