@@ -14,6 +14,7 @@ import numpy as np
 
 from corpus.config import BuiltinWorld, ExactConfig, TokenizerConfig, WorldConfig
 from corpus.seeds import generator
+from experiments.table4 import PAIRS
 from lm.config import ModelConfig
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
@@ -31,8 +32,6 @@ SHAPES: dict[str, tuple[int, ...]] = {
 three, a pair and one alone; star: a cause with six effects, as of a category. Where statements are fresh
 draws, nothing may depend on what depends on something itself, and six effects leave no cause open to a
 request."""
-PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
-"""Of real facts: relations of Wikidata, and the one that depends on each."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class RevisionWorld:
     """One world, its corpus and its model.
 
     Attributes:
-        shape: of SHAPES; the built-in five pairs; or PAIRS of real facts, at most so many `subjects`.
+        shape: of SHAPES; the built-in five pairs; or table4's pairs of real facts, at most so many `subjects`.
         kind: of corpus; "sentence" and "fact" are kind exact, by what persists.
         uppers, downs: objects of a cause and of what depends on one.
         dependence: probability that a fact follows its cause's object.

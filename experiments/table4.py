@@ -40,6 +40,7 @@ from testbed.settings import CaseConfig, ReportSettings
 from testbed.train import train
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
+"""Relations of Wikidata, and the one that depends on each."""
 EDITORS = (
     "lora-down", "lora-all", "embeddings", "full", "rome", "memit", "in-context", "self-bayes", "count-based",
     "none", "oracle",
