@@ -39,7 +39,7 @@ class RevisionWorld:
     """One world, its corpus and its model.
 
     Attributes:
-        shape: of SHAPES; the built-in five pairs; or table4's pairs of real facts, at most so many `subjects`.
+        shape: of SHAPES; the built-in five pairs; or `table4`'s of real facts, at most so many subjects.
         kind: of corpus; "sentence" and "fact" are kind exact, by what persists.
         uppers, downs: objects of a cause and of what depends on one.
         dependence: probability that a fact follows its cause's object.
