@@ -14,7 +14,7 @@ promised   a quarter of what was free
 Worlds, vocabularies and shapes are the presets', weights after one step of training; optimisers take two
 steps, since memory does not depend on how many. Expected: measured below promised for all, and compiled below
 estimated. Takes half an hour of two cores, most of it `paper`, and writes
-experiments/records/<date>-edit-memory.
+experiments/records/<date>-edit-memory. Resumes when killed.
 """
 
 import sys
@@ -37,7 +37,7 @@ from testbed.launch import launch
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.model import corpus_sample, load_model
-from testbed.run.runs import Run
+from testbed.run.runs import Run, provenance
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.settings import EditSettings
@@ -84,16 +84,20 @@ def experiment(settings: Settings) -> None:
     """All editors at all sizes, then the record; or one of them here and now."""
     if settings.only:
         size, editor = settings.sizes[0], settings.editors[0]
-        write_json(settings.file(size, editor), measure(settings, size, editor))
+        measured = {"figures": measure(settings, size, editor), "made_with": provenance()}
+        write_json(settings.file(size, editor), measured)
         return
     for size in settings.sizes:
         _model(settings, size)
         figures = {}
         for editor in settings.editors:
             say(f"{editor}, {size}")
-            options = ("--sizes", size, "--editors", editor, "--runs", str(settings.runs), "--only")
-            run_measured(sys.executable, "-m", "experiments.edit_memory", *options)
-            figures[editor] = read_json(settings.file(size, editor))
+            file = settings.file(size, editor)
+            # What this very revision measured before it was killed need not be measured again.
+            if not file.exists() or read_json(file)["made_with"] != provenance():
+                options = ("--sizes", size, "--editors", editor, "--runs", str(settings.runs), "--only")
+                run_measured(sys.executable, "-m", "experiments.edit_memory", *options)
+            figures[editor] = read_json(file)["figures"]
         _show(size, figures)
         say(f"written to {keep('edit-memory', size, figures)}")
 
