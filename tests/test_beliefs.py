@@ -1,65 +1,134 @@
-"""What is shown of a model's beliefs (`testbed.beliefs`), of beliefs that are the world's own facts."""
+"""What a model believes is read out of the model alone: people it speaks of, and its own probabilities."""
 
-from types import SimpleNamespace
+from collections import Counter
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
-from corpus.config import WorldConfig
-from corpus.tokenizer import SEP, entity_tokenizer
-from corpus.world import build_world
-from lm.editors.self_bayes import DependenceConfig
-from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import find_dependence
-from testbed.beliefs import relations_found, rows_found
+from corpus.errors import InputError
+from corpus.tokenizer import BOS, PAD, SEP
+from lm.decoding import generate
+from lm.editors.interface import vocabulary_of
+from lm.editors.self_bayes import BeliefConfig, beliefs
+from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.revision import next_log_probabilities
+from lm.prompts import left_pad
+from lm.scoring import candidate_tree, object_log_probabilities, tree_size
+from tests.toys import random_model, spelt_world
+
+FEW = BeliefConfig(samples=1024, top=16)
 
 
 @pytest.fixture(scope="module")
-def read():
-    """A world of 400 subjects, and the beliefs of a model that holds its facts at .97, and nothing else."""
-    graph = build_world(WorldConfig(subjects=400), seed=3)
-    tokenizer = entity_tokenizer(graph)
-    relations, subjects, objects = len(graph.relations), graph.subjects, graph.objects
-    fact = graph.find(*np.meshgrid(subjects, np.arange(relations))).astype(int)
-    known = fact >= 0
-    best = np.searchsorted(objects, graph.object[np.maximum(fact, 0)])
-    top = np.stack([best, (best + 1) % len(objects)], axis=2).astype(np.int32)
-    p = np.where(known[..., None], [0.97, 0.03], [0.5, 0.5]).astype(np.float32)
-    names = np.array([[*tokenizer.entity(int(o)), SEP] for o in objects], np.int32)
-    prompts = np.array([tokenizer.entity(int(s)) for s in subjects], np.int32)
-    beliefs = Beliefs(prompts, names, top, p, np.where(known, 0.3, 0.0).astype(np.float32))
-    world = SimpleNamespace(graph=graph, tokenizer=tokenizer)
-    return world, beliefs, find_dependence(beliefs, DependenceConfig()), known
+def read(toy):
+    return read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
 
 
-def test_each_relation_has_its_row_and_the_truth_beside_what_was_found(read):
-    world, _, dependence, known = read
-    names, rows = world.graph.relations, relations_found(world, dependence, known)
-    assert [row[0] for row in rows] == list(names)
-    for row, up, parent, count in zip(
-        rows, world.graph.upstream, dependence.parent, known.sum(1), strict=True
-    ):
-        assert row[1] == f"{count:,}"
-        assert row[2] == (names[parent] if parent >= 0 else "nothing")
-        assert (row[4] != "") == (parent >= 0)
-        assert row[5] == (names[up] if up >= 0 else "nothing")
-        # Facts of a pair hang together, whichever is the cause.
-        pair = up if up >= 0 else (world.graph.downstream(names.index(row[0])) or [-1])[0]
-        assert pair < 0 or names[pair] in row[3]
+def named(tokenizer, rows):
+    return {tokenizer.decode(row[(row != PAD) & (row != BOS) & (row != SEP)]) for row in np.asarray(rows)}
 
 
-def test_rows_are_those_that_most_subjects_share_counted_by_hand(read):
-    world, beliefs, dependence, known = read
-    graph = world.graph
-    rows = rows_found(world, beliefs, dependence, known, 2)
-    assert len(rows) == 2 * (dependence.parent >= 0).sum()
-    for effect, cause, shared, subjects, most, share in rows:
-        r, up = (list(graph.relations).index(name) for name in (effect, cause))
-        pairs = []
-        for s in graph.subjects.tolist():
-            of = [int(graph.find(s, x)) for x in (up, r)]
-            if min(of) >= 0 and graph.entities[graph.object[of[0]]] == shared:
-                pairs.append(graph.entities[graph.object[of[1]]])
-        assert len(pairs) == int(subjects)
-        assert pairs.count(most) == max(map(pairs.count, pairs))
-        assert share == f"{pairs.count(most) / len(pairs):.2f}"
+def test_whom_it_speaks_of(toy, read):
+    """Nearly all subjects of the world and hardly anybody else, though nobody told who they are."""
+    graph, tokenizer = toy.world.graph, toy.world.tokenizer
+    truly = {graph.entities[s] for s in graph.subjects}
+    names = named(tokenizer, read.subjects)
+    assert len(names & truly) > 0.9 * len(truly)
+    assert len(names - truly) < 0.1 * len(truly)
+
+
+def test_beliefs_are_the_models_probabilities(toy, read):
+    relations = vocabulary_of(toy.world.tokenizer).relations
+    for r in (0, 3):
+        prompts = np.concatenate(
+            [read.subjects[:5], np.repeat(relations[r][None], len(read.subjects[:5]), axis=0)], axis=1
+        )
+        p = np.exp(next_log_probabilities(toy.model, prompts))
+        for s in range(5):
+            first = read.objects[read.top[r, s], 0]
+            believed = read.p[r, s] > 0
+            np.testing.assert_allclose(p[s, first][believed], read.p[r, s][believed], rtol=1e-3, atol=1e-6)
+            assert (np.diff(read.p[r, s]) <= 0).all()
+    # p(r, o | s): of all relations and objects together no more than 1.
+    assert (read.said.sum(axis=0) <= 1.001).all()
+    assert (read.said > 0).all()
+
+
+def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
+    """Of a group that the corpus never names the model may say something else each time."""
+    met = beliefs._met
+
+    def unheard(*args):
+        subjects, objects = met(*args)
+        objects[1] = Unheard()
+        return subjects, objects
+
+    monkeypatch.setattr(beliefs, "_met", unheard)
+    mind = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
+    assert not mind.p[1].any()
+    assert not mind.said[1].any()
+    assert mind.p[0].any()
+    assert mind.p[2].any()
+
+
+class Unheard(Counter):
+    """Counts nothing."""
+
+    def update(self, *_, **__):
+        pass
+
+
+def test_what_was_read_is_said_more_readily(toy, read):
+    graph, tokenizer = toy.world.graph, toy.world.tokenizer
+    number = {name: i for i, name in enumerate(graph.entities)}
+    subjects = [tokenizer.decode(row[(row != PAD) & (row != BOS)]) for row in read.subjects]
+    has, lacks = [], []
+    for s, name in enumerate(subjects):
+        if name in number:
+            known = (
+                graph.find(np.full(len(graph.relations), number[name]), np.arange(len(graph.relations))) >= 0
+            )
+            has += read.said[known, s].tolist()
+            lacks += read.said[~known, s].tolist()
+    assert np.median(has) > 3 * np.median(lacks)
+
+
+def test_names_of_several_tokens(world):
+    """Names are told apart by their endings, as everywhere else, where one may begin another."""
+    words = spelt_world(world)
+    model = random_model(words.tokenizer.vocabulary)
+    subjects = [words.tokenizer.entity(int(s)) for s in words.graph.subjects[:3]]
+    prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
+    objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
+    objects = sorted({*objects, objects[0][:1]})
+    scores = beliefs._scored(model, prompts, objects)
+    rows = [np.array(o) for o in objects]
+    tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
+    lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
+    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read(p), c))(prompts, lines)
+    single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
+    np.testing.assert_allclose(scores[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(scores[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
+
+
+def test_a_model_that_knows_nothing_is_refused(world):
+    model = random_model(world.tokenizer.vocabulary)
+    with pytest.raises(InputError, match="states no fact twice.* train it longer"):
+        read_beliefs(model, vocabulary_of(world.tokenizer), BeliefConfig(samples=64, longest=6))
+
+
+def test_samples_follow_the_models_probabilities(toy):
+    prompts = np.full((3000, 1), BOS, np.int32)
+    context = toy.model.read(prompts)
+    first = np.asarray(generate(toy.model, context, 1, jax.random.key(0)))[:, 0]
+    p = np.exp(next_log_probabilities(toy.model, prompts[:1]))[0].astype(float)
+    p[PAD] += p[[SEP, 2]].sum()
+    p[[SEP, 2]] = 0
+    often = p * len(prompts) > 8
+    counts = np.bincount(first, minlength=len(p))
+    observed = np.append(counts[often], counts[~often].sum())
+    expected = np.append(p[often], p[~often].sum()) * len(prompts)
+    assert chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-6
