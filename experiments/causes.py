@@ -3,7 +3,7 @@
 Command:
     python -m experiments.causes
 
-Takes about four minutes of one core and writes experiments/records/<date>-causes: record.json and table.md.
+Takes two and a half minutes of one core and writes experiments/records/<date>-causes: record.json, table.md.
 Where facts persist the agent never changes its answer about a cause. Where statements are fresh draws it
 may, if it takes fewer of the request's statements to say that the subject stands in another row than to
 outweigh the row it stands in; that depends on how much was said for the cause.
@@ -13,8 +13,8 @@ the same, and so is whatever model is trained on it, but not what is rational. H
 worlds in four ways: each sentence is one statement ("once"); each sentence is many ("all"); only those about
 causes are, or only those about effects. All are asked about the same requests, which contradict effects, each
 at the weight that brings its own credence to .95. Expected, if an editor without the number could be right:
-that readings agree on the cause. If they do not, whoever follows a share f of the causes that change under
-one reading changes as many falsely under another.
+that readings agree on the cause. If they do not, whoever follows the causes that change under one reading
+changes them falsely under another.
 """
 
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
-from bayes.interface import EditRequest
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from corpus.files import staged_file
+from experiments.agents_disagree import CREDENCE, answers, share
 from experiments.measure import keep
 from experiments.record import short
 from testbed.console import command, progress, say, table
@@ -38,13 +38,10 @@ from testbed.presets import CORPUS
 from testbed.run.agents import exact_agent
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
-from testbed.scores.metric import mean
-from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.statistics import Estimate
 from testbed.scores.tables import markdown, shown
 
-CREDENCE = 0.95
 ONCE = "once"
-LEVELS = ("subject", "object", "world")
 COLUMNS = ("changes", "follows", "falsely changed")
 
 
@@ -104,7 +101,7 @@ def readers(world: World, times: int) -> dict[str, ExactAgent]:
 
 
 def one_world(settings: Settings, statements: int, seed: int) -> dict[str, np.ndarray]:
-    """Columns of one world's edits: the cause before, after each reading of the request, and LEVELS."""
+    """Columns of one world's edits: by reading, whether the cause changes, its answer after; and LEVELS."""
     world = world_of(settings, statements, seed)
     agents = readers(world, settings.times)
     edits = Hase(edits="downstream", reinforce=0.0)
@@ -112,13 +109,9 @@ def one_world(settings: Settings, statements: int, seed: int) -> dict[str, np.nd
     subject, relation, obj = np.array([case.fact for case in cases]).T
     columns = {"subject": subject + seed * 10**7, "object": obj + seed * 10**7}
     columns["world"] = np.full(len(cases), seed)
+    causes = world.graph.upstream[relation].tolist()
     for name, agent in agents.items():
-        modes = []
-        for s, r, o in zip(subject.tolist(), relation.tolist(), obj.tolist(), strict=True):
-            edited = agent.with_edit(EditRequest(s, r, o, agent.weight_for(s, r, o, CREDENCE)))
-            up = int(world.graph.upstream[r])
-            modes.append([who.predict(s, up).mode() for who in (agent, edited)])
-        columns[f"{name} before"], columns[name] = np.array(modes).T
+        columns[f"{name} changes"], columns[name] = answers(agent, cases, causes, "evidence")
     return columns
 
 
@@ -126,21 +119,19 @@ def shares(columns: dict[str, np.ndarray]) -> dict[str, dict[str, Estimate]]:
     """By reading: how often the cause changes, and what its answer is worth to who reads each sentence once.
 
     "follows": of the causes that change for that reader, those that get the same answer. "falsely changed":
-    of those that do not, those that change.
+    of those that do not, those that get another.
     """
-    levels = {level: columns[level] for level in LEVELS}
-    before = columns[f"{ONCE} before"]
-    must = columns[ONCE] != before
-    every = np.ones(len(must), bool)
-    names = [name.removesuffix(" before") for name in columns if name.endswith(" before")]
-    return {
-        name: {
-            "changes": estimate(mean(columns[name] != columns[f"{name} before"]), levels, every),
-            "follows": estimate(mean(columns[name] == columns[ONCE]), levels, must),
-            "falsely changed": estimate(mean(columns[name] != before), levels, ~must),
+    must = columns[f"{ONCE} changes"]
+    by_reading = {}
+    for name in (column.removesuffix(" changes") for column in columns if column.endswith(" changes")):
+        same = columns[name] == columns[ONCE]
+        of = columns | {"same": same, "other": ~same}
+        by_reading[name] = {
+            "changes": share(of, f"{name} changes", np.ones(len(must), bool)),
+            "follows": share(of, "same", must),
+            "falsely changed": share(of, "other", ~must),
         }
-        for name in names
-    }
+    return by_reading
 
 
 def experiment(settings: Settings) -> None:

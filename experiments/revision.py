@@ -154,20 +154,22 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     )
 
 
-def edited(settings: Settings, worlds: Sequence[RevisionWorld]) -> list[Edited]:
-    """What each editor did, pooled over some worlds of one kind.
-
-    Whether posteriors are exact of given or of drawn facts is no reason here to keep worlds apart.
-    """
+def edited(settings: Settings, world: RevisionWorld) -> list[Edited]:
+    """What each editor did in one world, by the names in tables."""
     by_name = []
     for name in settings.editors:
-        parts = []
-        for world in worlds:
-            mine = made_by(asked(settings, world, name))
-            parts += gather([settings.run(world)], examination_named("hase"), mine, say_once)
-        results = pooled([one.results for one in parts], range(len(parts)))
-        by_name.append(parts[0]._replace(name=name, results=results))
+        mine = made_by(asked(settings, world, name))
+        (one,) = gather([settings.run(world)], examination_named("hase"), mine, say_once)
+        by_name.append(one._replace(name=name))
     return by_name
+
+
+def together(worlds: Sequence[Sequence[Edited]]) -> list[Edited]:
+    """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
+    return [
+        of_one[0]._replace(results=pooled([one.results for one in of_one], range(len(of_one))))
+        for of_one in zip(*worlds, strict=True)
+    ]
 
 
 class Search(NamedTuple):
@@ -233,12 +235,13 @@ def _report(settings: Settings) -> None:
     searches: dict[str, Search] = {}
     for kind in settings.kinds:
         among = settings.among(kind)
-        editors = edited(settings, among)
+        in_each = [edited(settings, world) for world in among]
+        editors = together(in_each)
         by_reader = estimated(editors)
         sections += map(markdown_section, tables(kind, by_reader, {e.name: len(e.results) for e in editors}))
         figures[kind] = shortened(by_reader)
-        for world in among:
-            worlds[world.name] = estimated(edited(settings, [world]))
+        for world, of_world in zip(among, in_each, strict=True):
+            worlds[world.name] = estimated(of_world)
             searches[world.name] = searched(settings.run(world))
     figures["worlds"] = {world: shortened(by_reader) for world, by_reader in worlds.items()}
     figures["search"] = {world: one._asdict() for world, one in searches.items()}

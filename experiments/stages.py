@@ -35,11 +35,11 @@ class Clock:
 def done(stages: Iterable[Stage], clock: Clock) -> bool:
     """Do one stage after another, until the time is over.
 
-    Args:
-        stages: in their order; may be made as they are needed.
-
     A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
     its stage; they are kept on disk.
+
+    Args:
+        stages: in their order; may be made as they are needed.
 
     Returns:
         Whether all were done. If not, the next one is named.

@@ -42,8 +42,8 @@ def test_a_reading_agrees_with_itself_and_times_one_with_all(settings: Settings)
 def test_shares_count_what_the_first_reader_changes() -> None:
     ids = np.arange(4)
     columns = {"subject": ids, "object": ids, "world": np.zeros(4, int)}
-    columns |= {"once before": np.zeros(4, int), ONCE: np.array([1, 1, 0, 0])}
-    columns |= {"causes before": np.zeros(4, int), "causes": np.array([1, 2, 3, 0])}
+    columns |= {"once changes": np.array([True, True, False, False]), ONCE: np.array([1, 1, 0, 0])}
+    columns |= {"causes changes": np.array([True, True, True, False]), "causes": np.array([1, 2, 3, 0])}
     found = shares(columns)
     assert [found["causes"][c].value for c in ("changes", "follows", "falsely changed")] == [0.75, 0.5, 0.5]
     assert [found[ONCE][c].value for c in ("changes", "follows", "falsely changed")] == [0.5, 1.0, 0.0]
