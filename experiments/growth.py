@@ -10,7 +10,7 @@ made. When all are there they become a table with exponents, and experiments/rec
 corpus    the built-in world in the paper's proportions, and its corpus, from nothing to files
 fit       loading world and corpus, and fitting the paper's agent
 gold      drawing a thousand edit cases, with the agent's answers before and after each
-train     two layers of width 128, rows of 320 tokens, and a tokenizer that grows with the names, up to 32,000; 20 steps only
+train     two layers of width 128, and a tokenizer that grows with the names, up to 32,000; 20 steps only
 edit      edits by `lora-down` of the model that these steps left, which knows little
 score     asking that model all questions of edited cases
 report    all tables and pages about so many rows of cases, which repeat those of the smallest world's edits

@@ -34,7 +34,7 @@ from testbed.train import TARGETS, train
 class PretrainSettings:
     """What is trained, and for how long at a time."""
 
-    preset: Literal["laptop", "small", "paper", "paper-fast"] = "paper-fast"
+    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop"] = "paper-fast"
     """Corpus, model and recipe."""
     minutes: float = 8.0
     """Length of a stage."""

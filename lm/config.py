@@ -94,6 +94,9 @@ class TrainConfig:
     """Largest global norm of the gradient."""
     loss_piece: int = 4096
     """Tokens whose logits exist at once; fewer need less memory."""
+    softmax_entries: int = 0
+    """Entries of the vocabulary that a step's softmax is over; fewer make many names cheap. Half are for what
+    the step predicts, half are drawn at random and stand for the rest; 0 takes all."""
     evaluate_every: int = 100
     """Steps between measurements of generative accuracy."""
     checkpoint_every: int = 100
@@ -111,6 +114,12 @@ class TrainConfig:
             raise ValueError("learning rates and clip must be positive numbers")
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"weight_decay must be a number that is not negative; it is {self.weight_decay}")
+        if self.softmax_entries < 0 or self.softmax_entries == 1:
+            raise ValueError(f"softmax_entries must be 0 (all) or at least 2; it is {self.softmax_entries}")
+
+    def entries(self, vocabulary: int) -> int:
+        """Over how many entries of a vocabulary of this size a step's softmax is."""
+        return min(self.softmax_entries or vocabulary, vocabulary)
 
 
 @dataclass(frozen=True)

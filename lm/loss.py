@@ -16,12 +16,21 @@ from lm.linear import dot, rows
 from lm.model import Params, hidden_states
 
 
-def next_token_loss(model: ModelConfig, params: Params, tokens: Array, piece: int) -> jax.Array:
+def next_token_loss(
+    model: ModelConfig,
+    params: Params,
+    tokens: Array,
+    piece: int,
+    entries: int = 0,
+    draw: int | jax.Array = 0,
+) -> jax.Array:
     """Mean negative log-likelihood in nats of each token given those before it in its document.
 
     Args:
         tokens: int32[B, T], packed documents.
         piece: how many tokens' logits exist at once; at least one of each row does.
+        entries: of the vocabulary that the softmax is over; see `some_entries`. 0 takes all.
+        draw: which of the others are drawn.
     """
     tokens = jnp.asarray(tokens)
     hidden, _, _ = hidden_states(model, params, None, tokens, packed(tokens, BOS))
@@ -30,12 +39,66 @@ def next_token_loss(model: ModelConfig, params: Params, tokens: Array, piece: in
     counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)
     weight = counted / jnp.maximum(counted.sum(), 1)
     pieces = min(-(-tokens.size // piece), tokens.shape[1])
-    return cross_entropy(pieces, hidden, params["head"]["kernel"], target, weight)
+    head = params["head"]["kernel"]
+    vocabulary = head.shape[1]
+
+    def whole() -> jax.Array:
+        return cross_entropy(pieces, hidden, head, jnp.zeros(vocabulary), target, weight)
+
+    if not 0 < entries < vocabulary:
+        return whole()
+    own = entries // 2
+
+    def part() -> jax.Array:
+        ids, log_weight = some_entries(target, own, entries - own, vocabulary, draw)
+        place = jnp.searchsorted(ids[:own], target)
+        return cross_entropy(pieces, hidden, head[:, ids], log_weight, place, weight)
+
+    return jax.lax.cond(_distinct(target) > own, whole, part)
+
+
+def some_entries(
+    target: jax.Array, own: int, drawn: int, vocabulary: int, draw: int | jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Entries of the vocabulary that stand for all in the softmax of a batch.
+
+    Those that the batch has as targets weigh one. Others are drawn at random, and weigh so much that the sum
+    of weight * exp(logit) is on average, over draws, the sum of exp(logit) over the whole vocabulary.
+
+    Args:
+        target: int32[B, T], of at most `own` distinct ids.
+        own: places for these.
+        drawn: how many are drawn, with replacement.
+        draw: seeds the draw.
+
+    Returns:
+        int32[own + drawn], first the batch's own in order; and float32[own + drawn], logarithms of weights,
+        -inf for places that are left over and for what was drawn though it is the batch's own.
+    """
+    mine = jnp.unique(target, size=own, fill_value=vocabulary)
+    others = jax.random.randint(jax.random.key(draw), (drawn,), 0, vocabulary, mine.dtype)
+    known = mine[jnp.minimum(jnp.searchsorted(mine, others), own - 1)] == others
+    log_weight = (
+        jnp.where(mine < vocabulary, 0.0, -jnp.inf),
+        jnp.where(known, -jnp.inf, jnp.log(vocabulary / drawn)),
+    )
+    return jnp.concatenate([jnp.minimum(mine, vocabulary - 1), others]), jnp.concatenate(log_weight)
+
+
+def _distinct(ids: jax.Array) -> jax.Array:
+    """How many different ones there are."""
+    ordered = jnp.sort(ids.reshape(-1))
+    return 1 + jnp.sum(ordered[1:] != ordered[:-1])
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def cross_entropy(
-    pieces: int, hidden: jax.Array, head: jax.Array, target: jax.Array, weight: jax.Array
+    pieces: int,
+    hidden: jax.Array,
+    head: jax.Array,
+    bias: jax.Array,
+    target: jax.Array,
+    weight: jax.Array,
 ) -> jax.Array:
     """The weighted sum over tokens of -log p(target), float32.
 
@@ -43,15 +106,21 @@ def cross_entropy(
         pieces: into how many the positions of a row are cut; the logits of one piece exist at once.
         hidden: [B, T, D].
         head: [D, V].
+        bias: float32[V], added to the logits; no gradient of it is taken.
         target: int32[B, T].
         weight: float32[B, T].
     """
-    return _forward(pieces, hidden, head, target, weight)[0]
+    return _forward(pieces, hidden, head, bias, target, weight)[0]
 
 
 @jax.named_scope("cross_entropy")
 def _forward(
-    pieces: int, hidden: jax.Array, head: jax.Array, target: jax.Array, weight: jax.Array
+    pieces: int,
+    hidden: jax.Array,
+    head: jax.Array,
+    bias: jax.Array,
+    target: jax.Array,
+    weight: jax.Array,
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     length = hidden.shape[1]
     positions = -(-length // pieces)
@@ -64,7 +133,7 @@ def _forward(
     def one(carry: tuple[jax.Array, jax.Array], here: tuple) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
         total, d_head = carry
         hidden, target, weight = here
-        logits = dot(rows(hidden), narrow, ((1,), (0,)))
+        logits = dot(rows(hidden), narrow, ((1,), (0,))) + bias
         top = logits.max(axis=1, keepdims=True)
         odds = jnp.exp(logits - top)
         mass = odds.sum(axis=1, keepdims=True)
@@ -86,9 +155,9 @@ def _forward(
 
 def _backward(
     _: int, kept: tuple[jax.Array, jax.Array], d_total: jax.Array
-) -> tuple[jax.Array, jax.Array, None, None]:
+) -> tuple[jax.Array, jax.Array, None, None, None]:
     d_hidden, d_head = kept
-    return d_hidden * d_total.astype(d_hidden.dtype), d_head * d_total, None, None
+    return d_hidden * d_total.astype(d_hidden.dtype), d_head * d_total, None, None, None
 
 
 cross_entropy.defvjp(_forward, _backward)

@@ -78,7 +78,7 @@ def train_step(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: M
 
     def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
         loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
-            model, state.params, tokens, config.loss_piece
+            model, state.params, tokens, config.loss_piece, config.softmax_entries, state.step
         )
         with jax.named_scope("optimizer"):
             update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)

@@ -1,4 +1,4 @@
-"""python -m testbed.train [tiny|laptop|small|paper|paper-fast]: train the model on a run's corpus."""
+"""python -m testbed.train [tiny|laptop|small|paper|paper-laptop|...]: train the model on a run's corpus."""
 
 import os
 import time

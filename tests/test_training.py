@@ -23,7 +23,7 @@ from lm.checkpoint_files import best_checkpoint, latest_checkpoint
 from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.language_model import LanguageModel
-from lm.loss import next_token_loss
+from lm.loss import next_token_loss, some_entries
 from lm.mesh import make_mesh
 from lm.training import abstract, start, train_step
 from tests import naive
@@ -145,6 +145,46 @@ def test_gradients_equal_those_of_whole_logits(piece, remat):
     got = jax.grad(next_token_loss, argnums=1)(replace(MODEL, remat=remat), params, tokens, piece)
     expected = jax.grad(plain_loss, argnums=1)(MODEL, params, tokens)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), got, expected)
+
+
+@hypothesis_settings(max_examples=50)
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 99))
+def test_some_entries_are_the_batchs_own_and_others_that_weigh_as_much_as_they_stand_for(ids, drawn, draw):
+    own = len(set(ids)) + draw % 3
+    entries, log_weight = some_entries(jnp.array([ids]), own, drawn, 40, draw)
+    weight = np.exp(log_weight)
+    assert entries[: len(set(ids))].tolist() == sorted(set(ids))
+    assert weight[:own].tolist() == [1.0] * len(set(ids)) + [0.0] * (own - len(set(ids)))
+    for entry, share in zip(entries[own:].tolist(), weight[own:].tolist(), strict=True):
+        assert share == (0 if entry in ids else pytest.approx(40 / drawn))
+
+
+def test_on_average_some_entries_sum_to_the_whole():
+    """Within four standard errors, over 4,000 draws."""
+    rng = np.random.default_rng(0)
+    logits, target = rng.normal(size=40), jnp.array([[3, 3, 8, 21]])
+    ids, log_weight = jax.vmap(lambda draw: some_entries(target, 6, 10, 40, draw))(jnp.arange(4000))
+    sums = (np.exp(log_weight) * np.exp(logits)[ids]).sum(axis=1)
+    assert abs(sums.mean() - np.exp(logits).sum()) < 4 * sums.std() / 4000**0.5
+
+
+def test_a_softmax_over_some_entries_is_close_and_never_leaves_a_target_out():
+    params, tokens = jax.tree.map(lambda x: x * 5, fresh().params), batch()
+    loss = jax.jit(jax.value_and_grad(next_token_loss, argnums=1), static_argnums=(0, 3, 4))
+    whole, gradient = loss(MODEL, params, tokens, 20)
+    targets = len(np.unique(tokens))
+    assert 2 * targets > VOCABULARY > targets > 4
+    # Too few places for the batch's targets: all of the vocabulary is taken.
+    assert loss(MODEL, params, tokens, 20, 4, 0)[0] == whole
+    wide = replace(MODEL), params | {"embedding": jnp.tile(params["embedding"], (9, 1))}
+    wide[1]["head"] = {"kernel": jnp.tile(params["head"]["kernel"], (1, 9))}
+    whole, gradient = loss(*wide, tokens, 20)
+    found = [loss(*wide, tokens, 20, 2 * targets + 40, draw) for draw in range(100)]
+    assert np.mean([one[0] for one in found]) == pytest.approx(float(whole), rel=0.02)
+    assert len({float(one[0]) for one in found}) > 90
+    mean = jax.tree.map(lambda *leaves: np.mean(leaves, axis=0), *(one[1] for one in found))
+    for a, b in zip(jax.tree.leaves(gradient), jax.tree.leaves(mean), strict=True):
+        assert np.linalg.norm(a - b) < 0.2 * np.linalg.norm(a)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ class Trainer:
         done = int(state.step)
         vocabulary = self.world.tokenizer.vocabulary
         peak = attainable_flops(model) * self.mesh.size
-        work = flops_per_token(model, vocabulary, config.row_length)
+        work = flops_per_token(model, config.entries(vocabulary), config.row_length)
         before = self.lines[-1]["seconds"] if self.lines else 0.0
         minutes = self.options.minutes
         began = mark = noted = time.perf_counter()

@@ -1,0 +1,221 @@
+"""The paper's architecture on two cores: does what two layers show hold at twelve?
+
+Commands:
+    python -m experiments.twelve_layers
+    python -m experiments.twelve_layers --minutes 9     (leaves after about so long; the same command goes on)
+
+The demo's world and corpus are learned by two models: the demo's, of two layers, and the architecture of Hase
+et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of 32,000, 51M with this one), in
+bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth and are
+drawn so that every support has as many; hyper-parameters are the presets', `tiny`'s for two layers and
+`paper`'s for twelve.
+
+Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
+is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
+
+Resumes when killed. Takes less than two hours of two cores, half of it training, and writes
+experiments/records/<date>-twelve-layers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments.record import figures, write_record
+from experiments.stages import Clock, Stage, done, train_until
+from lm.config import ModelConfig
+from testbed.console import command, say
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase.meanings import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
+from testbed.launch import launch
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.settings import TrainSettings
+from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.comparison import Scored, differences, score
+from testbed.scores.gather import gather
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings
+
+Depth = Literal[2, 12]
+DEPTHS: tuple[Depth, ...] = (2, 12)
+EDITORS = (
+    "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "rome",
+    "memit", "in-context", "grace", "count-based", "self-bayes", "oracle", "none",
+)  # fmt: skip
+SHOWN = (SUCCESS, FOLLOWS, DAMAGE, SPILL, SKILL)
+PAIRS = (("rome", "memit"), ("full-early", "full-late"))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured."""
+
+    editors: tuple[str, ...] = EDITORS
+    """Who edits."""
+    cases: int = 60
+    """Edits by each editor at each depth."""
+    few: dict[str, int] = field(default_factory=lambda: {"self-bayes": 20})
+    """Editors that make fewer."""
+    steps: int = 280
+    """Training steps of twelve layers, of 12 rows of 160 tokens."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on."""
+    seed: int = 0
+    """Of world, models and requests."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        if min(self.cases, self.steps, *self.few.values()) < 1 or not self.editors:
+            raise ValueError("cases and steps must be positive, and somebody must edit")
+
+    def run(self, depth: Depth) -> Run:
+        """Where the model of a depth is."""
+        return Run(self.runs, f"layers-{depth}")
+
+
+def experiment(options: Settings) -> None:
+    """Models, edits, tables, record."""
+    prepare_jax()
+    clock = Clock(options.minutes)
+    if done(_stages(options, clock), clock):
+        _report(options)
+
+
+def _stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+    for depth in DEPTHS:
+        where: dict[str, Any] = {"run": options.run(depth).name, "runs": options.runs, "seed": options.seed}
+        yield f"{depth} layers: corpus", partial(build_corpus, replace(CORPUS["tiny"], **where))
+        yield (
+            f"{depth} layers: model",
+            partial(train_until, replace(recipe(depth, options.steps), **where), clock),
+        )
+        for name in options.editors:
+            yield f"{depth} layers: {name}", partial(edit, asked(options, depth, name))
+
+
+def recipe(depth: Depth, steps: int) -> TrainSettings:
+    """The model of a depth, and how it is trained."""
+    base = TRAIN["tiny"]
+    if depth == 2:
+        return base
+    deep = replace(
+        base.train,
+        steps=steps,
+        rows=12,
+        learning_rate=0.01,
+        adam_learning_rate=0.003,
+        warmup=10,
+        evaluate_every=20,
+        checkpoint_every=20,
+    )
+    return replace(base, model=ModelConfig(precision="bfloat16"), train=deep)
+
+
+def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
+    """What one editor is to edit at one depth."""
+    base = EDIT["tiny" if depth == 2 else "paper"]
+    return replace(
+        base,
+        run=options.run(depth).name,
+        runs=options.runs,
+        seed=options.seed,
+        editors=(name,),
+        cases=CaseConfig(options.few.get(name, options.cases)),
+        examinations=base.examinations | {"hase": Hase(reinforce=0.0, sampler="stratified")},
+    )
+
+
+def _report(options: Settings) -> None:
+    edited = {depth: by_name(options, depth) for depth in DEPTHS}
+    text = "\n".join(map(markdown_section, (headlines(edited), by_support(edited), pairs(edited))))
+    run = options.run(12)
+    run.report.mkdir(parents=True, exist_ok=True)
+    (run.report / "twelve_layers.md").write_text(text, encoding="utf-8")
+    say(text)
+    parts = [f"support {b}" for b in SUPPORT_BINS]
+    folder = write_record(
+        run,
+        "twelve-layers",
+        "python -m experiments.twelve_layers",
+        read_metrics(run),
+        copied=(".md",),
+        settings={k: v for k, v in asdict(options).items() if k not in ("runs", "minutes")},
+        found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in edited.items()},
+    )
+    say(f"record: {folder}")
+
+
+def by_name(options: Settings, depth: Depth) -> dict[str, Scored]:
+    """What the editors did at one depth."""
+    scored = score(gather([options.run(depth)], examination_named("hase")))
+    by_editor = {one.edited.editor: one for one in scored}
+    return {name: by_editor[name] for name in options.editors}
+
+
+Edited = dict[Depth, dict[str, Scored]]
+
+
+def headlines(edited: Edited) -> Table:
+    """Every editor at both depths, over all cases."""
+    header = ["editor", *(f"{name}, {depth} layers" for name in SHOWN for depth in edited)]
+    rows = [
+        [
+            name,
+            *(edited[depth][name].summary["all"][name].get(metric) for metric in SHOWN for depth in edited),
+        ]
+        for name in edited[2]
+    ]
+    cases = {depth: sorted({len(one.edited.results) for one in edited[depth].values()}) for depth in edited}
+    note = (
+        f"± is half of a 95% interval. Edits: {_words(cases[12])} by each editor at each depth, in one world."
+    )
+    return Table("twelve", "Two layers and twelve", header, rows, note)
+
+
+def by_support(edited: Edited) -> Table:
+    """What follows of what should, by how many subjects share the new object."""
+    header = ["editor", "layers", *SUPPORT_BINS]
+    rows = [
+        [name, str(depth), *(_at(edited[depth][name], f"support {b}", FOLLOWS) for b in SUPPORT_BINS)]
+        for name in edited[2]
+        for depth in edited
+    ]
+    note = "The support law of Hase et al. would have rows rise to the right, as the rational agent's do."
+    return Table("support", f"{FOLLOWS}, by support of the new object", header, rows, note, words=2)
+
+
+def pairs(edited: Edited) -> Table:
+    """Editors that could differ at one depth only: first minus second, on the same cases."""
+    rows = []
+    for first, second in PAIRS:
+        for depth, by_editor in edited.items():
+            if not {first, second} <= set(by_editor):
+                continue
+            beside = differences([by_editor[second], by_editor[first]], second).comparisons[first]
+            rows.append([f"{first} - {second}", str(depth), *(beside.get(metric) for metric in SHOWN)])
+    return Table("pairs", "One editor less another", ["", "layers", *SHOWN], rows, words=2)
+
+
+def _at(editor: Scored, part: str, metric: str) -> Cell:
+    return editor.summary[part][editor.name].get(metric) if part in editor.summary else None
+
+
+def _words(counts: list[int]) -> str:
+    return " or ".join(map(str, counts))
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.twelve_layers", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
