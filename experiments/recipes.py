@@ -3,12 +3,14 @@
 Command:
     python -m experiments.recipes
 
-Takes about half an hour on 2 cores and writes experiments/records/<date>-recipes/record.json. Every trial
-is the real command, `python -m testbed.train laptop --until 0.95` with one thing changed, in a process of
+Takes about an hour on 2 cores and writes experiments/records/<date>-recipes/record.json. Every trial is the
+real command, such as `python -m testbed.train laptop --until 0.95` with one thing changed, in a process of
 its own that starts without compiled programs; the time is what metrics.jsonl says, compilation and
 evaluations included. Stages: `facts` (4,000 facts with atomic and with all sentences, 10,000 with atomic
 ones, each in float32 and bfloat16), `ablation` (the laptop recipe on 4,000 facts and atomic sentences, one
-choice at a time). Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes.
+choice at a time), `many` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000 facts, and one choice at a
+time for 30,000: facts learned per token, per second and per parameter). Expected: 4,000 facts at 95% in well
+under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
@@ -29,11 +31,13 @@ from experiments.measure import run_stages
 from testbed.console import say, table
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run, read_metrics, recorded
 from testbed.run.trainer import seconds_to
+from testbed.run.world import load_world
 
-Stage = Literal["facts", "ablation"]
-TARGET = 0.95
+Stage = Literal["facts", "ablation", "many"]
+TARGET, TARGET_OF_MANY = 0.95, 0.9
+PAPER_FACTS = 100_000
 ATOMIC = DocumentConfig(sentences=("atomic",))
 
 
@@ -41,7 +45,7 @@ ATOMIC = DocumentConfig(sentences=("atomic",))
 class RecipeSettings:
     """What is tried, and where its files go."""
 
-    stages: tuple[Stage, ...] = ("facts", "ablation")
+    stages: tuple[Stage, ...] = ("facts", "ablation", "many")
     """Parts to run."""
     seeds: int = 2
     """Runs of each trial."""
@@ -55,15 +59,21 @@ class RecipeSettings:
 
 
 class Trial(NamedTuple):
-    """One recipe on one corpus: options of testbed.train laptop."""
+    """One recipe on one corpus: a preset and options of testbed.train, and the share of facts to reach."""
 
     name: str
     corpus: str
     options: tuple[str, ...] = ()
+    preset: str = "laptop"
+    until: float = TARGET
 
 
 def corpora(settings: RecipeSettings) -> None:
     """Write every corpus that a trial reads, once."""
+    if "many" in settings.stages:
+        _corpora_of_many(settings)
+    if {"facts", "ablation"}.isdisjoint(settings.stages):
+        return
     laptop = replace(CORPUS["laptop"], runs=settings.scratch)
     small, large = (replace(laptop.world, subjects=n) for n in (1055, 2627))
     bpe, mixed = TokenizerConfig("bpe", 1000), replace(ATOMIC, mix="mixed")
@@ -75,6 +85,58 @@ def corpora(settings: RecipeSettings) -> None:
         replace(laptop, run="10,000 atomic", world=large, documents=ATOMIC),
     ):
         build_corpus(options)
+
+
+def _corpora_of_many(settings: RecipeSettings) -> None:
+    whole = CORPUS["paper-laptop"]
+
+    def write(run: str, facts: int, documents: DocumentConfig) -> None:
+        share, dials = facts / PAPER_FACTS, whole.world.builtin
+        objects = replace(
+            dials,
+            upstream_objects=round(share * dials.upstream_objects),
+            downstream_objects=round(share * dials.downstream_objects),
+        )
+        world = replace(whole.world, subjects=round(share * whole.world.subjects), builtin=objects)
+        build_corpus(replace(whole, run=run, runs=settings.scratch, world=world, documents=documents))
+
+    for facts in MANY:
+        write(f"{facts:,}", facts, whole.documents)
+    write("30,000 long", 30_000, replace(whole.documents, length=10))
+    write("30,000 alone", 30_000, replace(whole.documents, length=1))
+    write("30,000 atomic", 30_000, replace(whole.documents, sentences=("atomic",)))
+
+
+MANY = (1_000, 10_000, 30_000, 100_000)
+"""Facts that the recipe for many learns."""
+
+
+def many() -> list[Trial]:
+    """The recipe of `paper-laptop` for more and more facts, and with one thing changed for 30,000."""
+    wide = "--model.hidden {} --model.mlp {} --model.heads {} --model.kv-heads {}"
+    changes = {
+        "all names in the softmax": ("30,000", "--train.softmax-entries 0"),
+        "documents of ten sentences": ("30,000 long", ""),
+        "documents of one sentence": ("30,000 alone", ""),
+        "atomic sentences": ("30,000 atomic", ""),
+        "width 64": ("30,000", wide.format(64, 128, 1, 1)),
+        "width 256": ("30,000", wide.format(256, 512, 4, 4)),
+        "16 rows a step": ("30,000", "--train.rows 16"),
+        "64 rows a step": ("30,000", "--train.rows 64"),
+        "Adam's learning rate 0.005": ("30,000", "--train.adam-learning-rate 0.005"),
+        "Muon's learning rate 0.02": ("30,000", "--train.learning-rate 0.02"),
+        "AdamW, learning rate 0.004": ("30,000", "--train.optimizer adamw --train.learning-rate 0.004"),
+    }
+    sizes = [Trial(f"{facts:,} facts", f"{facts:,}") for facts in MANY]
+    others = [
+        Trial(f"30,000 facts, {name}", corpus, tuple(options.split()))
+        for name, (corpus, options) in changes.items()
+    ]
+    often = ("--train.evaluate-every", "25")
+    return [
+        trial._replace(preset="paper-laptop", until=TARGET_OF_MANY, options=often + trial.options)
+        for trial in [*sizes, *others]
+    ]
 
 
 def facts() -> list[Trial]:
@@ -140,8 +202,8 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
     cache = settings.scratch / "cache"
     shutil.rmtree(cache, ignore_errors=True)
     command = (
-        sys.executable, "-m", "testbed.train", "laptop", "--runs", str(settings.scratch), "--run", run.name,
-        "--until", str(TARGET), "--seed", str(seed), *trial.options,
+        sys.executable, "-m", "testbed.train", trial.preset, "--runs", str(settings.scratch),
+        "--run", run.name, "--until", str(trial.until), "--seed", str(seed), *trial.options,
     )  # fmt: skip
     done = subprocess.run(
         command, env={**os.environ, "XDG_CACHE_HOME": str(cache)}, capture_output=True, text=True, check=False
@@ -149,9 +211,13 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
     if done.returncode:
         raise RuntimeError(f"{trial.name}: {done.stderr}")
     lines = read_metrics(run)
+    steps = next((line["step"] for line in lines if line["accuracy"] >= trial.until), None)
+    recipe = recorded(run, "train")[0]["train"]
+    facts = len(load_world(run).stated_facts)
     return {
-        "seconds": seconds_to(lines, TARGET),
-        "steps": next((line["step"] for line in lines if line["accuracy"] >= TARGET), None),
+        "seconds": seconds_to(lines, trial.until),
+        "steps": steps,
+        "tokens_per_fact": None if steps is None else steps * recipe["rows"] * recipe["row_length"] / facts,
         "accuracy": lines[-1]["accuracy"],
         "tokens_per_second": median(line["tokens_per_second"] for line in lines),
     }
@@ -165,8 +231,8 @@ def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
         say(f"{trial.name}: {by_trial[trial.name]}")
     rows = [(name, *described(runs)) for name, runs in by_trial.items()]
     table(
-        f"to {TARGET:.0%} of facts, {settings.seeds} seeds",
-        ("", "seconds", "steps", "last accuracy", "tokens/s"),
+        f"to {trials[0].until:.0%} of facts, {settings.seeds} seeds",
+        ("", "seconds", "steps", "tokens a fact", "last accuracy", "tokens/s"),
         rows,
     )
     return {
@@ -182,14 +248,17 @@ def described(runs: list[dict[str, Any]]) -> tuple[str, ...]:
         return " ".join("-" if run[key] is None else f"{run[key]:,.{digits}f}" for run in runs)
 
     speed = median(run["tokens_per_second"] for run in runs)
-    return all_of("seconds", 0), all_of("steps", 0), all_of("accuracy", 3), f"{speed:,.0f}"
+    words = (
+        all_of(*column) for column in (("seconds", 0), ("steps", 0), ("tokens_per_fact", 0), ("accuracy", 3))
+    )
+    return *words, f"{speed:,.0f}"
 
 
 def main() -> int:
     """Run the stages and write what they found."""
     settings = tyro.cli(RecipeSettings, description=__doc__)
     corpora(settings)
-    trials = {"facts": facts, "ablation": ablation}
+    trials = {"facts": facts, "ablation": ablation, "many": many}
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(measure, settings, trials[stage]()) for stage in settings.stages
     }

@@ -6,6 +6,7 @@ Commands:
     python -m experiments.revision --worlds development
     python -m experiments.revision --worlds real --facts FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.revision --worlds deep
+    python -m experiments.revision --kinds fact --changing --cases 60      (few edits change anything there)
 
 Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
 persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
@@ -27,20 +28,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
+from shlex import quote
+from typing import Any, Literal
 
 from experiments.belief_tables import Estimates, shortened
+from experiments.found_dependence import Search, beliefs_of, searched
 from experiments.made_by import made_by
-from experiments.record import write_record
+from experiments.record import typed, write_record
 from experiments.revision_tables import by_world, estimated, tables
 from experiments.revision_worlds import LISTS, RevisionWorld, prepare
 from experiments.stages import Clock, Stage, done
-from lm.editors.interface import vocabulary_of
-from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.beliefs import read_beliefs
-from lm.editors.self_bayes.dependence import find_dependence
 from testbed.console import command, say
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
@@ -48,7 +45,6 @@ from testbed.evaluations.examination import examination_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.launch import launch
 from testbed.presets import EDIT
-from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
@@ -91,6 +87,8 @@ class Settings:
     """Who edits, by the names in tables."""
     cases: int = 100
     """Edits by each editor in each world."""
+    changing: bool = False
+    """Only edits that should change a consequence, which are few where facts persist."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on."""
     runs: Path = Path("runs")
@@ -106,8 +104,14 @@ class Settings:
     @property
     def command(self) -> str:
         """What repeats it."""
-        facts = " --facts FOLDER" if self.facts else ""
-        return f"python -m experiments.revision --worlds {self.worlds}{facts}"
+        given: dict[str, object] = {
+            "worlds": self.worlds,
+            "facts": "FOLDER" if self.facts else "",
+            "kinds": " ".join(self.kinds) if self.kinds != Settings.kinds else "",
+            "editors": " ".join(map(quote, self.editors)) if self.editors != Settings.editors else "",
+            "cases": self.cases if self.cases != Settings.cases else "",
+        }
+        return typed("revision", given) + " --changing" * self.changing
 
     def among(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind."""
@@ -150,7 +154,12 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
         configs=configs,
         agent="paper" if world.kind == "published" else "exact",
         cases=CaseConfig(settings.cases),
-        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=float(name == TRUE))},
+        examinations=base.examinations
+        | {
+            "hase": Hase(
+                edits="upstream", reinforce=float(name == TRUE), changing=settings.changing and name != TRUE
+            )
+        },
     )
 
 
@@ -172,52 +181,15 @@ def together(worlds: Sequence[Sequence[Edited]]) -> list[Edited]:
     ]
 
 
-class Search(NamedTuple):
-    """What `self-bayes` takes a world for, beside what it is.
-
-    Attributes:
-        pairs: of relations of which one depends on the other, and of others.
-        auc: chance that one of the first is taken to hang together more surely than one of the second; None
-            without pairs of both.
-        causes, right: dependences in the likeliest forest that exist in either direction, and in this one.
-        persists: mean probability that facts of what depends persist; None where nothing is found to depend.
-    """
-
-    pairs: tuple[int, int]
-    auc: float | None
-    causes: int
-    right: int
-    persists: float | None
-
-
-def searched(run: Run) -> Search:
-    """What the editor finds in the model of a run, and never in its world."""
-    world, config = load_world(run), SelfBayesConfig()
-    beliefs = read_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), config.beliefs)
-    dependence, upstream = find_dependence(beliefs, config.dependence), world.graph.upstream
-    up, down = np.triu_indices(len(upstream), 1)
-    depend = (upstream[up] == down) | (upstream[down] == up)
-    linked = dependence.linked[up, down]
-    yes, no = linked[depend], linked[~depend]
-    auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
-    children = np.flatnonzero(dependence.parent >= 0)
-    parents = dependence.parent[children]
-    either = (upstream[children] == parents) | (upstream[parents] == children)
-    right = upstream[children] == parents
-    persists = dependence.persists[children[either]].mean() if either.any() else None
-    return Search(
-        (len(yes), len(no)),
-        None if auc is None else float(auc),
-        int(either.sum()),
-        int(right.sum()),
-        None if persists is None else float(persists),
-    )
+def _search(run: Run) -> Search:
+    world = load_world(run)
+    return searched(beliefs_of(run, world), world.graph.upstream)
 
 
 def search_table(searches: dict[str, Search]) -> Table:
     """What was found out about each world."""
     rows: list[list[Cell]] = [
-        [world, *one.pairs, _cell(one.auc), one.causes, one.right, _cell(one.persists)]
+        [world, *one.pairs, _cell(one.auc), one.found, one.right, _cell(one.persists)]
         for world, one in searches.items()
     ]
     columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
@@ -226,6 +198,11 @@ def search_table(searches: dict[str, Search]) -> Table:
 
 def _cell(x: float | None) -> str:
     return "" if x is None else f"{x:.2f}"
+
+
+def _unlike_the_default(settings: Settings) -> list[str]:
+    worlds = [settings.worlds] if settings.worlds != Settings.worlds else []
+    return [*worlds, *(["changing"] if settings.changing else [])]
 
 
 def _report(settings: Settings) -> None:
@@ -242,7 +219,7 @@ def _report(settings: Settings) -> None:
         figures[kind] = shortened(by_reader)
         for world, of_world in zip(among, in_each, strict=True):
             worlds[world.name] = estimated(of_world)
-            searches[world.name] = searched(settings.run(world))
+            searches[world.name] = _search(settings.run(world))
     figures["worlds"] = {world: shortened(by_reader) for world, by_reader in worlds.items()}
     figures["search"] = {world: one._asdict() for world, one in searches.items()}
     sections += map(markdown_section, [*by_world(worlds), search_table(searches)])
@@ -252,7 +229,7 @@ def _report(settings: Settings) -> None:
     say("\n".join(sections))
     record = write_record(
         first,
-        "revision" if settings.worlds == "report" else f"revision-{settings.worlds}",
+        "-".join(["revision", *_unlike_the_default(settings)]),
         settings.command,
         read_metrics(first),
         copied=(".md",),

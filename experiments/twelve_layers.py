@@ -6,9 +6,9 @@ Commands:
 
 The demo's world and corpus are learned by two models: the demo's, of two layers, and the architecture of Hase
 et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of 32,000, 51M with this one), in
-bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth and are
-drawn so that every support has as many; hyper-parameters are the presets', `tiny`'s for two layers and
-`paper`'s for twelve.
+bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth about
+causes and are drawn so that every support has as many; hyper-parameters are the presets', `tiny`'s for two
+layers and `paper`'s for twelve.
 
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
@@ -129,7 +129,7 @@ def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
         seed=options.seed,
         editors=(name,),
         cases=CaseConfig(options.few.get(name, options.cases)),
-        examinations=base.examinations | {"hase": Hase(reinforce=0.0, sampler="stratified")},
+        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
     )
 
 

@@ -11,6 +11,8 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
+from testbed.evaluations.hase.roles import CHILD
+from testbed.protocol import answer_changes
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World
 from tests.edited import hase_cases
@@ -163,3 +165,24 @@ def test_the_request_is_always_among_its_candidates():
     for case in hase_cases(world, exact_agent(world), 40, candidates=8, credence=0.05):
         assert case.request.object in asked(case, "s1r1").options
         assert case.credence == 0.05
+
+
+def test_only_requests_that_change_a_consequence_if_so_asked():
+    config = ExactConfig(persistence="fact", statements=16)
+    world = small_world(config, subjects=60)
+    agent = exact_agent(world)
+    usual, changing = (
+        hase_cases(world, agent, 40, edits="upstream", reinforce=0.0, changing=only) for only in (False, True)
+    )
+    assert 0 < sum(case.facets["changes"] for case in usual) < 40
+    assert [case.facets["changes"] for case in changing] == [True] * 40
+    for case in changing:
+        child = asked(case, CHILD)
+        assert answer_changes(child)
+
+
+def test_where_no_request_changes_a_consequence_none_is_drawn():
+    config = ExactConfig(persistence="fact", statements=16, strata=(0.0, 0.0, 1.0), logical=0.0)
+    world = small_world(config)
+    with pytest.raises(InputError, match=r"--hase\.edits upstream, --hase\.changing"):
+        hase_cases(world, exact_agent(world), 5, edits="upstream", reinforce=0.0, changing=True)

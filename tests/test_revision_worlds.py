@@ -120,7 +120,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
         search = figures["search"][world.name]
         assert search["pairs"][0] == depend
         assert sum(search["pairs"]) == len(parents) * (len(parents) - 1) / 2
-        assert 0 <= search["right"] <= search["causes"] <= depend
+        assert 0 <= search["right"] <= search["found"] <= depend
     assert "by world" in (folder / "revision.md").read_text(encoding="utf-8")
     capsys.readouterr()
     assert revision.main(args) == 0

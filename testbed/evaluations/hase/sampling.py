@@ -67,7 +67,7 @@ class Sampler:
             before = drawn
             for s in self.rng.permutation(self.graph.subjects).tolist():
                 case = self._case(s)
-                if case:
+                if case and (case.facets["changes"] or not self.config.changing):
                     drawn += 1
                     yield case
                 if drawn == self.count:
@@ -75,8 +75,9 @@ class Sampler:
             if drawn == before:
                 raise InputError(
                     f"no fact takes a request of kind {self.config.request!r} by this agent "
-                    f"(--hase.edits {self.config.edits}); choose another --hase.request, --hase.edits "
-                    "or --agent"
+                    f"(--hase.edits {self.config.edits}"
+                    + ", --hase.changing" * self.config.changing
+                    + "); choose another --hase.request, --hase.edits or --agent"
                 )
 
     def support(self, relation: int, obj: int) -> int:

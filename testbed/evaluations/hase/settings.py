@@ -20,11 +20,15 @@ class HaseConfig:
     downstream: effects of another fact of the subject, for diagnosis of that; any: whichever it has."""
     reinforce: float = 0.5
     """Share of requests that repeat the truth; the others contradict it."""
+    changing: bool = False
+    """Only requests after which the agent answers otherwise about what depends on them."""
     candidates: int = 24
     """Objects of each question whose probability is recorded; the rest are one remainder."""
 
     def __post_init__(self) -> None:
         if self.candidates < 8:
             raise ValueError(f"candidates must be at least 8; it is {self.candidates}")
+        if self.changing and self.edits == "downstream":
+            raise ValueError("changing is about what depends on a request: leave it out, or edits downstream")
         if not 0 <= self.reinforce <= 1:
             raise ValueError(f"reinforce is a share in [0, 1]; it is {self.reinforce}")

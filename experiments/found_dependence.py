@@ -1,0 +1,211 @@
+"""What `self-bayes` finds out about a world, by how many subjects it looks at.
+
+Command:
+    python -m experiments.found_dependence
+
+The report worlds of `experiments.revision` and their models are made where they are missing (a minute or two
+of two cores each). Of every model the beliefs are read once, and dependences looked for in some of its
+subjects only, drawn at random, five times over. For each kind of world and number of subjects:
+
+AUC          chance that a pair of relations that depend is taken to hang together more surely than another
+found        of the pairs that depend, those in the likeliest forest, in whichever direction
+false        of the dependences in that forest, those of pairs that do not depend
+cause right  of those that do, the ones with the cause on the right side
+p(persists)  mean probability that facts of what depends persist; 1 is right where they do, 0 elsewhere
+Brier        of the probabilities that pairs hang together: mean squared error, 0 is best; a constant at the
+             share of pairs that depend has "Brier, constant"
+
+Intervals are over worlds. Writes experiments/records/<date>-found-dependence; takes five minutes once the
+models are there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.seeds import generator
+from experiments.record import short, write_record
+from experiments.revision_tables import KINDS
+from experiments.revision_worlds import LISTS, prepare
+from lm.editors.interface import vocabulary_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.dependence import find_dependence
+from testbed.console import command, progress, say
+from testbed.launch import launch
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import World, load_world
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.tables import Cell, Table, markdown_section
+
+
+class Search(NamedTuple):
+    """What was found in one model, beside what is.
+
+    Attributes:
+        pairs: of relations of which one depends on the other, and of others.
+        auc: None without pairs of both kinds.
+        found, false, right: dependences in the likeliest forest that exist in either direction, that do not,
+            and that exist in this direction.
+        persists: mean probability that facts of what depends persist, over dependences that exist; None
+            where none was found.
+        brier: mean squared error of the probabilities that pairs hang together.
+    """
+
+    pairs: tuple[int, int]
+    auc: float | None
+    found: int
+    false: int
+    right: int
+    persists: float | None
+    brier: float
+
+
+def beliefs_of(run: Run, world: World) -> Beliefs:
+    """What the model of a run believes, as the editor reads it."""
+    return read_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), SelfBayesConfig().beliefs)
+
+
+def searched(beliefs: Beliefs, upstream: np.ndarray) -> Search:
+    """What the editor finds in beliefs, and never in the world.
+
+    Args:
+        upstream: int[R], what each relation does depend on, or -1.
+    """
+    dependence = find_dependence(beliefs, SelfBayesConfig().dependence)
+    up, down = np.triu_indices(len(upstream), 1)
+    depend = (upstream[up] == down) | (upstream[down] == up)
+    linked = dependence.linked[up, down]
+    yes, no = linked[depend], linked[~depend]
+    auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
+    children = np.flatnonzero(dependence.parent >= 0)
+    parents = dependence.parent[children]
+    right = upstream[children] == parents
+    either = right | (upstream[parents] == children)
+    persists = dependence.persists[children[either]].mean() if either.any() else None
+    return Search(
+        (len(yes), len(no)),
+        None if auc is None else float(auc),
+        int(either.sum()),
+        int((~either).sum()),
+        int(right.sum()),
+        None if persists is None else float(persists),
+        float(((linked - depend) ** 2).mean()),
+    )
+
+
+def some(beliefs: Beliefs, count: int, rng: np.random.Generator) -> Beliefs:
+    """The beliefs about so many of the subjects, drawn at random."""
+    kept = np.sort(rng.choice(len(beliefs.subjects), count, replace=False))
+    return Beliefs(
+        beliefs.subjects[kept],
+        beliefs.objects,
+        beliefs.top[:, kept],
+        beliefs.p[:, kept],
+        beliefs.said[:, kept],
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds, and how many subjects."""
+
+    subjects: tuple[int, ...] = (8, 16, 32, 64, 120)
+    """Numbers of subjects; all of them are looked at besides."""
+    draws: int = 5
+    """Draws of each number of subjects in each world."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        if min(*self.subjects, self.draws) < 1:
+            raise ValueError("subjects and draws must be positive")
+
+
+Found = dict[str, dict[str, list[tuple[int, Search]]]]
+"""By kind of world and number of subjects, the world and what was found there, for each draw."""
+
+
+def experiment(settings: Settings) -> None:
+    """Read every model, search in some of its subjects, tables, record."""
+    prepare_jax()
+    found: Found = {}
+    worlds = LISTS["report"]
+    with progress("worlds", len(worlds)) as advance:
+        for number, made in enumerate(worlds):
+            run = prepare(made, settings.runs)
+            world = load_world(run)
+            beliefs, upstream = beliefs_of(run, world), world.graph.upstream
+            of_kind = found.setdefault(made.kind, {})
+            rng = generator(made.seed, "some subjects")
+            for count in settings.subjects:
+                if count < len(beliefs.subjects):
+                    of_kind.setdefault(f"{count}", []).extend(
+                        (number, searched(some(beliefs, count, rng), upstream)) for _ in range(settings.draws)
+                    )
+            of_kind.setdefault("all", []).append((number, searched(beliefs, upstream)))
+            advance(1)
+    shares = {kind: {n: measured(of) for n, of in by_number.items()} for kind, by_number in found.items()}
+    text = "\n".join(markdown_section(shown(kind, of)) for kind, of in shares.items())
+    say(text)
+    first = Run(settings.runs, worlds[0].name)
+    first.report.mkdir(parents=True, exist_ok=True)
+    (first.report / "found_dependence.md").write_text(text, encoding="utf-8")
+    folder = write_record(
+        first,
+        "found-dependence",
+        "python -m experiments.found_dependence",
+        read_metrics(first),
+        copied=("found_dependence.md",),
+        settings={k: v for k, v in asdict(settings).items() if k != "runs"},
+        found={
+            kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
+            for kind, by_number in shares.items()
+        },
+    )
+    say(f"record: {folder}")
+
+
+def measured(found: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
+    """Every column of the tables, over some worlds and draws."""
+    worlds = {"world": np.array([world for world, _ in found])}
+
+    def over(values: Sequence[tuple[float | None, float]]) -> Estimate:
+        weight = np.array([0.0 if value is None else of for value, of in values])
+        value = np.array([0.0 if value is None else value for value, _ in values])
+        return estimate(Metric(value * weight, weight), worlds, np.ones(len(found), bool))
+
+    each = [one for _, one in found]
+    depend = [one.pairs[0] / max(sum(one.pairs), 1) for one in each]
+    return {
+        "AUC": over([(one.auc, 1) for one in each]),
+        "found": over([(one.found / max(one.pairs[0], 1), one.pairs[0]) for one in each]),
+        "false": over([(one.false / max(one.found + one.false, 1), one.found + one.false) for one in each]),
+        "cause right": over([(one.right / max(one.found, 1), one.found) for one in each]),
+        "p(persists)": over([(one.persists, one.found) for one in each]),
+        "Brier": over([(one.brier, 1) for one in each]),
+        "Brier, constant": over([(share * (1 - share), 1) for share in depend]),
+    }
+
+
+def shown(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Table:
+    """One row for each number of subjects."""
+    columns = next(iter(by_number.values()))
+    rows: list[list[Cell]] = [[n, *row.values()] for n, row in by_number.items()]
+    note = "± is half of a 95% interval over worlds; brackets: searches."
+    return Table(f"found-{kind}", f"What is found, {KINDS[kind]}", ["subjects", *columns], rows, note)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.found_dependence", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,76 @@
+"""What a search found, counted by hand, and the experiment from nothing to its record."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments import found_dependence, record
+from experiments.found_dependence import Search, measured, searched, some
+from lm.editors.self_bayes.beliefs import Beliefs
+from tests.test_revision_worlds import TINY
+
+
+def beliefs(effects: int, subjects: int, rng: np.random.Generator) -> Beliefs:
+    """Of one cause and some effects that follow it, and one relation that follows nothing; all often said."""
+    relations, objects = effects + 2, 6
+    best = np.empty((relations, subjects), np.int32)
+    best[0] = rng.integers(0, objects, subjects)
+    for r in range(1, effects + 1):
+        best[r] = rng.permutation(objects)[best[0]]
+    best[-1] = rng.integers(0, objects, subjects)
+    top = (best[:, :, None] + np.arange(objects)) % objects
+    p = np.broadcast_to(np.array([0.95] + [0.01] * 5, np.float32), top.shape)
+    return Beliefs(np.arange(subjects)[:, None], np.arange(objects)[:, None], top, p, p[:, :, 0])
+
+
+def test_a_world_that_is_clear_is_found():
+    world = beliefs(1, 200, np.random.default_rng(0))
+    found = searched(world, np.array([-1, 0, -1]))
+    assert found.pairs == (1, 2)
+    assert (found.auc, found.found, found.false) == (1.0, 1, 0)
+    assert found.brier < 0.01
+    other = searched(world, np.array([-1, -1, 0]))
+    assert (other.auc, other.found, other.false, other.persists) == (0.0, 0, 1, None)
+
+
+def test_some_subjects_keep_their_beliefs():
+    world = beliefs(2, 50, np.random.default_rng(1))
+    few = some(world, 9, np.random.default_rng(2))
+    (kept,) = few.subjects.T
+    assert len(set(kept.tolist())) == 9
+    assert (few.top == world.top[:, kept]).all()
+    assert few.p.shape == (4, 9, 6)
+    assert few.said.shape == (4, 9)
+
+
+def test_shares_weigh_what_they_are_of():
+    found = [
+        (0, Search((2, 8), 1.0, 2, 0, 1, 0.5, 0.1)),
+        (0, Search((2, 8), 0.5, 0, 2, 0, None, 0.3)),
+        (1, Search((0, 3), None, 0, 0, 0, None, 0.0)),
+    ]
+    row = {name: one.value for name, one in measured(found).items()}
+    assert row["AUC"] == pytest.approx(0.75)
+    assert row["found"] == pytest.approx(2 / 4)
+    assert row["false"] == pytest.approx(2 / 4)
+    assert row["cause right"] == pytest.approx(1 / 2)
+    assert row["p(persists)"] == pytest.approx(0.5)
+    assert row["Brier"] == pytest.approx(0.4 / 3)
+    assert row["Brier, constant"] == pytest.approx(0.32 / 3)
+
+
+@pytest.mark.slow
+def test_every_world_is_searched_and_written_down(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(found_dependence, "LISTS", {"report": TINY})
+    assert found_dependence.main(["--runs", str(tmp_path / "runs"), "--subjects", "8", "--draws", "2"]) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    assert {kind: set(rows) for kind, rows in found.items()} == {
+        "published": {"8", "all"},
+        "sentence": {"8", "all"},
+    }
+    assert found["sentence"]["all"]["AUC"][3] == 2
+    assert found["sentence"]["8"]["AUC"][3] == 4
+    assert "What is found, fresh draws" in (folder / "found_dependence.md").read_text(encoding="utf-8")
