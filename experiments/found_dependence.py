@@ -155,20 +155,19 @@ def experiment(settings: Settings) -> None:
     text = "\n".join(markdown_section(shown(kind, of)) for kind, of in shares.items())
     say(text)
     first = Run(settings.runs, worlds[0].name)
-    first.report.mkdir(parents=True, exist_ok=True)
-    (first.report / "found_dependence.md").write_text(text, encoding="utf-8")
     folder = write_record(
         first,
         "found-dependence",
         "python -m experiments.found_dependence",
         read_metrics(first),
-        copied=("found_dependence.md",),
+        copied=(),
         settings={k: v for k, v in asdict(settings).items() if k != "runs"},
         found={
             kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
             for kind, by_number in shares.items()
         },
     )
+    (folder / "found_dependence.md").write_text(text, encoding="utf-8")
     say(f"record: {folder}")
 
 

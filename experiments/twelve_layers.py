@@ -4,9 +4,9 @@ Commands:
     python -m experiments.twelve_layers
     python -m experiments.twelve_layers --minutes 9     (leaves after about so long; the same command goes on)
 
-The demo's world and corpus are learned by two models: the demo's, of two layers, and the architecture of Hase
-et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of 32,000, 51M with this one), in
-bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth about
+The demo's world, its sentences in documents of three, is learned by two models: the demo's, of two layers, and
+the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of 32,000,
+51M with this one), in bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth about
 causes and are drawn so that every support has as many; hyper-parameters are the presets', `tiny`'s for two
 layers and `paper`'s for twelve.
 
@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from corpus.config import DocumentConfig
 from experiments.record import figures, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.config import ModelConfig
@@ -63,7 +64,7 @@ class Settings:
     """Edits by each editor at each depth."""
     few: dict[str, int] = field(default_factory=lambda: {"self-bayes": 20})
     """Editors that make fewer."""
-    steps: int = 280
+    steps: int = 130
     """Training steps of twelve layers, of 12 rows of 160 tokens."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on."""
@@ -92,7 +93,8 @@ def experiment(options: Settings) -> None:
 def _stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     for depth in DEPTHS:
         where: dict[str, Any] = {"run": options.run(depth).name, "runs": options.runs, "seed": options.seed}
-        yield f"{depth} layers: corpus", partial(build_corpus, replace(CORPUS["tiny"], **where))
+        corpus = replace(CORPUS["tiny"], documents=DocumentConfig(length=3), **where)
+        yield f"{depth} layers: corpus", partial(build_corpus, corpus)
         yield (
             f"{depth} layers: model",
             partial(train_until, replace(recipe(depth, options.steps), **where), clock),
@@ -112,9 +114,9 @@ def recipe(depth: Depth, steps: int) -> TrainSettings:
         rows=12,
         learning_rate=0.01,
         adam_learning_rate=0.003,
-        warmup=10,
-        evaluate_every=20,
-        checkpoint_every=20,
+        warmup=5,
+        evaluate_every=10,
+        checkpoint_every=10,
     )
     return replace(base, model=ModelConfig(precision="bfloat16"), train=deep)
 

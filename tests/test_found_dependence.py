@@ -28,10 +28,10 @@ def test_a_world_that_is_clear_is_found():
     world = beliefs(1, 200, np.random.default_rng(0))
     found = searched(world, np.array([-1, 0, -1]))
     assert found.pairs == (1, 2)
-    assert (found.auc, found.found, found.false) == (1.0, 1, 0)
-    assert found.brier < 0.01
+    assert (found.auc, found.found, found.right) == (1.0, 1, 1)
+    assert found.brier < 0.1
     other = searched(world, np.array([-1, -1, 0]))
-    assert (other.auc, other.found, other.false, other.persists) == (0.0, 0, 1, None)
+    assert (other.auc, other.right) == (0.5, 0)
 
 
 def test_some_subjects_keep_their_beliefs():

@@ -1,0 +1,49 @@
+"""Table 4 at each scale: what it is made of, and the experiment from nothing to its record."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from experiments import record, table4
+from testbed.presets import CORPUS, EDIT, TRAIN
+
+
+def test_every_scale_has_its_presets_and_says_how_to_repeat_it():
+    for scale, (corpus, training, edits) in table4.PRESETS.items():
+        assert corpus in CORPUS
+        assert training in TRAIN
+        assert edits in EDIT
+        settings = table4.Settings(path="somewhere", scale=scale, editors=("none",), samplers=("published",))
+        assert settings.command == (
+            f"python -m experiments.table4 --path FOLDER --scale {scale} --editors none --samplers published "
+            "--edits 400"
+        )
+
+
+def test_a_slice_needs_facts(capsys):
+    with pytest.raises(SystemExit) as stop:
+        table4.main(["--scale", "slice"])
+    assert stop.value.code == 2
+    assert "--scale slice needs a --path" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_facts_but_few_of_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    recipe, corpus = TRAIN["paper-laptop"], CORPUS["paper-laptop"]
+    few = replace(recipe.train, steps=30, rows=8, checkpoint_every=30, softmax_entries=600)
+    monkeypatch.setitem(TRAIN, "paper-laptop", replace(recipe, train=few))
+    dials = replace(corpus.world.builtin, upstream_objects=24, downstream_objects=12)
+    world = replace(corpus.world, subjects=200, builtin=dials)
+    monkeypatch.setitem(CORPUS, "paper-laptop", replace(corpus, world=world))
+    args = ["--scale", "laptop", "--edits", "20", "--editors", "lora-down", "none", "--runs", str(tmp_path)]
+    assert table4.main([*args, "--minutes", "0.001"]) == 0
+    assert "run the same command to go on" in capsys.readouterr().out
+    assert table4.main(args) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    assert len(found) == 4
+    text = (folder / "table4.md").read_text(encoding="utf-8")
+    assert "by support of the new object" in text
+    assert "| 100 to 999 | 1,000 and more |" in text
