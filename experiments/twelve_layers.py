@@ -4,11 +4,11 @@ Commands:
     python -m experiments.twelve_layers
     python -m experiments.twelve_layers --minutes 9     (leaves after about so long; the same command goes on)
 
-The demo's world, its sentences in documents of three, is learned by two models: the demo's, of two layers, and
-the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of 32,000,
-51M with this one), in bfloat16 by Muon. Both are edited by the same editors at the same requests, which contradict the truth about
-causes and are drawn so that every support has as many; hyper-parameters are the presets', `tiny`'s for two
-layers and `paper`'s for twelve.
+The demo's world, its sentences in documents of three, is learned by two models: the demo's, of two layers,
+and the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of
+32,000, 51M with this one), in bfloat16 by Muon. Both are edited by the same editors at the same requests,
+which contradict the truth about causes and are drawn so that every support has as many; hyper-parameters are
+the presets', `tiny`'s for two layers and `paper`'s for twelve.
 
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
