@@ -16,8 +16,10 @@ from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability
 from testbed.engine.lines import line_row
-from testbed.engine.probes import LOGITS_AT_ONCE
 from testbed.protocol import Case, Passage
+
+LOGITS_AT_ONCE = 2**26
+"""More are not held, but for those of one case."""
 
 
 class TextShape(NamedTuple):

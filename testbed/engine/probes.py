@@ -22,8 +22,9 @@ from lm.scoring import (
 )
 from testbed.protocol import Case, Choice, Claim
 
-LOGITS_AT_ONCE = 2**26
-"""More are never held; what is held of probes is then no reason to make fewer edits side by side."""
+LOGITS_AT_ONCE = 2**22
+"""More are not held, but for those of one case: processors read them faster from their caches, and what is
+held of probes is no reason to make fewer edits side by side."""
 
 
 class Probes(NamedTuple):
