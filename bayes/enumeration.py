@@ -39,23 +39,31 @@ def log_beliefs(
     tree, family = known.tree(asked[0]), known.family(asked[0])
     doubtful = {t[0]: t for t in map(known.tree, (*known.edited, *focus)) if t != tree}
     others = [t for t in doubtful.values() if known.family(t[0]) == family and not known.given]
-    log_total = {fact: np.full(known.candidates(fact), -math.inf) for fact in asked}
-    for log_state, draws in _states(known, others, tree):
+    log_total: dict[int, np.ndarray] = {}
+    changes = done.keys() & set(tree)
+    for log_state, draws in _states(known, others, tree, once=not changes):
         subject = Tree(known, tree, draws)
         log_z, log_p = subject.marginals(asked)
-        for changed in done.keys() & set(tree):
+        for changed in changes:
             log_p = log_p | after_do(subject, log_p, changed, *done[changed])
         for fact in asked:
-            log_total[fact] = np.logaddexp(log_total[fact], log_state + log_z + log_p[fact])
+            here = log_state + log_z + log_p[fact]
+            log_total[fact] = np.logaddexp(log_total[fact], here) if fact in log_total else here
     return {fact: normalised(total) for fact, total in log_total.items()}
 
 
-def _states(known: Known, trees: list[list[int]], asked: list[int]) -> Iterator[tuple[float, Draws]]:
+def _states(
+    known: Known, trees: list[list[int]], asked: list[int], once: bool
+) -> Iterator[tuple[float, Draws]]:
     """Log-weight of every state of the given trees, and how it changes the resolved rows.
+
+    What is asked is linear in the probabilities of each relation's rows, if it draws from them once. Where
+    one tree is in doubt, what its last facts may be is therefore summed beforehand: they draw shares.
 
     Args:
         trees: the facts of each tree in doubt, as `Known.tree` lists them.
         asked: the tree of whoever is asked about, whose own draws are taken out of the rows too.
+        once: whether no fact of it is drawn again.
 
     Raises:
         InputError: more than MOST_STATES of them.
@@ -64,14 +72,16 @@ def _states(known: Known, trees: list[list[int]], asked: list[int]) -> Iterator[
     if not trees:
         yield 0.0, without
         return
-    least = _weight_of_a_likely_state(known, trees, asked, without) + NEGLIGIBLE
     alone = [Tree(known, tree, without) for tree in (*trees, asked)]
+    least = _weight_of_a_likely_state(alone, without) + NEGLIGIBLE
     ceilings = [tree.ceiling() for tree in alone]
     options = [
         tree.options(least - sum(ceilings) + ceiling)
         for tree, ceiling in zip(alone[:-1], ceilings[:-1], strict=True)
     ]
-    count = math.prod(len(places) for tree in options for places in tree.values())
+    summed = alone[0].last() if once and len(trees) == 1 else frozenset()
+    told_apart = [places for tree in options for fact, places in tree.items() if fact not in summed]
+    count = math.prod(map(len, told_apart))
     if count > MOST_STATES:
         raise InputError(
             f"{count:,} states of subjects in doubt are more than {MOST_STATES:,}; "
@@ -79,7 +89,7 @@ def _states(known: Known, trees: list[list[int]], asked: list[int]) -> Iterator[
         )
     # What the weight of the trees seen must reach at least, given the ceilings of those that follow.
     floors = least - np.cumsum(ceilings[:0:-1])[::-1]
-    yield from _extend(known, 0.0, without, list(zip(trees, options, floors, strict=True)))
+    yield from _extend(known, 0.0, without, list(zip(trees, options, floors, strict=True)), summed)
 
 
 def _extend(
@@ -87,20 +97,26 @@ def _extend(
     log_weight: float,
     draws: Draws,
     trees: list[tuple[list[int], dict[int, np.ndarray], float]],
+    summed: frozenset[int],
 ) -> Iterator[tuple[float, Draws]]:
     if not trees:
         yield log_weight, draws
         return
     (facts, options, floor), *rest = trees
-    for weight, added in Tree(known, facts, draws).states(options):
+    for weight, added in Tree(known, facts, draws).states(options, summed):
         if log_weight + weight >= floor:
-            yield from _extend(known, log_weight + weight, [*draws, *added], rest)
+            yield from _extend(known, log_weight + weight, [*draws, *added], rest, summed)
 
 
-def _weight_of_a_likely_state(known: Known, trees: list[list[int]], asked: list[int], draws: Draws) -> float:
-    """Log-weight of one state: of each tree in turn the likely one, given those before it."""
-    log_weight = 0.0
-    for facts in trees:
-        weight, added = Tree(known, facts, draws).likely_state()
+def _weight_of_a_likely_state(alone: Sequence[Tree], draws: Draws) -> float:
+    """Log-weight of one state: of each tree in turn the likely one, given those before it.
+
+    Args:
+        alone: the trees in doubt, each against rows changed by `draws`, and that of whoever is asked about.
+    """
+    log_weight, tree = 0.0, alone[0]
+    for following in alone[1:]:
+        weight, added = tree.likely_state()
         log_weight, draws = log_weight + weight, [*draws, *added]
-    return log_weight + Tree(known, asked, draws).marginals()[0]
+        tree = Tree(following.known, following.facts, draws)
+    return log_weight + tree.log_weight

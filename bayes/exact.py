@@ -116,8 +116,8 @@ class ExactAgent:
         facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
         beliefs = self._beliefs(facts)
         probabilities = np.zeros((len(facts), len(self.objects)))
-        for row, fact in zip(probabilities, facts, strict=True):
-            row[np.searchsorted(self.objects, beliefs[fact].support)] = beliefs[fact].probability
+        for row, fact, relation in zip(probabilities, facts, relations.tolist(), strict=True):
+            row[self.graph.among_objects[relation]] = beliefs[fact].probability
         return probabilities
 
     def with_edit(self, request: EditRequest) -> "ExactAgent":

@@ -9,8 +9,9 @@ statements, and what was said of a subject is Dirichlet-multinomial given its ro
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -18,10 +19,34 @@ from scipy.special import gammaln
 from bayes.known import NO_ROW, Draw, Known, dense_row
 
 
+class Changes(NamedTuple):
+    """Draws added to rows of one relation, or taken out: rows, places, and how many."""
+
+    row: np.ndarray
+    place: np.ndarray
+    by: np.ndarray
+
+    @classmethod
+    def of(cls, changes: Sequence[tuple[int, int, float]]) -> "Changes":
+        """As arrays."""
+        row, place, by = zip(*changes, strict=True) if changes else ((), (), ())
+        return cls(np.array(row, int), np.array(place, int), np.array(by, float))
+
+
+NONE = Changes.of([])
+
+
+def log_sum(log_p: np.ndarray) -> float:
+    """Log of the sum of exp(log_p); as `scipy.special.logsumexp` has it, at a tenth of the time."""
+    most = log_p.max()
+    return float(most + np.log(np.exp(log_p - most).sum()))
+
+
 def normalised(log_p: np.ndarray) -> np.ndarray:
-    """Log-probabilities that sum to 1; as `scipy.special.logsumexp` has it, at a tenth of the time."""
+    """Log-probabilities that sum to 1."""
+    # In two steps, since what is far below 0 loses its digits in the sum of both.
     log_p = log_p - log_p.max()
-    return log_p - np.log(np.exp(log_p).sum())
+    return log_p - log_sum(log_p)
 
 
 class Tree:
@@ -34,9 +59,10 @@ class Tree:
     def __init__(self, known: Known, facts: list[int], draws: list[tuple[Draw, float]]) -> None:
         self.known, self.facts = known, facts
         self.graph = known.graph
-        self.changes: dict[int, list[tuple[Draw, float]]] = {}
+        listed: dict[tuple[int, bool], list[tuple[int, int, float]]] = {}
         for draw, by in draws:
-            self.changes.setdefault(draw.relation, []).append((draw, by))
+            listed.setdefault((draw.relation, draw.row == NO_ROW), []).append((draw.row, draw.place, by))
+        self._changes = {where: Changes.of(changes) for where, changes in listed.items()}
 
     def marginals(self, asked: Iterable[int] | None = None) -> tuple[float, dict[int, np.ndarray]]:
         """Log-probability of all that was said of the tree, and log p(k) of the candidates of facts.
@@ -60,6 +86,11 @@ class Tree:
             log_belief[fact] = normalised(log_inside[fact] + np.log(outside))
         return log_z, log_belief
 
+    @property
+    def log_weight(self) -> float:
+        """Log-probability of all that was said of the tree."""
+        return self._passed_up[0]
+
     def ceiling(self) -> float:
         """Log of the most that what was said of the tree can weigh, whatever is in its rows.
 
@@ -69,28 +100,57 @@ class Tree:
 
     def options(self, least: float) -> dict[int, np.ndarray]:
         """Places of the facts to be enumerated that leave the tree a log-weight of at least `least`."""
-        log_z, log_belief = self.marginals()
+        log_z, log_belief = self._all_marginals
         return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerated()}
 
     def likely_state(self) -> tuple[float, list[tuple[Draw, float]]]:
         """Log-weight and draws of one state, each of its places being the likeliest by itself."""
-        _, log_belief = self.marginals()
+        _, log_belief = self._all_marginals
         modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerated()}
         return next(self.states(modes), (-math.inf, []))
 
-    def states(self, options: Mapping[int, np.ndarray]) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
-        """Log-probability of every possible state of the enumerated facts, with the draws it makes."""
+    @cached_property
+    def _all_marginals(self) -> tuple[float, dict[int, np.ndarray]]:
+        return self.marginals()
+
+    def last(self) -> frozenset[int]:
+        """Enumerated facts on which nothing depends of which anything was said."""
+        below = self.graph.dependents
+        return frozenset(
+            f for f in self._enumerated() if not any(map(self.known.is_spoken_of, below.get(f, [])))
+        )
+
+    def states(
+        self, options: Mapping[int, np.ndarray], summed: Container[int] = ()
+    ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
+        """Log-probability of every possible state of the enumerated facts, with the draws it makes.
+
+        Args:
+            options: places of each of them.
+            summed: those of `last` whose places are no states: each state sums over them, and draws of each
+                place the share that is its probability.
+        """
         counted = [f for f in self.facts if self.known.is_spoken_of(f)]
         row_of, said_of, likely = cache(self._row), cache(self._log_said), cache(self._log_likelihood)
-        for places in itertools.product(*(o.tolist() for o in options.values())):
-            state = dict(zip(options, places, strict=True))
+        told_apart = {fact: places.tolist() for fact, places in options.items() if fact not in summed}
+        for places in itertools.product(*told_apart.values()):
+            state = dict(zip(told_apart, places, strict=True))
             log_p = 0.0
             draws: list[tuple[Draw, float]] = []
             for fact in counted:
                 up = int(self.graph.upstream_fact[fact])
                 row = NO_ROW if up < 0 else state[up]
                 relation = int(self.graph.relation[fact])
-                if fact in state:
+                if fact in options and fact not in state:
+                    some = options[fact]
+                    log_each = np.log(row_of(fact, row)[some]) + likely(fact)[some]
+                    log_all = log_sum(log_each) if len(some) else -math.inf
+                    log_p += log_all
+                    if log_all > -math.inf:
+                        shares = np.exp(log_each - log_all)
+                        cells = (Draw(relation, row, place) for place in some.tolist())
+                        draws += zip(cells, shares.tolist(), strict=True)
+                elif fact in state:
                     log_p += math.log(row_of(fact, row)[state[fact]]) + likely(fact)[state[fact]]
                     draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
@@ -150,29 +210,28 @@ class Tree:
         size, mass = self.known.candidates(root), self.known.root_mass
         relation = int(self.graph.relation[root])
         counts = self.known.roots.get(relation, np.zeros(size)).copy()
-        for draw, by in self.changes.get(relation, []):
-            if draw.row == NO_ROW:
-                counts[draw.place] += by
+        changes = self._changes.get((relation, True), NONE)
+        np.add.at(counts, changes.place, changes.by)
         return (mass / size + counts) / (mass + counts.sum())
 
-    def _changes(self, relation: int) -> list[tuple[Draw, float]]:
+    def _in_rows(self, relation: int) -> Changes:
         """Changes to the rows of a relation's facts with an upstream fact."""
-        return [(draw, by) for draw, by in self.changes.get(relation, []) if draw.row != NO_ROW]
+        return self._changes.get((relation, False), NONE)
 
     def totals(self, fact: int) -> np.ndarray:
         """Draws in each row that a downstream fact may belong to."""
         relation = int(self.graph.relation[fact])
         totals = self.known.rows[relation].totals.copy()
-        for draw, by in self._changes(relation):
-            totals[draw.row] += by
+        changes = self._in_rows(relation)
+        np.add.at(totals, changes.row, changes.by)
         return totals
 
     def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
         """sum_k p(k | row a) inside[k] for every row a."""
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         summed = self.known.rows[relation].by_row @ inside
-        for draw, by in self._changes(relation):
-            summed[draw.row] += by * inside[draw.place]
+        changes = self._in_rows(relation)
+        np.add.at(summed, changes.row, changes.by * inside[changes.place])
         return (mass * inside.mean() + summed) / (mass + self.totals(fact))
 
     def spread(self, fact: int, share: np.ndarray) -> np.ndarray:
@@ -180,8 +239,9 @@ class Tree:
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         mixed = mass / self.known.candidates(fact) * share.sum(axis=0)
         mixed = mixed + self.known.rows[relation].by_place @ share
-        for draw, by in self._changes(relation):
-            mixed[draw.place] += by * share[draw.row]
+        changes = self._in_rows(relation)
+        by = changes.by.reshape(-1, *[1] * (share.ndim - 1))
+        np.add.at(mixed, changes.place, by * share[changes.row])
         return mixed
 
     def _row(self, fact: int, row: int) -> np.ndarray:
@@ -190,18 +250,16 @@ class Tree:
             return self._prior(fact)
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         counts = dense_row(self.known.rows[relation].by_row, row)
-        for draw, by in self.changes.get(relation, []):
-            if draw.row == row:
-                counts[draw.place] += by
+        changes = self._in_rows(relation)
+        np.add.at(counts, changes.place, changes.by * (changes.row == row))
         return (mass / len(counts) + counts) / (mass + counts.sum())
 
     def _column(self, fact: int, place: int) -> np.ndarray:
         """Draws of one object in each row."""
         relation = int(self.graph.relation[fact])
         column = dense_row(self.known.rows[relation].by_place, place)
-        for draw, by in self._changes(relation):
-            if draw.place == place:
-                column[draw.row] += by
+        changes = self._in_rows(relation)
+        np.add.at(column, changes.row, changes.by * (changes.place == place))
         return column
 
     def _log_said(self, fact: int) -> np.ndarray:

@@ -84,6 +84,12 @@ class KnowledgeGraph:
         """int32: the objects that a relation may have, ascending."""
         return self.candidates[self.candidate_offsets[relation] : self.candidate_offsets[relation + 1]]
 
+    @cached_property
+    def among_objects(self) -> list[np.ndarray]:
+        """By relation, where its candidates stand among all `objects`."""
+        relations = range(len(self.relations))
+        return [np.searchsorted(self.objects, self.candidates_of(r)) for r in relations]
+
     def place_of(self, objects: np.ndarray) -> np.ndarray:
         """int64[facts]: where the given object of each fact stands in `candidates`."""
         width = len(self.entities)

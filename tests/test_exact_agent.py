@@ -10,6 +10,7 @@ from scipy.stats import chisquare
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
+from bayes.tree import Tree
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
@@ -600,3 +601,29 @@ def test_too_many_states_are_refused(monkeypatch):
     assert edited.predict(0, 0).dense().sum() == pytest.approx(1)
     with pytest.raises(InputError, match="states"):
         edited.predict(1, 0).dense()
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("upstream", [PAIR, FORK, CHAIN])
+def test_what_is_summed_beforehand_changes_no_answer(upstream, changed, monkeypatch):
+    """About one subject, after an edit of another, and perhaps after the first one changed."""
+    config = ExactConfig(noise=0.3, row_mass=0.3, root_mass=0.5, statements=8, logical=0.0)
+
+    def answers():
+        for seed in range(20):
+            graph, _, sentences = tiny_world(seed, config, (0, 1), upstream)
+            agent = fit_exact(graph, config, sentences)
+            for fact in facts_of(graph, [1]):
+                relation = int(graph.relation[fact])
+                objects = graph.candidates_of(relation)
+                edited = agent.with_edit(EditRequest(1, relation, int(objects[seed % len(objects)]), 1.5))
+                if changed and graph.find(0, 0) >= 0:
+                    set_to = int(graph.candidates_of(0)[seed // 2 % len(graph.candidates_of(0))])
+                    edited = edited.with_edit(EditRequest(0, 0, set_to, 1.0, "do", 0.5))
+                for own in facts_of(graph, [0]):
+                    yield edited.predict(0, int(graph.relation[own])).probability
+
+    summed = list(answers())
+    monkeypatch.setattr(Tree, "last", lambda tree: frozenset())  # noqa: ARG005
+    for one, other in zip(summed, answers(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
