@@ -8,7 +8,7 @@ The demo's world, its sentences in documents of three, is learned by two models:
 and the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of
 32,000, 51M with this one), in bfloat16 by Muon. Both are edited by the same editors at the same requests,
 which contradict the truth about causes and are drawn so that every support has as many; hyper-parameters are
-the presets', `tiny`'s for two layers and `paper`'s for twelve.
+the presets', `tiny`'s for two layers and `paper`'s for twelve, but for the editors of AS_SMALL.
 
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
@@ -50,6 +50,9 @@ EDITORS = (
     "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "rome",
     "memit", "in-context", "grace", "count-based", "self-bayes", "oracle", "none",
 )  # fmt: skip
+AS_SMALL = ("lora-down", "embeddings")
+"""Editors that take the learning rates of two layers at twelve too: with the paper's `lora-down` said none of
+its requests here."""
 SHOWN = (SUCCESS, FOLLOWS, DAMAGE, SPILL, SKILL)
 PAIRS = (("rome", "memit"), ("full-early", "full-late"))
 
@@ -124,8 +127,10 @@ def recipe(depth: Depth, steps: int) -> TrainSettings:
 def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
     """What one editor is to edit at one depth."""
     base = EDIT["tiny" if depth == 2 else "paper"]
+    small = {name: EDIT["tiny"].configs[name] for name in AS_SMALL}
     return replace(
         base,
+        configs=dict(base.configs) | small,
         run=options.run(depth).name,
         runs=options.runs,
         seed=options.seed,
