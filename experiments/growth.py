@@ -33,6 +33,7 @@ import numpy as np
 
 from corpus.files import read_json, write_json
 from experiments.measure import keep, run_measured
+from experiments.scaled import scaled
 from experiments.stages import Clock, done
 from experiments.stages import Stage as Step
 from testbed.console import command, say, table
@@ -45,7 +46,7 @@ Stage = Literal["corpus", "fit", "gold", "train", "edit", "score", "report"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 PER: dict[Stage, str] = {"gold": "a case", "train": "a token", "edit": "an edit", "score": "a case"}
 """What the seconds of a stage are of, where that is not the whole of it."""
-PAPER_FACTS, EDITED, SCORED, STEPS = 100_000, 24, 8, 20
+EDITED, SCORED, STEPS = 24, 8, 20
 
 
 @dataclass(frozen=True)
@@ -130,15 +131,10 @@ def measure_corpus(settings: Settings) -> float:
     """A world with as many subjects and objects for each fact as the paper's has."""
     from testbed.corpus import build_corpus
 
-    share, paper = settings.size / PAPER_FACTS, CORPUS["paper"]
-    dials = replace(
-        paper.world.builtin,
-        upstream_objects=max(2, round(share * paper.world.builtin.upstream_objects)),
-        downstream_objects=max(2, round(share * paper.world.builtin.downstream_objects)),
-    )
-    world = replace(paper.world, subjects=round(share * paper.world.subjects), builtin=dials)
+    asked = replace(CORPUS["paper"], **_place(settings))
+    asked = replace(asked, world=scaled(asked.world, settings.size))
     shutil.rmtree(settings.run(settings.size).folder, ignore_errors=True)
-    return _seconds(lambda: build_corpus(replace(paper, world=world, **_place(settings))))
+    return _seconds(lambda: build_corpus(asked))
 
 
 def measure_fit(settings: Settings) -> float:

@@ -28,6 +28,7 @@ import tyro
 
 from corpus.config import DocumentConfig, TokenizerConfig
 from experiments.measure import run_stages
+from experiments.scaled import scaled
 from testbed.console import say, table
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
@@ -37,7 +38,6 @@ from testbed.run.world import load_world
 
 Stage = Literal["facts", "ablation", "many"]
 TARGET, TARGET_OF_MANY = 0.95, 0.9
-PAPER_FACTS = 100_000
 ATOMIC = DocumentConfig(sentences=("atomic",))
 
 
@@ -91,13 +91,7 @@ def _corpora_of_many(settings: RecipeSettings) -> None:
     whole = CORPUS["paper-laptop"]
 
     def write(run: str, facts: int, documents: DocumentConfig) -> None:
-        share, dials = facts / PAPER_FACTS, whole.world.builtin
-        objects = replace(
-            dials,
-            upstream_objects=round(share * dials.upstream_objects),
-            downstream_objects=round(share * dials.downstream_objects),
-        )
-        world = replace(whole.world, subjects=round(share * whole.world.subjects), builtin=objects)
+        world = scaled(whole.world, facts)
         build_corpus(replace(whole, run=run, runs=settings.scratch, world=world, documents=documents))
 
     for facts in MANY:
