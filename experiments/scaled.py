@@ -8,7 +8,7 @@ PAPER_FACTS = 100_000
 
 
 def scaled(world: WorldConfig, facts: int) -> WorldConfig:
-    """A world of about so many facts, with as many subjects and objects for each as one of PAPER_FACTS has."""
+    """A world of about so many facts; as it is for PAPER_FACTS, and else with the same proportions."""
     share, dials = facts / PAPER_FACTS, world.builtin
     objects = replace(
         dials,

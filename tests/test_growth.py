@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import growth, measure
+from experiments.scaled import PAPER_FACTS, scaled
+from testbed.presets import CORPUS
 
 
 @given(st.floats(-2, 2), st.floats(1e-6, 1e6), st.lists(st.integers(1, 10**6), min_size=2, unique=True))
@@ -41,3 +43,12 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
     assert "run the same command to go on" in capsys.readouterr().out
     assert growth.main(tiny) == 0
     assert {path: path.read_bytes() for path in measured} == measured
+
+
+def test_a_scaled_world_keeps_its_proportions():
+    whole = CORPUS["paper"].world
+    assert scaled(whole, PAPER_FACTS) == whole
+    tenth = scaled(whole, PAPER_FACTS // 10)
+    assert whole.subjects / tenth.subjects == pytest.approx(10, rel=0.01)
+    assert whole.builtin.upstream_objects == 10 * tenth.builtin.upstream_objects
+    assert scaled(whole, 1).subjects == scaled(whole, 1).builtin.downstream_objects == 2
