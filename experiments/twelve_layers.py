@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import DocumentConfig
-from experiments.record import figures, write_record
+from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.config import ModelConfig
 from testbed.console import command, say
@@ -79,6 +79,19 @@ class Settings:
     def __post_init__(self) -> None:
         if min(self.cases, self.steps, *self.few.values()) < 1 or not self.editors:
             raise ValueError("cases and steps must be positive, and somebody must edit")
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        few = " ".join(f"{name} {count}" for name, count in self.few.items())
+        given = {
+            "editors": " ".join(self.editors) if self.editors != EDITORS else "",
+            "cases": self.cases if self.cases != Settings.cases else "",
+            "few": few,
+            "steps": self.steps if self.steps != Settings.steps else "",
+            "seed": self.seed,
+        }
+        return typed("twelve_layers", given)
 
     def run(self, depth: Depth) -> Run:
         """Where the model of a depth is."""
@@ -151,7 +164,7 @@ def _report(options: Settings) -> None:
     folder = write_record(
         run,
         "twelve-layers",
-        "python -m experiments.twelve_layers",
+        options.command,
         read_metrics(run),
         copied=(".md",),
         settings={k: v for k, v in asdict(options).items() if k not in ("runs", "minutes")},
