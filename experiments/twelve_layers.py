@@ -18,7 +18,7 @@ experiments/records/<date>-twelve-layers.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -65,8 +65,10 @@ class Settings:
     """Who edits."""
     cases: int = 60
     """Edits by each editor at each depth."""
-    few: dict[str, int] = field(default_factory=lambda: {"self-bayes": 20})
+    slow: tuple[str, ...] = ("self-bayes",)
     """Editors that make fewer."""
+    few: int = 20
+    """Edits by each of these."""
     steps: int = 130
     """Training steps of twelve layers, of 12 rows of 160 tokens."""
     minutes: float | None = None
@@ -77,17 +79,17 @@ class Settings:
     """Folder of all runs."""
 
     def __post_init__(self) -> None:
-        if min(self.cases, self.steps, *self.few.values()) < 1 or not self.editors:
+        if min(self.cases, self.steps, self.few) < 1 or not self.editors:
             raise ValueError("cases and steps must be positive, and somebody must edit")
 
     @property
     def command(self) -> str:
         """What repeats it."""
-        few = " ".join(f"{name} {count}" for name, count in self.few.items())
         given = {
             "editors": " ".join(self.editors) if self.editors != EDITORS else "",
             "cases": self.cases if self.cases != Settings.cases else "",
-            "few": few,
+            "slow": " ".join(self.slow) if self.slow != Settings.slow else "",
+            "few": self.few if self.few != Settings.few else "",
             "steps": self.steps if self.steps != Settings.steps else "",
             "seed": self.seed,
         }
@@ -148,7 +150,7 @@ def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
         runs=options.runs,
         seed=options.seed,
         editors=(name,),
-        cases=CaseConfig(options.few.get(name, options.cases)),
+        cases=CaseConfig(options.few if name in options.slow else options.cases),
         examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
     )
 
