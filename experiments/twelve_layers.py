@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import DocumentConfig
+from experiments.made_by import made_by
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.config import ModelConfig
@@ -177,9 +178,11 @@ def _report(options: Settings) -> None:
 
 def by_name(options: Settings, depth: Depth) -> dict[str, Scored]:
     """What the editors did at one depth."""
-    scored = score(gather([options.run(depth)], examination_named("hase")))
-    by_editor = {one.edited.editor: one for one in scored}
-    return {name: by_editor[name] for name in options.editors}
+    exam, runs = examination_named("hase"), [options.run(depth)]
+    edited = [
+        one for name in options.editors for one in gather(runs, exam, made_by(asked(options, depth, name)))
+    ]
+    return {one.edited.editor: one for one in score(edited)}
 
 
 Edited = dict[Depth, dict[str, Scored]]
