@@ -122,7 +122,7 @@ def experiment(options: Settings) -> None:
     lines = read_metrics(options.run)
     kept = write_record(
         options.run,
-        "table4",
+        "table4" if options.scale == "slice" else f"table4-{options.scale}",
         options.command,
         lines,
         copied=(".md", ".png"),
