@@ -168,7 +168,7 @@ def test_the_request_is_always_among_its_candidates():
 
 
 def test_only_requests_that_change_a_consequence_if_so_asked():
-    config = ExactConfig(persistence="fact", statements=16)
+    config = ExactConfig(persistence="fact", statements=16, strata=(0.6, 0.2, 0.2), row_mass=0.1)
     world = small_world(config, subjects=60)
     agent = exact_agent(world)
     usual, changing = (

@@ -29,6 +29,8 @@ from testbed.run.world import World
 
 CHANGING_SHARE = 0.8
 TRIES = 50
+ROUNDS = 10
+"""How often all subjects are gone through in vain before no request is taken to change anything."""
 
 
 class Sampler:
@@ -62,7 +64,7 @@ class Sampler:
         Raises:
             InputError: no fact of any subject takes such requests.
         """
-        drawn = 0
+        drawn, fruitless = 0, 0
         while drawn < self.count:
             before = drawn
             for s in self.rng.permutation(self.graph.subjects).tolist():
@@ -72,7 +74,9 @@ class Sampler:
                     yield case
                 if drawn == self.count:
                     return
-            if drawn == before:
+            fruitless = fruitless + 1 if drawn == before else 0
+            # Another object may change what this one did not.
+            if fruitless == (ROUNDS if self.config.changing else 1):
                 raise InputError(
                     f"no fact takes a request of kind {self.config.request!r} by this agent "
                     f"(--hase.edits {self.config.edits}"
