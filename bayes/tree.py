@@ -46,7 +46,7 @@ def normalised(log_p: np.ndarray) -> np.ndarray:
     """Log-probabilities that sum to 1."""
     # In two steps, since what is far below 0 loses its digits in the sum of both.
     log_p = log_p - log_p.max()
-    return log_p - log_sum(log_p)
+    return log_p - np.log(np.exp(log_p).sum())
 
 
 class Tree:

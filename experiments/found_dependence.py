@@ -103,12 +103,11 @@ def searched(beliefs: Beliefs, upstream: np.ndarray) -> Search:
 def some(beliefs: Beliefs, count: int, rng: np.random.Generator) -> Beliefs:
     """The beliefs about so many of the subjects, drawn at random."""
     kept = np.sort(rng.choice(len(beliefs.subjects), count, replace=False))
-    return Beliefs(
-        beliefs.subjects[kept],
-        beliefs.objects,
-        beliefs.top[:, kept],
-        beliefs.p[:, kept],
-        beliefs.said[:, kept],
+    return beliefs._replace(
+        subjects=beliefs.subjects[kept],
+        top=beliefs.top[:, kept],
+        p=beliefs.p[:, kept],
+        said=beliefs.said[:, kept],
     )
 
 
@@ -175,21 +174,21 @@ def measured(found: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
     """Every column of the tables, over some worlds and draws."""
     worlds = {"world": np.array([world for world, _ in found])}
 
-    def over(values: Sequence[tuple[float | None, float]]) -> Estimate:
-        weight = np.array([0.0 if value is None else of for value, of in values])
-        value = np.array([0.0 if value is None else value for value, _ in values])
-        return estimate(Metric(value * weight, weight), worlds, np.ones(len(found), bool))
+    def over(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
+        metric = Metric(np.array(numerators, float), np.array(denominators, float))
+        return estimate(metric, worlds, np.ones(len(found), bool))
 
     each = [one for _, one in found]
     depend = [one.pairs[0] / max(sum(one.pairs), 1) for one in each]
+    all_found = [one.found for one in each]
     return {
-        "AUC": over([(one.auc, 1) for one in each]),
-        "found": over([(one.found / max(one.pairs[0], 1), one.pairs[0]) for one in each]),
-        "false": over([(one.false / max(one.found + one.false, 1), one.found + one.false) for one in each]),
-        "cause right": over([(one.right / max(one.found, 1), one.found) for one in each]),
-        "p(persists)": over([(one.persists, one.found) for one in each]),
-        "Brier": over([(one.brier, 1) for one in each]),
-        "Brier, constant": over([(share * (1 - share), 1) for share in depend]),
+        "AUC": over([one.auc or 0 for one in each], [one.auc is not None for one in each]),
+        "found": over(all_found, [one.pairs[0] for one in each]),
+        "false": over([one.false for one in each], [one.found + one.false for one in each]),
+        "cause right": over([one.right for one in each], all_found),
+        "p(persists)": over([(one.persists or 0) * one.found for one in each], all_found),
+        "Brier": over([one.brier for one in each], [1] * len(each)),
+        "Brier, constant": over([share * (1 - share) for share in depend], [1] * len(each)),
     }
 
 

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import jax
@@ -100,6 +101,16 @@ def _without_places(stages: dict) -> dict:
     world = stages["corpus"]["settings"]["world"]
     world["path"] = Path(world["path"]).name
     return stages
+
+
+def unusual(settings: Any, *names: str) -> dict[str, str]:
+    """Of some fields of settings, those unlike their default, as they are typed."""
+    given = {name: getattr(settings, name) for name in names}
+    return {
+        name: " ".join(quote(str(word)) for word in (value if isinstance(value, tuple) else (value,)))
+        for name, value in given.items()
+        if value != getattr(type(settings), name)
+    }
 
 
 def typed(experiment: str, options: Mapping[str, object]) -> str:

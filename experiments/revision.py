@@ -28,13 +28,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from shlex import quote
 from typing import Any, Literal
 
 from experiments.belief_tables import Estimates, shortened
 from experiments.found_dependence import Search, beliefs_of, searched
 from experiments.made_by import made_by
-from experiments.record import typed, write_record
+from experiments.record import typed, unusual, write_record
 from experiments.revision_tables import by_world, estimated, tables
 from experiments.revision_worlds import LISTS, RevisionWorld, prepare
 from experiments.stages import Clock, Stage, done
@@ -104,13 +103,10 @@ class Settings:
     @property
     def command(self) -> str:
         """What repeats it."""
-        given: dict[str, object] = {
+        given = {
             "worlds": self.worlds,
             "facts": "FOLDER" if self.facts else "",
-            "kinds": " ".join(self.kinds) if self.kinds != Settings.kinds else "",
-            "editors": " ".join(map(quote, self.editors)) if self.editors != Settings.editors else "",
-            "cases": self.cases if self.cases != Settings.cases else "",
-        }
+        } | unusual(self, "kinds", "editors", "cases")
         return typed("revision", given) + " --changing" * self.changing
 
     def among(self, kind: str) -> list[RevisionWorld]:

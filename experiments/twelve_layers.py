@@ -13,7 +13,7 @@ the presets', `tiny`'s for two layers and `paper`'s for twelve, but for the edit
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
 
-Resumes when killed. Training takes 36 minutes of one core; an edit of all weights 14 s, so that 60 edits by
+Resumes when killed. Training takes an hour of one core; an edit of all weights 14 s, so that 60 edits by
 every editor take two to three hours more (`--slow` names those that make fewer). Writes
 experiments/records/<date>-twelve-layers.
 """
@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from corpus.config import DocumentConfig
 from experiments.made_by import made_by
-from experiments.record import figures, typed, write_record
+from experiments.record import figures, typed, unusual, write_record
 from experiments.stages import Clock, Stage, done, train_until
 from lm.config import ModelConfig
 from testbed.console import command, say
@@ -71,7 +71,7 @@ class Settings:
     """Editors that make fewer."""
     few: int = 20
     """Edits by each of these."""
-    steps: int = 130
+    steps: int = 200
     """Training steps of twelve layers, of 12 rows of 160 tokens."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on."""
@@ -87,15 +87,7 @@ class Settings:
     @property
     def command(self) -> str:
         """What repeats it."""
-        given = {
-            "editors": " ".join(self.editors) if self.editors != EDITORS else "",
-            "cases": self.cases if self.cases != Settings.cases else "",
-            "slow": " ".join(self.slow) if self.slow != Settings.slow else "",
-            "few": self.few if self.few != Settings.few else "",
-            "steps": self.steps if self.steps != Settings.steps else "",
-            "seed": self.seed,
-        }
-        return typed("twelve_layers", given)
+        return typed("twelve_layers", unusual(self, "editors", "cases", "slow", "few", "steps", "seed"))
 
     def run(self, depth: Depth) -> Run:
         """Where the model of a depth is."""
@@ -161,8 +153,6 @@ def _report(options: Settings) -> None:
     edited = {depth: by_name(options, depth) for depth in DEPTHS}
     text = "\n".join(map(markdown_section, (headlines(edited), by_support(edited), pairs(edited))))
     run = options.run(12)
-    run.report.mkdir(parents=True, exist_ok=True)
-    (run.report / "twelve_layers.md").write_text(text, encoding="utf-8")
     say(text)
     parts = [f"support {b}" for b in SUPPORT_BINS]
     folder = write_record(
@@ -170,10 +160,11 @@ def _report(options: Settings) -> None:
         "twelve-layers",
         options.command,
         read_metrics(run),
-        copied=(".md",),
+        copied=(),
         settings={k: v for k, v in asdict(options).items() if k not in ("runs", "minutes")},
         found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in edited.items()},
     )
+    (folder / "twelve_layers.md").write_text(text, encoding="utf-8")
     say(f"record: {folder}")
 
 
@@ -199,10 +190,8 @@ def headlines(edited: Edited) -> Table:
         ]
         for name in edited[2]
     ]
-    cases = {depth: sorted({len(one.edited.results) for one in edited[depth].values()}) for depth in edited}
-    note = (
-        f"± is half of a 95% interval. Edits: {_words(cases[12])} by each editor at each depth, in one world."
-    )
+    counts = " or ".join(map(str, sorted({len(one.edited.results) for one in edited[12].values()})))
+    note = f"± is half of a 95% interval. Edits: {counts} by each editor at each depth, in one world."
     return Table("twelve", "Two layers and twelve", header, rows, note)
 
 
@@ -232,10 +221,6 @@ def pairs(edited: Edited) -> Table:
 
 def _at(editor: Scored, part: str, metric: str) -> Cell:
     return editor.summary[part][editor.name].get(metric) if part in editor.summary else None
-
-
-def _words(counts: list[int]) -> str:
-    return " or ".join(map(str, counts))
 
 
 def main(args: list[str] | None = None) -> int:
