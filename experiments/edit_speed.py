@@ -49,11 +49,10 @@ from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init
-from lm.scoring import object_log_probabilities
 from testbed.console import table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
-from testbed.engine.probes import read
+from testbed.engine.probes import option_log_probabilities, read
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
 from testbed.launch import launch
@@ -139,23 +138,17 @@ def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Cal
     """All probes of some cases, and the scores of their objects alone, each compiled."""
     which = np.arange(batch)[:, None]
     probes = questions.probes(which)
-    score = jax.jit(jax.vmap(objects, in_axes=(None, 0)))
+    score = jax.jit(jax.vmap(option_log_probabilities, in_axes=(None, 0)))
     every = partial(read, questions.model, {}, probes, questions.words, questions.names.longest)
 
     def scores() -> object:
-        return jax.block_until_ready(score(questions.model, (probes.prompts, probes.tree)))
+        return jax.block_until_ready(score(questions.model, probes))
 
     def probed() -> object:
         return jax.block_until_ready(every())
 
     scores(), probed()
     return scores, probed
-
-
-def objects(model: LanguageModel, asked: tuple) -> jax.Array:
-    """Log-probabilities of every candidate of every prompt of a case."""
-    prompts, tree = asked
-    return object_log_probabilities(model, model.read(prompts), tree)[0]
 
 
 def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray]:

@@ -51,3 +51,10 @@ class Cache(NamedTuple):
         """A cache of one row as `rows` rows."""
         pairs = zip(self, ROWS, strict=True)
         return Cache(*(jnp.broadcast_to(x, (*x.shape[:a], rows, *x.shape[a + 1 :])) for x, a in pairs))
+
+    def taken(self, row: jax.Array, slot: jax.Array, real: jax.Array) -> "Cache":
+        """Some tokens as B' rows of S': those of each row int32[B'] at int32[B', S'], where they are real."""
+        at = row[:, None]
+        picked = (x[:, at, :, slot] for x in (self.key, self.value))
+        key, value = (jnp.moveaxis(x, (0, 1, 2), (1, 3, 0)) for x in picked)
+        return Cache(key, value, self.positions[at, slot], self.real[at, slot] & real)

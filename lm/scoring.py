@@ -14,91 +14,85 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
-from lm.attention import Array, Layout, left_padded
+from lm.attention import Array, left_padded
 from lm.language_model import Context, LanguageModel
+from lm.token_tree import Text, TokenTree, beginnings, token_tree
 
 ENDINGS = (SEP, EOS)
 
 
 class CandidateTree(NamedTuple):
-    """The tokens of several candidates as one tree with shared prefixes; padded to fixed sizes.
+    """The tokens of several candidates as one tree behind a prompt; padded to fixed sizes.
 
     Attributes:
-        tokens: int32[nodes], PAD where unused.
-        parent: int32[nodes], -1 where the node follows the prompt.
-        depth: int32[nodes], 0 for nodes that follow the prompt.
-        sees: bool[nodes, nodes], whether a node (first axis) is behind or is another (second axis).
+        tree: of the candidates' tokens, int32[nodes].
         path: int32[candidates, longest], the nodes of each candidate in order, -1 as padding.
     """
 
-    tokens: Array
-    parent: Array
-    depth: Array
-    sees: Array
+    tree: TokenTree
     path: Array
 
 
-def candidate_tree(rows: Sequence[np.ndarray], nodes: int, candidates: int, longest: int) -> CandidateTree:
+def candidate_tree(rows: Sequence[Text], nodes: int, candidates: int, longest: int) -> CandidateTree:
     """The tree of the given token rows, padded to `nodes`, `candidates` and `longest`."""
-    tokens = np.full(nodes, PAD, np.int32)
-    parent = np.full(nodes, -1, np.int32)
-    depth = np.zeros(nodes, np.int32)
-    sees = np.eye(nodes, dtype=bool)
+    tree, paths = token_tree(rows)
     path = np.full((candidates, longest), -1, np.int32)
-    known: dict[tuple[int, int], int] = {}
-    for c, row in enumerate(rows):
-        at = -1
-        for i, token in enumerate(row):
-            key = (at, int(token))
-            if key not in known:
-                node = known[key] = len(known)
-                tokens[node], parent[node], depth[node] = token, at, i
-                if at >= 0:
-                    sees[node] |= sees[at]
-            at = path[c, i] = known[key]
-    return CandidateTree(tokens, parent, depth, sees, path)
+    for row, nodes_of_it in zip(path, paths, strict=False):
+        row[: len(nodes_of_it)] = nodes_of_it
+    return CandidateTree(tree.padded(nodes), path)
 
 
-def tree_size(rows: Sequence[np.ndarray]) -> int:
+def tree_size(rows: Sequence[Text]) -> int:
     """Number of nodes the tree of these rows has."""
-    return len({tuple(row[: i + 1]) for row in map(list, rows) for i in range(len(row))})
+    return len(beginnings(rows))
 
 
 def object_log_probabilities(
-    model: LanguageModel, context: Context, tree: CandidateTree
+    model: LanguageModel, context: Context, candidates: CandidateTree
 ) -> tuple[jax.Array, jax.Array]:
     """Log p(o | prompt) of every candidate, with the object's ending and without.
 
     Args:
         context: B prompts that were read.
-        tree: arrays with a leading axis B.
+        candidates: arrays with a leading axis B.
 
     Returns:
-        Twice float32[B, candidates], minus infinity for padding: the probability that the object stands
-        there and ends; and, as Hase et al., that it stands there, so that an object with which another
-        one begins has the other's mass too. `jax.nn.log_softmax` of the first is the distribution over
-        the candidates.
+        Twice float32[B, candidates], as of `path_log_probabilities`. `jax.nn.log_softmax` of the first is the
+        distribution over the candidates.
     """
-    layout = Layout(
-        context.position[:, None] + tree.depth, jnp.asarray(tree.sees), jnp.asarray(tree.tokens) != PAD
-    )
-    hidden, _ = model.hidden_states(tree.tokens, layout, (context.cache,))
+    tree, path = candidates
+    hidden, _ = model.hidden_states(tree.tokens, tree.layout(context.position), (context.cache,))
     # Logits only where something follows: at the end of the prompt (first) and at each node.
     logits = model.unembed(jnp.concatenate([context.hidden[:, None], hidden], axis=1))
-    normaliser = jax.nn.logsumexp(logits, axis=-1)
-    place = 1 + tree.parent
-    picked = jnp.take_along_axis(logits, place[:, :, None], axis=1)
-    node = jnp.take_along_axis(picked, tree.tokens[:, :, None], axis=2)[..., 0]
-    node -= jnp.take_along_axis(normaliser, place, axis=1)
+    tokens = jnp.pad(jnp.asarray(tree.tokens), ((0, 0), (1, 0)))
+    behind = jnp.where(jnp.asarray(path) < 0, -1, 1 + jnp.asarray(path))
+    return jax.vmap(path_log_probabilities)(logits, tokens, jnp.pad(behind, ((0, 0), (0, 0), (1, 0))))
 
-    on_path = tree.path >= 0
-    steps = jnp.take_along_axis(node[:, None, :], jnp.maximum(tree.path, 0), axis=2)
-    total = jnp.sum(steps, axis=2, where=on_path)
-    ends = jax.nn.logsumexp(logits[:, 1:, jnp.array(ENDINGS)], axis=-1) - normaliser[:, 1:]
-    last = jnp.max(jnp.where(on_path, tree.path, -1), axis=2)
-    ended = total + jnp.take_along_axis(ends, jnp.maximum(last, 0), axis=1)
-    there = on_path[..., 0]
-    return jnp.where(there, ended, -jnp.inf), jnp.where(there, total, -jnp.inf)
+
+def path_log_probabilities(
+    logits: jax.Array, tokens: jax.Array, path: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Log-probabilities of candidates that stand in a tree, with their ending and without.
+
+    Args:
+        logits: float32[places, V], of what follows at each place.
+        tokens: int32[places], what stands there.
+        path: int32[..., 1 + longest], the place that a candidate goes on from, then those of its tokens; -1
+            as padding.
+
+    Returns:
+        Twice float32[...], minus infinity for a candidate without tokens: the probability that it stands
+        there and ends; and, as Hase et al., that it stands there, so that an object with which another one
+        begins has the other's mass too.
+    """
+    normaliser = jax.nn.logsumexp(logits, axis=-1)
+    before, place = path[..., :-1], path[..., 1:]
+    there = place >= 0
+    total = jnp.sum(logits[before, tokens[place]] - normaliser[before], axis=-1, where=there)
+    ends = jax.nn.logsumexp(logits[:, jnp.array(ENDINGS)], axis=-1) - normaliser
+    last = jnp.take_along_axis(path, there.sum(axis=-1, keepdims=True), axis=-1)[..., 0]
+    some = there[..., 0]
+    return jnp.where(some, total + ends[last], -jnp.inf), jnp.where(some, total, -jnp.inf)
 
 
 def next_token_probabilities(

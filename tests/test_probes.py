@@ -3,27 +3,40 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
+from corpus.tokenizer import BOS
 from lm.config import ModelConfig
+from lm.decoding import generate
 from lm.delta import LowRank
+from lm.editors.in_context import InContextConfig
+from lm.editors.in_context.method import InContext
 from lm.language_model import LanguageModel
 from lm.model import init
-from testbed.engine import probes
+from lm.scoring import candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from testbed.engine import packing, probes
+from testbed.engine.packing import pack
 from testbed.protocol import ControlRequest
 from testbed.run.agents import paper_agent
 from tests.edited import hase_cases
-from tests.toys import spelt_world
+from tests.toys import at, random_model, some_requests, spelt_world
 
 SMALL = ModelConfig(hidden=14, mlp=11, layers=2, heads=7, kv_heads=7, head_width=2)
 CASES = 5
+
+
+def probes_of(tokenizer, cases):
+    """Every case as an edit of its own."""
+    packed = [pack(tokenizer, case) for case in cases]
+    shape = probes.probe_shape(tokenizer, cases, packed)
+    return shape, jax.tree.map(lambda x: x[:, None], probes.build_probes(packed, shape))
 
 
 def test_pieces_equal_the_whole(world, monkeypatch):
     """Five cases, each under its own edit, two at once; the last piece is smaller."""
     tokenizer = world.tokenizer
     cases = hase_cases(world, paper_agent(world), CASES)
-    shape = probes.probe_shape(tokenizer, cases)
-    asked = probes.build_probes(tokenizer, cases, shape)
+    shape, asked = probes_of(tokenizer, cases)
     params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, tokenizer.vocabulary, 0))
     model = LanguageModel(SMALL, params)
     keys = jax.random.split(jax.random.key(0), 2)
@@ -36,8 +49,7 @@ def test_pieces_equal_the_whole(world, monkeypatch):
         return jax.jit(lambda *given: probes.read.__wrapped__(*given, words, longest))(model, deltas, asked)
 
     whole = answers()
-    size = 2 * asked.tree.tokens.shape[1] * (shape.nodes + 1) * model.vocabulary
-    monkeypatch.setattr(probes, "LOGITS_AT_ONCE", size)
+    monkeypatch.setattr(probes, "LOGITS_AT_ONCE", 2 * shape.places * model.vocabulary)
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
     assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
@@ -64,8 +76,8 @@ def test_there_is_room_for_what_nobody_asks_about(world):
         asked_about(short, short, (ControlRequest("somebody else", long),)),
         asked_about(short, long)._replace(choices=()),
     ):
-        assert probes.probe_shape(tokenizer, [one]).prompt == most
-    assert probes.probe_shape(tokenizer, [asked_about(short, short)]).prompt < most
+        assert probes_of(tokenizer, [one])[0].prompt == most
+    assert probes_of(tokenizer, [asked_about(short, short)])[0].prompt < most
 
 
 def test_cases_ask_as_much_as_they_like(world):
@@ -80,9 +92,8 @@ def test_cases_ask_as_much_as_they_like(world):
     model, words = LanguageModel(SMALL, params), probes.truth_words(world.tokenizer)
 
     def answers(some):
-        shape = probes.probe_shape(world.tokenizer, some)
-        asked = probes.build_probes(world.tokenizer, some, shape)
-        return probes.read(model, {}, asked, words, 3)
+        readings = probes.read(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
+        return jax.tree.map(lambda x: x[:, 0], readings)
 
     together = answers(cases)
     assert together.ended.shape[:2] == (3, len(cases[0].choices))
@@ -97,3 +108,39 @@ def test_cases_ask_as_much_as_they_like(world):
             np.testing.assert_array_equal(together.tokens[i, q], alone.tokens[0, q])
         for q in range(len(case.claims)):
             np.testing.assert_allclose(together.claims[i, q], alone.claims[0, q], rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+@pytest.mark.parametrize("nodes", [12, 1000])
+def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkeypatch, nodes, prefixed):
+    """Two cases of one edit, in trees for a question each or for many, and behind a prefix."""
+    monkeypatch.setattr(packing, "NODES", nodes)
+    spelt = spelt_world(world)
+    tokenizer = spelt.tokenizer
+    cases = hase_cases(spelt, paper_agent(spelt), 2)
+    model, words, longest = random_model(tokenizer.vocabulary), probes.truth_words(tokenizer), 4
+    delta = {}
+    if prefixed:
+        editor = InContext(InContextConfig(copies=2))
+        delta, _ = editor.edit(model, {}, at(some_requests(spelt, 1), 0), jax.random.key(0))
+    shape, asked = probes_of(tokenizer, cases)
+    assert shape.trees > 2 if nodes == 12 else shape.trees == 1
+    asked = jax.tree.map(lambda x: x.swapaxes(0, 1), asked)
+    got = probes.read(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
+    edited = model.edited(delta)
+    for i, case in enumerate(cases):
+        for q, choice in enumerate(case.choices):
+            names = [tokenizer.entity(int(o)) for o in choice.options]
+            tree = candidate_tree(names, tree_size(names), len(names), max(map(len, names)))
+            prompt = edited.read(tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)[None])
+            alone = object_log_probabilities(edited, prompt, jax.tree.map(lambda x: x[None], tree))
+            for name, wanted in zip(("ended", "begun"), alone, strict=True):
+                mine = getattr(got, name)[0, i, q]
+                np.testing.assert_allclose(mine[: len(names)], np.exp(wanted[0]), rtol=1e-4, atol=1e-7)
+                assert (mine[len(names) :] == 0).all()
+            said = generate(edited, prompt, longest + 1)
+            np.testing.assert_array_equal(got.tokens[0, i, q], said[0])
+        for q, claim in enumerate(case.claims):
+            sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])[None]
+            wanted = next_token_probabilities(edited, edited.read(sentence), words)
+            np.testing.assert_allclose(got.claims[0, i, q], wanted[0], rtol=1e-4, atol=1e-7)

@@ -5,22 +5,19 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import BOS, Tokenizer, Word
+from corpus.tokenizer import Tokenizer, Word
 from lm.attention import Array
+from lm.cache import Cache
 from lm.decoding import generate
 from lm.delta import Delta
-from lm.language_model import LanguageModel
-from lm.prompts import left_pad
-from lm.scoring import (
-    CandidateTree,
-    candidate_tree,
-    next_token_probabilities,
-    object_log_probabilities,
-    tree_size,
-)
-from testbed.protocol import Case, Choice, Claim
+from lm.language_model import Context, LanguageModel
+from lm.scoring import path_log_probabilities
+from lm.token_tree import TokenTree, token_tree
+from testbed.engine.packing import Packed
+from testbed.protocol import Case
 
 LOGITS_AT_ONCE = 2**22
 """More are not held, but for those of one case: processors read them faster from their caches, and what is
@@ -28,21 +25,22 @@ held of probes is no reason to make fewer edits side by side."""
 
 
 class Probes(NamedTuple):
-    """Prompts of E cases; a leading axis E on every array.
+    """What E cases ask; a leading axis E on every array.
 
     Attributes:
-        prompts: int32[E, choices, P], left-padded "s r"; all PAD where a case has fewer choices.
-        tree: options of each choice, see `lm.scoring.CandidateTree`.
-        claims: int32[E, claims, P'], left-padded sentences up to "is"; all PAD where there are fewer.
+        trees: all texts, int32[E, trees, N].
+        asked: int32[E, places], the nodes whose next token is asked for, counted through a case's trees.
+        path: int32[E, choices, options, 1 + longest], at which places a prompt ends and the tokens of each
+            option stand; -1 as padding.
+        prompts: int32[E, choices, P], the nodes of each prompt, -1 as padding before them.
+        claims: int32[E, claims], the place where each sentence ends.
     """
 
+    trees: TokenTree
+    asked: Array
+    path: Array
     prompts: Array
-    tree: CandidateTree
     claims: Array
-
-    def grouped(self, size: int) -> "Probes":
-        """Those of every `size` cases as one case with `size` times as many questions."""
-        return jax.tree.map(lambda x: x.reshape(-1, size * x.shape[1], *x.shape[2:]), self)
 
 
 class Readings(NamedTuple):
@@ -67,103 +65,136 @@ class ProbeShape(NamedTuple):
     Attributes:
         choices, claims: of the case with most of them, at least one.
         prompt: tokens of the longest prompt, of choices and of what editors are told.
-        claim: tokens of the longest claim.
-        nodes, options, longest: sizes of the largest tree of options.
+        trees, nodes: how many trees the texts of a case need, and nodes of the largest.
+        places: of the case that asks for the next token at most of its nodes.
+        options, longest: of the choice with most of them, and tokens of the longest.
     """
 
     choices: int
     claims: int
     prompt: int
-    claim: int
+    trees: int
     nodes: int
+    places: int
     options: int
     longest: int
 
-    def by_case(self, readings: Readings) -> Readings:
-        """NumPy arrays that lead with cases again, after `Probes.grouped`."""
-        sizes = (self.choices, self.choices, self.choices, self.claims)
-        pairs = zip(readings, sizes, strict=True)
-        return Readings(*(np.asarray(x).reshape(-1, n, *x.shape[2:]) for x, n in pairs))
 
-
-def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case]) -> ProbeShape:
+def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[Packed]) -> ProbeShape:
     """The shape that the given cases need."""
-    choices = [choice for case in cases for choice in case.choices]
-    asked = [(c.subject, c.relation, c.phrasing) for c in choices]
     facts = [fact for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
-    told = [(*fact[:2], 0) for fact in facts]
+    prompts = [tokenizer.prompt(*pair) for pair in {fact[:2] for fact in facts}]
+    prompts += [prompt for one in packed for prompt in one.prompts]
+    options = [some for one in packed for some in one.options]
     return ProbeShape(
-        choices=max(1, *(len(case.choices) for case in cases)),
-        claims=max(1, *(len(case.claims) for case in cases)),
-        prompt=max(len(tokenizer.prompt(*one)) for one in {*asked, *told}),
-        claim=max((len(_claim(tokenizer, c)) for case in cases for c in case.claims), default=1),
-        nodes=max((tree_size(_names(tokenizer, c)) for c in choices), default=1),
-        options=max((len(c.options) for c in choices), default=1),
-        longest=max((len(name) for c in choices for name in _names(tokenizer, c)), default=1),
+        choices=max(1, *(len(one.options) for one in packed)),
+        claims=max(1, *(len(one.claims) for one in packed)),
+        prompt=max(map(len, prompts)),
+        trees=max(1, *(len(one.trees) for one in packed)),
+        nodes=max((len(tree.tokens) for one in packed for tree in one.trees), default=1),
+        places=max(1, *(len(one.asked) for one in packed)),
+        options=max(map(len, options), default=1),
+        longest=max((len(places) - 1 for some in options for places in some), default=1),
     )
 
 
-def build_probes(tokenizer: Tokenizer, cases: Sequence[Case], shape: ProbeShape) -> Probes:
+def build_probes(packed: Sequence[Packed], shape: ProbeShape) -> Probes:
     """Arrays for the given cases, padded to `shape`."""
-    nothing = np.empty(0, np.int32)
-    choices: list[Choice | None] = []
-    claims: list[Claim | None] = []
-    for case in cases:
-        choices += [*case.choices, *[None] * (shape.choices - len(case.choices))]
-        claims += [*case.claims, *[None] * (shape.claims - len(case.claims))]
-    prompts = [tokenizer.prompt(c.subject, c.relation, c.phrasing) if c else nothing for c in choices]
-    sizes = (shape.nodes, shape.options, shape.longest)
-    trees = [candidate_tree(_names(tokenizer, c) if c else [], *sizes) for c in choices]
-    sentences = [_claim(tokenizer, c) if c else nothing for c in claims]
-    lead = (len(cases), shape.choices)
-
-    def stacked(leaf: str) -> np.ndarray:
-        leaves = np.stack([getattr(tree, leaf) for tree in trees])
-        return leaves.reshape(*lead, *leaves.shape[1:])
-
-    return Probes(
-        left_pad(prompts, shape.prompt).reshape(*lead, shape.prompt),
-        CandidateTree(*(stacked(leaf) for leaf in CandidateTree._fields)),
-        left_pad(sentences, shape.claim).reshape(len(cases), shape.claims, shape.claim),
-    )
+    cases, nodes = len(packed), shape.nodes
+    nothing = token_tree([])[0].padded(nodes)
+    trees = [
+        [*(tree.padded(nodes) for tree in one.trees), *[nothing] * (shape.trees - len(one.trees))]
+        for one in packed
+    ]
+    asked = np.zeros((cases, shape.places), np.int32)
+    path = np.full((cases, shape.choices, shape.options, 1 + shape.longest), -1, np.int32)
+    prompts = np.full((cases, shape.choices, shape.prompt), -1, np.int32)
+    claims = np.zeros((cases, shape.claims), np.int32)
+    for e, one in enumerate(packed):
+        padded = np.flatnonzero([node < len(tree.tokens) for tree in one.trees for node in range(nodes)])
+        asked[e, : len(one.asked)] = padded[one.asked]
+        for q, (options, prompt) in enumerate(zip(one.options, one.prompts, strict=True)):
+            prompts[e, q, shape.prompt - len(prompt) :] = padded[prompt]
+            for o, places in enumerate(options):
+                path[e, q, o, : len(places)] = places
+        claims[e, : len(one.claims)] = one.claims
+    return Probes(_stacked([_stacked(some) for some in trees]), asked, path, prompts, claims)
 
 
-def _names(tokenizer: Tokenizer, choice: Choice) -> list[np.ndarray]:
-    return [tokenizer.entity(int(o)) for o in choice.options]
-
-
-def _claim(tokenizer: Tokenizer, claim: Claim) -> np.ndarray:
-    """Tokens of the sentence up to "is"."""
-    return np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]]).astype(np.int32)
+def _stacked(trees: Sequence[TokenTree]) -> TokenTree:
+    return TokenTree(*map(np.stack, zip(*trees, strict=True)))
 
 
 @partial(jax.jit, static_argnames=("words", "longest"))
 def read(
     model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
 ) -> Readings:
-    """One pass over the questions of E cases, each under its own delta, some cases at once.
+    """One pass over the questions of G edits of B cases each, some edits at once.
 
     Args:
-        deltas: leaves lead with E, as `lm.editors.interface.edit_batch` returns them.
+        deltas: leaves lead with G, as `lm.editors.interface.edit_batch` returns them.
+        probes: arrays lead with G, then B.
         words: token ids of "true" and "false".
         longest: tokens of the longest object.
+
+    Returns:
+        Readings that lead with G and B.
     """
 
     def one(asked: tuple[Delta, Probes]) -> Readings:
         delta, probe = asked
         edited = model.edited(delta)
-        prompts = edited.read(probe.prompts)
-        ended, begun = object_log_probabilities(edited, prompts, probe.tree)
+        logits, context = _opened(edited, probe)
+        ended, begun = _of_options(probe, logits)
+        truth = jnp.take_along_axis(logits, probe.claims[..., None], axis=1)
         return Readings(
-            jax.numpy.exp(ended),
-            jax.numpy.exp(begun),
-            generate(edited, prompts, longest + 1),
-            next_token_probabilities(edited, edited.read(probe.claims), words),
+            jnp.exp(ended),
+            jnp.exp(begun),
+            generate(edited, context, longest + 1).reshape(*probe.path.shape[:2], -1),
+            jax.nn.softmax(truth)[..., jnp.array(words)],
         )
 
-    _, rows, nodes = probes.tree.tokens.shape
-    at_once = max(1, LOGITS_AT_ONCE // (rows * (nodes + 1) * model.vocabulary))
-    return jax.lax.map(one, (deltas, probes), batch_size=min(at_once, len(probes.prompts)))
+    _, cases, places = probes.asked.shape
+    at_once = max(1, LOGITS_AT_ONCE // (cases * places * model.vocabulary))
+    return jax.lax.map(one, (deltas, probes), batch_size=min(at_once, len(probes.asked)))
+
+
+def option_log_probabilities(model: LanguageModel, probes: Probes) -> jax.Array:
+    """Log p(o | s r), endings included, of all options of B cases: float32[B, choices, options]."""
+    return _of_options(probes, _opened(model, probes)[0])[0]
+
+
+def _of_options(probes: Probes, logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    tokens = jnp.take_along_axis(probes.trees.tokens.reshape(len(logits), -1), probes.asked, axis=1)
+    return jax.vmap(path_log_probabilities)(logits, tokens, jnp.asarray(probes.path))
+
+
+def _opened(model: LanguageModel, probes: Probes) -> tuple[jax.Array, Context]:
+    """Read the texts of B cases: logits float32[B, places, V], and prompts to go on from, B x choices."""
+    cases, trees, nodes = probes.trees.tokens.shape
+    rows = jax.tree.map(lambda x: x.reshape(-1, nodes), probes.trees)
+    hidden, cache = model.hidden_states(rows.tokens, rows.layout())
+    states = hidden.reshape(cases, trees * nodes, -1)
+    logits = model.unembed(jnp.take_along_axis(states, probes.asked[..., None], axis=1))
+    return logits, _context(hidden, cache, probes.prompts)
+
+
+def _context(hidden: jax.Array, cache: Cache, prompts: Array) -> Context:
+    """Prompts that stand in trees, as if each had been read alone."""
+    cases, nodes = len(prompts), hidden.shape[1]
+    first = jnp.arange(cases)[:, None, None] * (len(hidden) // cases * nodes)
+    every = jnp.asarray(prompts).reshape(-1, prompts.shape[-1])
+    there, node = every >= 0, (first + jnp.maximum(prompts, 0)).reshape(every.shape)
+    row, slot = node[:, -1] // nodes, node % nodes
+    # A prefix of the edit, if there is one, stands before every tree.
+    before = cache.real.shape[1] - nodes
+    prefix = jnp.broadcast_to(jnp.arange(before), (len(row), before))
+    taken = cache.taken(
+        row,
+        jnp.concatenate([prefix, before + slot], axis=1),
+        jnp.pad(there, ((0, 0), (before, 0)), constant_values=True),
+    )
+    return Context(taken, hidden[row, slot[:, -1]], taken.positions[:, -1] + 1)
 
 
 def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh, on_every_device, over_data
 from testbed.engine.cores import over_cores
+from testbed.engine.packing import pack
 from testbed.engine.passages import Texts, build_openings, text_shape, written
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
 from testbed.protocol import Case
@@ -46,12 +47,23 @@ class Questions:
         inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
         said = np.unique(np.concatenate([world.graph.objects, *inversely]))
         self.names = ObjectNames(world.tokenizer, said)
-        self.shape = probe_shape(world.tokenizer, cases)
+        packed = [pack(world.tokenizer, case) for case in cases]
+        self.shape = probe_shape(world.tokenizer, cases, packed)
+        self._probes = build_probes(packed, self.shape)
         self.texts, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)
         self.reader = Reader(world.graph, world.tokenizer.language)
         self._before: dict[bytes, Readings] = {}
         self._written_before: dict[bytes, Texts] = {}
+
+    @cached_property
+    def shortest_first(self) -> list[int]:
+        """The cases by the length of their requests, so that those made together need little padding."""
+        tokens = [
+            len(self.tokenizer.prompt(*c.fact[:2])) + len(self.tokenizer.entity(c.fact[2]))
+            for c in self.cases
+        ]
+        return np.argsort(tokens, kind="stable").tolist()
 
     def after(self, deltas: Delta, which: np.ndarray) -> Readings:
         """Answers of edited models, one line for each case in their order.
@@ -61,7 +73,8 @@ class Questions:
             which: int[G, B], the cases that are asked under each edit.
         """
         probes = self.probes(which)
-        return self.shape.by_case(self._read(self.model, deltas, probes))
+        readings = self._read(self.model, deltas, probes)
+        return Readings(*(np.asarray(x).reshape(-1, *x.shape[2:]) for x in readings))
 
     @cached_property
     def _read(self) -> Callable[..., Readings]:
@@ -104,6 +117,5 @@ class Questions:
         return self._written_before[key]
 
     def probes(self, which: np.ndarray) -> Probes:
-        """Those of int[G, B] cases, the B of one edit together."""
-        picked = [self.cases[k] for k in which.ravel()]
-        return build_probes(self.tokenizer, picked, self.shape).grouped(which.shape[1])
+        """Those of int[G, B] cases."""
+        return jax.tree.map(lambda x: x[which], self._probes)

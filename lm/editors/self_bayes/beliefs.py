@@ -197,5 +197,5 @@ def _spelt_probabilities(
         scored = object_log_probabilities(model, model.read(prompt[None]), candidates)
         return jnp.exp(scored[0 if ended else 1][0])
 
-    at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * candidates.tokens.shape[1]))
+    at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * candidates.tree.tokens.shape[1]))
     return jax.lax.map(one, prompts, batch_size=min(at_once, len(prompts)))
