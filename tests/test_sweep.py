@@ -248,7 +248,7 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
         for q, choice in enumerate(cases[k].choices):
             size, row = len(choice.options), rows_of(kept, choice.role)[line]
             np.testing.assert_allclose(
-                kept.choices.lm[row, 1, :size], readings.ended[0, q, :size], rtol=1e-3, atol=1e-5
+                kept.choices.lm[row, 1, :size], readings.ended[0, 0, q, :size], rtol=1e-3, atol=1e-5
             )
 
 

@@ -136,7 +136,8 @@ class Bench:
             # Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
             chunks = max(math.ceil(sequences / size), min(shard.of, sequences))
             each = math.ceil(sequences / chunks / group.devices)
-            plan = Plan(cases, group.sequence, group.batch, each * group.devices)
+            order = self.questions.shortest_first if group.sequence == 1 else ()
+            plan = Plan(cases, group.sequence, group.batch, each * group.devices, order)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
         plan = _begun(folder, shard)
         if plan.abreast % group.devices:

@@ -175,12 +175,20 @@ def write_rows(rows: Rows, folder: Path, columns: Columns, stem: str = "") -> No
             pq.write_table(pa.Table.from_pylist(rows[table], schema=columns.schemas[table]), aside)
 
 
-def merge(stems: Sequence[str], parts: Path, folder: Path, columns: Columns, stem: str = "") -> None:
-    """Put the tables of several stems of one folder into those of one stem of another."""
+def merge(
+    stems: Sequence[str],
+    parts: Path,
+    folder: Path,
+    columns: Columns,
+    stem: str = "",
+    by_case: bool = False,
+) -> None:
+    """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
     for table in TABLES:
         pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
+        whole = pa.concat_tables(pieces)
         with staged_file(table_file(folder, table, stem)) as aside:
-            pq.write_table(pa.concat_tables(pieces), aside)
+            pq.write_table(whole.sort_by("case") if by_case else whole, aside)
 
 
 def done(folder: Path, stem: str = "") -> bool:

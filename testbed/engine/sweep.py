@@ -1,7 +1,7 @@
 """A sweep: one editor's edits of many cases, in batches, each scored, resumable part by part."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,12 +45,14 @@ class Plan(NamedTuple):
         sequence: edits that build on each other, 1 for independent ones; a multiple of `batch`.
         batch: facts of one edit.
         abreast: sequences computed side by side.
+        order: in which the cases are edited, where that is not their own.
     """
 
     cases: int
     sequence: int
     batch: int
     abreast: int
+    order: Sequence[int] = ()
 
     @property
     def rounds(self) -> int:
@@ -74,7 +76,7 @@ class Plan(NamedTuple):
 
         The last one repeats its last sequence, so that every chunk has one shape.
         """
-        lines = np.arange(self.cases).reshape(-1, self.sequence)
+        lines = np.array(self.order or range(self.cases)).reshape(-1, self.sequence)
         return lines[np.minimum(np.arange(first, first + self.abreast), len(lines) - 1)]
 
     def own(self, first: int) -> int:
@@ -102,7 +104,7 @@ def put_together(plan: Plan, folder: Path, columns: Columns, told: str = "") -> 
     """Make the tables of results of the parts of all chunks, which must be there."""
     for what in (*(f"retained-{mark}-" for mark in plan.marks), ""):
         stems = [stem_of(told, first, what) for first in plan.firsts]
-        merge(stems, folder / "parts", folder, columns, control_stem(told) + what)
+        merge(stems, folder / "parts", folder, columns, control_stem(told) + what, bool(plan.order))
 
 
 class Sweep:
@@ -142,7 +144,7 @@ class Sweep:
         """
         plan, cost = self.plan, self.folder / "cost.json"
         if not cost.exists():
-            figures = self.worker.cost(plan.chunk(0)[:, : plan.batch])
+            figures = self.worker.cost(plan.chunk(plan.firsts[-1])[:, : plan.batch])
             write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
             (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)

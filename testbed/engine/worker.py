@@ -1,6 +1,7 @@
 """One method at work on the cases of a sweep: requests in, deltas out, and what that costs."""
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -16,6 +17,7 @@ from lm.mesh import over_data
 from testbed.engine.checks import blamed, check_edit
 from testbed.engine.methods import Belief, Method
 from testbed.engine.questions import Questions
+from testbed.engine.widths import narrowest, widths_for
 from testbed.protocol import Case
 
 SPLIT = {
@@ -65,15 +67,16 @@ class Worker:
         self._root = jax.random.key(integer(seed, "editor"))
         told = [method.told(case) for case in questions.cases]
         self._facts = max(map(len, told))
-        prompts = {belief.fact[:2] for beliefs in told for belief in beliefs}
-        # What is told may be longer than all that is asked.
-        longest = max(len(questions.tokenizer.prompt(*pair)) for pair in prompts)
-        self._prompt = max(longest, questions.shape.prompt)
-        self._programs: dict[str, jax.stages.Compiled] = {}
+        self._widths = widths_for(
+            np.array([self._lengths([belief.fact for belief in beliefs]) for beliefs in told])
+        )
+        controls = [control.fact for case in questions.cases for control in case.controls]
+        self._widths[-1] = np.maximum(self._widths[-1], self._lengths(controls))
+        self._programs: dict[tuple, jax.stages.Compiled] = {}
 
     def independent(self, which: np.ndarray, told: str = "") -> tuple[Delta, Info, float]:
         """Edits of the model as it is; their deltas and reports, and seconds for each case."""
-        return self._timed("independent", edit_batch, which, *self._asked(which, told))
+        return self._timed("independent", edit_batch, which, *self._asked(which, told, self._widths))
 
     def following(self, carried: Delta, which: np.ndarray, index: int) -> tuple[Delta, Info, float]:
         """The `index`-th edits of sequences that carry their earlier ones; what they carry then."""
@@ -125,27 +128,40 @@ class Worker:
         """How many facts an edit of so many cases is told."""
         return size * self._facts
 
-    def _asked(self, which: np.ndarray, told: str = "") -> tuple:
-        """Model, state, requests, and one key for each edit, named after its first case."""
+    def _asked(
+        self, which: np.ndarray, told: str = "", widths: Sequence[np.ndarray] | None = None
+    ) -> tuple[LanguageModel, State, Request, jax.Array]:
+        """Model, state, requests, and one key for each edit, named after its first case.
+
+        Args:
+            widths: that the requests may be padded to; without them the largest, so that all have one shape.
+        """
         keys = jax.vmap(lambda case: jax.random.fold_in(self._root, case))(which[:, 0])
-        return self.model, self.state, self._requests(which, told), keys
+        return self.model, self.state, self._requests(which, told, widths or self._widths[-1:]), keys
 
     def _asked_once(self, which: np.ndarray) -> tuple:
         model, state, batch, keys = self._asked(which[:1])
         return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
 
-    def _requests(self, which: np.ndarray, told: str) -> Request:
+    def _requests(self, which: np.ndarray, told: str, widths: Sequence[np.ndarray]) -> Request:
         facts, picked = self._facts, [self.questions.cases[k] for k in which.ravel()]
         beliefs = [belief for case in picked for belief in self._told(case, told)]
+        said = [belief.fact for belief in beliefs]
         batch = requests(
             self.questions.tokenizer,
-            [belief.fact for belief in beliefs],
+            said,
             [belief.weight for belief in beliefs],
             [belief.credence for belief in beliefs],
-            self._prompt,
-            self.questions.names.longest + 1,
+            *narrowest(widths, self._lengths(said)).tolist(),
         )
         return together(batch, which.shape[1] * facts)
+
+    def _lengths(self, facts: Sequence[tuple[int, int, int]]) -> np.ndarray:
+        """int[2]: tokens of the longest prompt, and of the longest answer."""
+        tokenizer = self.questions.tokenizer
+        prompts = [len(tokenizer.prompt(*pair)) for pair in {fact[:2] for fact in facts}]
+        answers = [1 + len(tokenizer.entity(o)) for o in {fact[2] for fact in facts}]
+        return np.array([max(prompts, default=0), max(answers, default=0)])
 
     def _told(self, case: Case, told: str) -> list[Belief]:
         """As many facts for every case; where there are fewer, the first again, not to be believed."""
@@ -157,14 +173,16 @@ class Worker:
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
         """The compiled function; compiled apart, so that no edit's time contains it."""
-        if name not in self._programs:
+        lengths = next((x.prompt.shape[-1], x.answer.shape[-1]) for x in arguments if isinstance(x, Request))
+        key = name, *lengths
+        if key not in self._programs:
             if self.questions.mesh.size == 1:
                 lowered = function.lower(self.editor, *arguments)
             else:
                 one = partial(function, self.editor)
                 lowered = over_data(self.questions.mesh, one, SPLIT[name]).lower(*arguments)
-            self._programs[name] = lowered.compile()
-        return self._programs[name]
+            self._programs[key] = lowered.compile()
+        return self._programs[key]
 
     def _timed(
         self, name: str, function: jax.stages.Wrapped, which: np.ndarray, *arguments: object

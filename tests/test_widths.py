@@ -1,0 +1,57 @@
+"""Requests of many lengths in few widths: each fits, and padding changes no edit."""
+
+import itertools
+
+import jax
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm.editors.lora import LoraConfig
+from lm.editors.lora.method import lora_down
+from testbed.engine import widths
+from testbed.engine.methods import Method, the_request
+from testbed.engine.questions import Questions
+from testbed.engine.worker import Worker
+from testbed.run.agents import paper_agent
+from tests.edited import hase_cases
+from tests.toys import random_model, spelt_world
+
+lengths = st.lists(st.tuples(st.integers(2, 30), st.integers(2, 9)), min_size=1, max_size=400).map(np.array)
+
+
+@given(lengths)
+def test_every_request_has_room_and_the_widths_are_few(needed):
+    found = widths.widths_for(needed)
+    assert 1 <= len(found) <= widths.MOST
+    assert (found[-1] == needed.max(axis=0)).all()
+    tokens = [width.sum() for width in found]
+    assert all(a <= widths.LESS * b for a, b in itertools.pairwise(tokens))
+    for one in needed:
+        assert (widths.narrowest(found, one) >= one).all()
+    # Whoever needs the widest has it, and is not among those for whom a narrower one is made.
+    for width in found[:-1]:
+        assert sum((one <= width).all() for one in needed) >= min(widths.EDITS, len(needed))
+
+
+@given(st.integers(2, 9), st.integers(2, 9), st.integers(1, 500))
+def test_equal_lengths_have_one_width(prompt, answer, count):
+    assert len(widths.widths_for(np.array([[prompt, answer]] * count))) == 1
+
+
+def test_padding_changes_no_edit(world, monkeypatch):
+    monkeypatch.setattr(widths, "EDITS", 4)
+    spelt = spelt_world(world)
+    cases = hase_cases(spelt, paper_agent(spelt), 12)
+    questions = Questions(spelt, random_model(spelt.tokenizer.vocabulary), cases)
+    worker = Worker(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, 0)
+    assert len(worker._widths) > 1, "several widths"
+    order = questions.shortest_first
+    assert sorted(order) == [*range(12)] != order
+    which = np.array(order[:4])[:, None]
+    narrow, _, _ = worker.independent(which)
+    assert worker._requests(which, "", worker._widths).prompt.shape[-1] < worker._widths[-1][0]
+    worker._widths = worker._widths[-1:]
+    wide, _, _ = worker.independent(which)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
+    assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3
