@@ -101,7 +101,10 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     shown = [
         ("steps", f"{last['step']:,}"),
         ("parameters", f"{model.parameters(vocabulary):,}"),
-        ("generative accuracy of true facts", f"{trainer.measure_all(state):.3f}"),
+        (
+            f"generative accuracy of {len(trainer.all_facts):,} true facts",
+            f"{trainer.measure_all(state):.3f}",
+        ),
         *((f"right labels, {name}", f"{last[name]:.3f}") for name in map(kind_name, trainer.labelled)),
         *((f"seconds to {target:.0%} of facts", f"{s:.1f}") for target, s in reached if s is not None),
         ("seconds", f"{last['seconds']:.1f}"),
