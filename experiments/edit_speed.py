@@ -62,7 +62,8 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 
 Size = Literal["tiny", "paper"]
-BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 32)}
+CASES = 300
+BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 8)}
 PROBED: dict[Size, int] = {"tiny": 8, "paper": 1}
 """Cases whose probes are asked at once."""
 
@@ -89,7 +90,7 @@ def questions_of(settings: SpeedSettings, size: Size) -> Questions:
     build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
     world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
     exam, credence = EDIT[size].examination, EDIT[size].cases.credence
-    cases = list(exam.cases(world, paper_agent(world), max(BATCHES[size]), credence, 0))
+    cases = list(exam.cases(world, paper_agent(world), CASES, credence, 0))
     params = jax.jit(lambda: init(config, world.tokenizer.vocabulary, 0))()
     return Questions(world, LanguageModel(config, params), cases)
 
@@ -122,16 +123,24 @@ def worker_of(questions: Questions, size: Size) -> Worker:
     return Worker(questions, Method(lora_down(EDIT[size].configs["lora-down"]), the_request), {}, 0)
 
 
-def editing(questions: Questions, size: Size, batch: int) -> tuple[Callable[[], object], dict[str, float]]:
-    """`batch` edits side by side, compiled; and what compiling took, checked to happen once."""
-    worker = worker_of(questions, size)
-    which = np.arange(batch)[:, None]
-    compiling = seconds_of(lambda: worker.independent(which))
+def editing(
+    questions: Questions, size: Size, batch: int
+) -> tuple[Callable[[], object], int, dict[str, float]]:
+    """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
+    worker, order = worker_of(questions, size), np.array(questions.shortest_first)
+    starts = (0, (CASES - batch) // 2, CASES - batch)
+    batches = [order[start : start + batch, None] for start in starts]
+
+    def edit() -> None:
+        for which in batches:
+            worker.independent(which)
+
+    compiling = seconds_of(edit)
     with compilations() as again:
-        worker.independent(np.roll(which, 1))
+        edit()
     if again:
         raise RuntimeError(f"a sweep compiled {len(again)} programs more")
-    return lambda: worker.independent(which), {"first call, seconds": compiling, "compiled again": len(again)}
+    return edit, len(batches) * batch, {"first call, seconds": compiling, "compiled again": len(again)}
 
 
 def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -180,13 +189,18 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     import torch
 
     questions, recipe = questions_of(settings, size), EDIT[size].configs["lora-down"]
-    edits, compiling = {}, {}
+    edits: dict[str, tuple[Callable[[], object], int]] = {}
+    compiling = {}
     for batch in BATCHES[size]:
-        edits[batch], compiling[batch] = editing(questions, size, batch)
+        name = f"ours, an edit of {batch} side by side"
+        work, made, compiling[str(batch)] = editing(questions, size, batch)
+        edits[name] = work, made
     scores, probed = probing(questions, PROBED[size])
-    fact = [the_request(questions.cases[0])[0].fact]
+    shortest, middle, longest = (questions.shortest_first[i] for i in (0, CASES // 2, -1))
+    fact = [the_request(questions.cases[middle])[0].fact]
     request = requests(questions.tokenizer, fact, [0.0], [0.0])
-    flops = worker_of(questions, size).cost(np.zeros((1, 1), int))["flops"]
+    worker = worker_of(questions, size)
+    flops = np.mean([worker.cost(np.array([[case]]))["flops"] for case in (shortest, middle, longest)])
     threads = sorted({1, os.cpu_count() or 1})
     seconds: dict[str, list[float]] = {}
 
@@ -204,8 +218,8 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
 
         for _ in range(settings.repeats):
             attained.append(attainable_flops(questions.model.config))
-            for batch, edit in edits.items():
-                take(f"ours, an edit of {batch} side by side", edit, batch)
+            for name, (work, made) in edits.items():
+                take(name, work, made)
             take("ours, scores of a case", scores, PROBED[size])
             take("ours, all probes of a case", probed, PROBED[size])
             for n in threads:
@@ -220,11 +234,11 @@ def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
     ours = best("ours, an edit")
     summary = {
         "seconds": figures,
-        "compiling": {str(batch): took for batch, took in compiling.items()},
+        "compiling": compiling,
         "edits a second, ours / theirs": best("theirs, an edit") / ours,
         "scores, ours / theirs": best("theirs, scores") / best("ours, scores"),
         "probes of a case / its edit": best("ours, all probes") / ours,
-        "flops of an edit": flops,
+        "flops of an edit": float(flops),
         "share of attained FLOP/s": flops / ours / spread(attained)["median"],
         "attained FLOP/s": spread(attained),
         "shape": questions.shape._asdict(),

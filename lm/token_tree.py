@@ -51,7 +51,7 @@ def token_tree(texts: Sequence[Text]) -> tuple[TokenTree, list[np.ndarray]]:
     end = np.zeros(sum(map(len, rows)), np.int32)
     paths = [np.empty(0, int)] * len(rows)
     before: tuple[int, ...] = ()
-    path = paths[0] if rows else np.empty(0, int)
+    path = np.empty(0, int)
     for i in sorted(range(len(rows)), key=rows.__getitem__):
         row, shared = rows[i], len(path)
         while row[:shared] != before[:shared]:

@@ -111,14 +111,17 @@ class Worker:
         )
 
     def cost(self, which: np.ndarray) -> dict[str, float]:
-        """What a case takes at most: arithmetic as the program has it, and memory as it was compiled."""
-        asked = self._asked(which)
+        """What each of these cases takes: arithmetic as the program has it, and memory as it was compiled."""
+        asked = self._asked(which, widths=self._widths)
         memory = self._program("independent", edit_batch, *asked).memory_analysis()
         peak = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else float("nan")
         # What was compiled is what one device does.
         peak *= self.questions.mesh.size
         turns = getattr(self.editor, "most_steps", 1)
-        flops = count_flops(self._one, *self._asked_once(which), turns=turns)
+        model, state, batch, keys = asked
+        flops = count_flops(
+            self._one, model, state, jax.tree.map(lambda x: x[0], batch), keys[0], turns=turns
+        )
         return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
 
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
