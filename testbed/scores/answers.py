@@ -13,7 +13,9 @@ def as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
     """
 
     def believed(obj: np.ndarray) -> np.ndarray:
-        return choices.agent[:, time].sum(-1, where=choices.options == obj[:, None])
+        named = choices.options == obj[:, None]
+        place = np.arange(len(named)), named.argmax(-1)
+        return np.where(named[place], choices.agent[:, time][place], 0.0)
 
     own = choices.agent_answer[:, time]
     return (answer == own) | equally_good(believed(answer), believed(own))

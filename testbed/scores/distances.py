@@ -7,7 +7,7 @@ _SMALLEST = 1e-12
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Total variation over the last axis: half the sum of absolute differences."""
-    return 0.5 * np.abs(with_remainder(p) - with_remainder(q)).sum(-1)
+    return 0.5 * (np.abs(p - q).sum(-1) + np.abs(_remainder(p) - _remainder(q))[..., 0])
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -23,7 +23,11 @@ def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def with_remainder(p: np.ndarray) -> np.ndarray:
     """`p` with one further entry on the last axis: the mass that its entries leave."""
-    return np.concatenate([p, np.clip(1 - p.sum(-1, keepdims=True), 0, 1)], axis=-1)
+    return np.concatenate([p, _remainder(p)], axis=-1)
+
+
+def _remainder(p: np.ndarray) -> np.ndarray:
+    return np.clip(1 - p.sum(-1, keepdims=True), 0, 1)
 
 
 def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:

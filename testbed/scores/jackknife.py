@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from testbed.scores.metric import Metric
 
@@ -76,8 +77,9 @@ def outermost(levels: Mapping[str, np.ndarray]) -> list[np.ndarray]:
 
 def sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
     """float64[G, ...]: sums of float64[E', ...] over the cases of each cluster."""
-    order = np.argsort(group, kind="stable")
-    return np.add.reduceat(of[order], np.searchsorted(group[order], np.arange(group.max() + 1)))
+    cases = len(group)
+    member = csr_array((np.ones(cases), (group, np.arange(cases))), shape=(group.max() + 1, cases))
+    return (member @ of.reshape(cases, -1)).reshape(-1, *of.shape[1:])
 
 
 def ratio(of: np.ndarray) -> np.ndarray:
@@ -89,7 +91,13 @@ def ratio(of: np.ndarray) -> np.ndarray:
 def contrast(of: np.ndarray) -> np.ndarray:
     """Values of sums, float64[..., K, 2]: the ratio of one metric, or how much the first of two is larger."""
     values = ratio(of)
-    return values[..., 0] - values[..., 1:].sum(-1)
+    return values[..., 0] - values[..., 1] if values.shape[-1] == 2 else values[..., 0]
+
+
+def counted(of: np.ndarray) -> np.ndarray:
+    """bool[...]: whether there is a metric, or one of two, in sums float64[..., K, 2]."""
+    # Of one metric the first is the last.
+    return (of[..., 0, 1] > 0) | (of[..., -1, 1] > 0)
 
 
 def spread(of: np.ndarray, levels: Sequence[np.ndarray]) -> Spread:
@@ -116,10 +124,11 @@ def _leaving_one_out(of: np.ndarray, total: np.ndarray) -> _OneLevel:
     value = contrast(total)
     moved = contrast(total - of) - value
     moved[np.abs(moved) <= ROUNDING * np.maximum(1, np.abs(value))] = 0.0
-    clusters = (of[..., 1] > 0).any(-1).sum(0)
+    clusters = counted(of).sum(0)
     square, cube = (moved**2).sum(0), -(moved**3).sum(0)
     weight = np.divide(of[..., 1], total[..., 1], out=np.zeros(of.shape[:-1]), where=total[..., 1] > 0)
-    effective = 1 / np.maximum((weight.mean(-1) ** 2).sum(0), ROUNDING)
+    mean = (weight[..., 0] + weight[..., -1]) / 2
+    effective = 1 / np.maximum((mean**2).sum(0), ROUNDING)
     return _OneLevel(
         (clusters - 1) / np.maximum(clusters, 1) * square,
         np.divide(cube, square**1.5, out=np.zeros_like(cube), where=square > 0),

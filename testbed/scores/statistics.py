@@ -29,6 +29,7 @@ from testbed.scores.jackknife import (
     ROUNDING,
     Clusters,
     contrast,
+    counted,
     numbered,
     outermost,
     pairs,
@@ -211,7 +212,7 @@ def _contrasts(
         limits: by value, the least and the most that a cluster's can be, None where unknown.
     """
     by_cluster = {level: sums(of, group) for level, group in groups.items()}
-    counts = {level: (s[..., 1] > 0).any(-1).sum(0) for level, s in by_cluster.items()}
+    counts = {level: counted(s).sum(0) for level, s in by_cluster.items()}
     values = contrast(of.sum(0)).tolist()
     lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
     contrasts = [_Contrast(value, nan, nan, nan, nan, 0, ()) for value in values]
