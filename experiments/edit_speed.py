@@ -63,7 +63,7 @@ from testbed.run.world import load_world
 
 Size = Literal["tiny", "paper"]
 CASES = 300
-BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 8)}
+BATCHES: dict[Size, tuple[int, ...]] = {"tiny": (1, 32, 128), "paper": (1, 32)}
 PROBED: dict[Size, int] = {"tiny": 8, "paper": 1}
 """Cases whose probes are asked at once."""
 
