@@ -62,3 +62,12 @@ def test_sequences_carry_more_than_one_edit():
     carried = jax.eval_shape(lambda delta: room(delta, VOCABULARY, 5), one)
     size = sum(x.size for x in jax.tree.leaves(carried))
     assert size == 3 * 11 * 14
+
+
+def test_long_edits_are_made_few_at_a_time():
+    assert memory.soon_done(0) >= 10**9
+    assert memory.soon_done(1e9) > memory.soon_done(5.7e12) == 1
+    assert memory.soon_done(1e15) == 0, "one is made whatever it takes; see `fitting`"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax, "default_backend", lambda: "gpu")
+        assert memory.soon_done(1e15) >= 10**9

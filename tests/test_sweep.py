@@ -429,11 +429,13 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 5), st.data())
 def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     abreast, sequence = data.draw(st.integers(1, sequences)), rounds * batch
-    plan = Plan(sequences * sequence, sequence, batch, abreast)
+    cases = sequences * sequence
+    order = data.draw(st.just(()) | st.permutations(range(cases)))
+    plan = Plan(cases, sequence, batch, abreast, order)
     chunks = [plan.chunk(first) for first in plan.firsts]
     assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
     parts = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
-    np.testing.assert_array_equal(np.concatenate(parts).ravel(), np.arange(plan.cases))
+    np.testing.assert_array_equal(np.concatenate(parts).ravel(), order or np.arange(cases))
     assert plan.rounds == rounds
     assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
     assert (sequence in plan.marks) == (sequence > 1)

@@ -17,7 +17,7 @@ from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import prepare
-from testbed.engine.memory import fitting
+from testbed.engine.memory import fitting, soon_done
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.records import Columns, seal
@@ -131,7 +131,8 @@ class Bench:
                 if rounds > 1:
                     shapes.append(worker.carried_shapes(first, rounds))
                 told = worker.facts_told(group.batch)
-                size = fitting(self.model, shapes, self.questions.shape, told, worker.method.most)
+                most = min(worker.method.most, soon_done(worker.flops(first) * group.batch))
+                size = fitting(self.model, shapes, self.questions.shape, told, most)
                 size *= group.devices
             # Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
             chunks = max(math.ceil(sequences / size), min(shard.of, sequences))

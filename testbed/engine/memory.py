@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from typing import Any
 
 import jax
@@ -14,6 +15,9 @@ SHARE = 0.25
 COPIES = 5
 """Of what an edit changes: itself, its gradient, two moments, and one to spare."""
 
+ON_PROCESSORS = 1e13
+"""Arithmetic of edits side by side: a minute or two of two cores."""
+
 
 def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
     """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
@@ -25,6 +29,14 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
     """
     fit = SHARE * free_bytes() / bytes_of_an_edit(model, changed, shape, facts)
     return max(1, min(most, int(fit)))
+
+
+def soon_done(flops: float) -> int:
+    """How many edits of so much arithmetic a processor makes before long; elsewhere any number is.
+
+    What is not finished is lost when a sweep is killed, and until then nobody knows how long it takes.
+    """
+    return int(ON_PROCESSORS / flops) if flops and jax.default_backend() == "cpu" else sys.maxsize
 
 
 def bytes_of_an_edit(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int) -> int:

@@ -117,12 +117,14 @@ class Worker:
         peak = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else float("nan")
         # What was compiled is what one device does.
         peak *= self.questions.mesh.size
+        return {"flops": self.flops(which), "peak_bytes": peak / which.size}
+
+    def flops(self, which: np.ndarray) -> float:
+        """Arithmetic for each case of the first of these edits, as the program has it."""
+        model, state, batch, keys = self._asked(which[:1], widths=self._widths)
+        once = jax.tree.map(lambda x: x[0], batch)
         turns = getattr(self.editor, "most_steps", 1)
-        model, state, batch, keys = asked
-        flops = count_flops(
-            self._one, model, state, jax.tree.map(lambda x: x[0], batch), keys[0], turns=turns
-        )
-        return {"flops": flops / which.shape[1], "peak_bytes": peak / which.size}
+        return count_flops(self._one, model, state, once, keys[0], turns=turns) / which.shape[1]
 
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
         return edit_once(self.editor, model, state, request, key)[0]
