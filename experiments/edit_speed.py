@@ -11,21 +11,18 @@ that are read once, theirs as padded rows "<s> subject relation object .", all o
 take turns, `repeats` times, beside one large product that says what the device attains. Compilation is
 apart, and counted: one program serves a whole sweep.
 
-Takes about a minute at `tiny` and ten at `paper` on 2 cores, and writes
+Takes a minute at `tiny` and eight at `paper` on 2 cores, and writes
 experiments/records/<date>-edit-speed/record.json. The aims were 8 times as many edits a second at `paper` and
-30 at `tiny`, scores 5 times as fast, and all probes of a case for no more than its edit. Measured on 2 cores:
-68 times at `tiny`, where scores are 3.2 times as fast and probes cost 1.5 edits; 5.9 times at `paper`, where
-scores are 1.1 times as fast and probes cost 1.2 edits. Only the second aim is met. What bounds the others is
-arithmetic:
+30 at `tiny`, scores 5 times as fast, and all probes of a case for half an edit. Measured on 2 cores: 96 times at
+`tiny`, where scores are 3.2 times as fast and probes cost 1.4 edits; 7.9 times at `paper`, where scores are 3.5
+times as fast and probes cost 1.0 edits. What bounds them is arithmetic:
 
-- Our edits run at .73 (`tiny`) and .91 (`paper`) of the speed of one large product (the first layer's
-  constant part being counted though it is computed once). The requests are padded to the longest prompt and
-  object of all probes: of 300 cases at `paper` to 12 tokens, of which 7.4 are real in the mean. Programs for
-  a few lengths could save up to a third, but a sweep has one.
-- With 64 objects, a case's ten prompts had up to 143 nodes each at `paper`, 47 in the mean, all padded;
-  cutting a case's trees into pieces would save a fifth of the tokens, pooling many cases up to two thirds. At
-  `tiny` every object is one token, so that reading its ending costs a token where a padded row costs five.
-- All endings of a case are 240 tokens read at `tiny`; its edit reads and learns from 4 tokens 40 times.
+- Our edits run at .66 (`tiny`) and .84 (`paper`) of the speed of one large product (the first layer's constant
+  part being counted though it is computed once). Requests are padded to one of three widths of a sweep.
+- The texts of a case are 297 tokens in the mean at `paper`, read as four trees of 128, which the largest case
+  needs. At `tiny` every object is one token, so that reading its ending costs a token where a padded row costs
+  five. Scores by the loop are those of one case, ours cost the same for every case.
+- All texts of a case are 170 tokens in the mean at `tiny`; its edit reads and learns from 4 tokens 40 times.
 """
 
 import os
