@@ -60,12 +60,12 @@ def object_log_probabilities(
         Twice float32[B, candidates], as of `path_log_probabilities`. `jax.nn.log_softmax` of the first is the
         distribution over the candidates.
     """
-    tree, path = candidates
+    tree, path = candidates.tree, jnp.asarray(candidates.path)
     hidden, _ = model.hidden_states(tree.tokens, tree.layout(context.position), (context.cache,))
     # Logits only where something follows: at the end of the prompt (first) and at each node.
     logits = model.unembed(jnp.concatenate([context.hidden[:, None], hidden], axis=1))
     tokens = jnp.pad(jnp.asarray(tree.tokens), ((0, 0), (1, 0)))
-    behind = jnp.where(jnp.asarray(path) < 0, -1, 1 + jnp.asarray(path))
+    behind = jnp.where(path < 0, -1, 1 + path)
     return jax.vmap(path_log_probabilities)(logits, tokens, jnp.pad(behind, ((0, 0), (0, 0), (1, 0))))
 
 

@@ -18,6 +18,7 @@ from testbed.engine.cores import over_cores
 from testbed.engine.packing import pack
 from testbed.engine.passages import Texts, build_openings, text_shape, written
 from testbed.engine.probes import Probes, Readings, build_probes, probe_shape, read, truth_words
+from testbed.engine.widths import lengths_of
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
@@ -59,10 +60,7 @@ class Questions:
     @cached_property
     def shortest_first(self) -> list[int]:
         """The cases by the length of their requests, so that those made together need little padding."""
-        tokens = [
-            len(self.tokenizer.prompt(*c.fact[:2])) + len(self.tokenizer.entity(c.fact[2]))
-            for c in self.cases
-        ]
+        tokens = [lengths_of(self.tokenizer, [case.fact]).sum() for case in self.cases]
         return np.argsort(tokens, kind="stable").tolist()
 
     def after(self, deltas: Delta, which: np.ndarray) -> Readings:

@@ -4,12 +4,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from corpus.tokenizer import Tokenizer
+
 MOST = 3
 """Widths of a sweep."""
 EDITS = 100
 """That have a width of their own at least: for fewer, compiling costs more than it saves."""
 LESS = 0.85
 """Of the next width's tokens that a width has at most."""
+
+
+def lengths_of(tokenizer: Tokenizer, facts: Sequence[tuple[int, int, int]]) -> np.ndarray:
+    """int[2]: tokens of the longest prompt of some facts, and of their longest answer with its ending."""
+    prompts = [len(tokenizer.prompt(*pair)) for pair in {fact[:2] for fact in facts}]
+    answers = [1 + len(tokenizer.entity(o)) for o in {fact[2] for fact in facts}]
+    return np.array([max(prompts, default=0), max(answers, default=0)])
 
 
 def widths_for(lengths: np.ndarray) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from lm.mesh import over_data
 from testbed.engine.checks import blamed, check_edit
 from testbed.engine.methods import Belief, Method
 from testbed.engine.questions import Questions
-from testbed.engine.widths import narrowest, widths_for
+from testbed.engine.widths import lengths_of, narrowest, widths_for
 from testbed.protocol import Case
 
 SPLIT = {
@@ -67,11 +67,10 @@ class Worker:
         self._root = jax.random.key(integer(seed, "editor"))
         told = [method.told(case) for case in questions.cases]
         self._facts = max(map(len, told))
-        self._widths = widths_for(
-            np.array([self._lengths([belief.fact for belief in beliefs]) for beliefs in told])
-        )
+        tokenizer, facts = questions.tokenizer, [[belief.fact for belief in beliefs] for beliefs in told]
+        self._widths = widths_for(np.array([lengths_of(tokenizer, some) for some in facts]))
         controls = [control.fact for case in questions.cases for control in case.controls]
-        self._widths[-1] = np.maximum(self._widths[-1], self._lengths(controls))
+        self._widths[-1] = np.maximum(self._widths[-1], lengths_of(tokenizer, controls))
         self._programs: dict[tuple, jax.stages.Compiled] = {}
 
     def independent(self, which: np.ndarray, told: str = "") -> tuple[Delta, Info, float]:
@@ -121,10 +120,8 @@ class Worker:
 
     def flops(self, which: np.ndarray) -> float:
         """Arithmetic for each case of the first of these edits, as the program has it."""
-        model, state, batch, keys = self._asked(which[:1], widths=self._widths)
-        once = jax.tree.map(lambda x: x[0], batch)
         turns = getattr(self.editor, "most_steps", 1)
-        return count_flops(self._one, model, state, once, keys[0], turns=turns) / which.shape[1]
+        return count_flops(self._one, *self._asked_once(which, self._widths), turns=turns) / which.shape[1]
 
     def _one(self, model: LanguageModel, state: State, request: Request, key: jax.Array) -> Delta:
         return edit_once(self.editor, model, state, request, key)[0]
@@ -144,8 +141,8 @@ class Worker:
         keys = jax.vmap(lambda case: jax.random.fold_in(self._root, case))(which[:, 0])
         return self.model, self.state, self._requests(which, told, widths or self._widths[-1:]), keys
 
-    def _asked_once(self, which: np.ndarray) -> tuple:
-        model, state, batch, keys = self._asked(which[:1])
+    def _asked_once(self, which: np.ndarray, widths: Sequence[np.ndarray] | None = None) -> tuple:
+        model, state, batch, keys = self._asked(which[:1], widths=widths)
         return model, state, jax.tree.map(lambda x: x[0], batch), keys[0]
 
     def _requests(self, which: np.ndarray, told: str, widths: Sequence[np.ndarray]) -> Request:
@@ -157,16 +154,9 @@ class Worker:
             said,
             [belief.weight for belief in beliefs],
             [belief.credence for belief in beliefs],
-            *narrowest(widths, self._lengths(said)).tolist(),
+            *narrowest(widths, lengths_of(self.questions.tokenizer, said)).tolist(),
         )
         return together(batch, which.shape[1] * facts)
-
-    def _lengths(self, facts: Sequence[tuple[int, int, int]]) -> np.ndarray:
-        """int[2]: tokens of the longest prompt, and of the longest answer."""
-        tokenizer = self.questions.tokenizer
-        prompts = [len(tokenizer.prompt(*pair)) for pair in {fact[:2] for fact in facts}]
-        answers = [1 + len(tokenizer.entity(o)) for o in {fact[2] for fact in facts}]
-        return np.array([max(prompts, default=0), max(answers, default=0)])
 
     def _told(self, case: Case, told: str) -> list[Belief]:
         """As many facts for every case; where there are fewer, the first again, not to be believed."""
