@@ -79,24 +79,37 @@ def searched(beliefs: Beliefs, upstream: np.ndarray) -> Search:
         upstream: int[R], what each relation does depend on, or -1.
     """
     dependence = find_dependence(beliefs, SelfBayesConfig().dependence)
+    return compared(dependence.parent, dependence.linked, upstream, dependence.persists)
+
+
+def compared(
+    parent: np.ndarray, linked: np.ndarray, upstream: np.ndarray, persists: np.ndarray | None = None
+) -> Search:
+    """A forest that was found, beside the one that is.
+
+    Args:
+        parent: int[R], what each relation depends on in the forest that was found, or -1.
+        linked: float[R, R], p(either of two relations depends on the other).
+        upstream: int[R], what each relation does depend on, or -1.
+        persists: float[R], p(a subject's fact is drawn once); None where it was not asked.
+    """
     up, down = np.triu_indices(len(upstream), 1)
     depend = (upstream[up] == down) | (upstream[down] == up)
-    linked = dependence.linked[up, down]
-    yes, no = linked[depend], linked[~depend]
+    sure = linked[up, down]
+    yes, no = sure[depend], sure[~depend]
     auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
-    children = np.flatnonzero(dependence.parent >= 0)
-    parents = dependence.parent[children]
+    children = np.flatnonzero(parent >= 0)
+    parents = parent[children]
     right = upstream[children] == parents
     either = right | (upstream[parents] == children)
-    persists = dependence.persists[children[either]].mean() if either.any() else None
     return Search(
         (len(yes), len(no)),
         None if auc is None else float(auc),
         int(either.sum()),
         int((~either).sum()),
         int(right.sum()),
-        None if persists is None else float(persists),
-        float(((linked - depend) ** 2).mean()),
+        None if persists is None or not either.any() else float(persists[children[either]].mean()),
+        float(((sure - depend) ** 2).mean()),
     )
 
 

@@ -33,7 +33,7 @@ def write_record(
 
     Args:
         command: what to type to repeat it.
-        lines: what was measured while the model was trained.
+        lines: what was measured while the model was trained; none where there is no model.
         copied: the kinds of files of the report that the record keeps; those of its chapters in folders.
         further: figures that belong beside the settings.
     """
@@ -58,7 +58,7 @@ def write_record(
             "made_with": provenance(),
             **further,
             "counts": read_json(run.corpus / "counts.json"),
-            "last_evaluation": lines[-1],
+            "last_evaluation": lines[-1] if lines else None,
             "stages": _without_places(read_record(run.config_file)),
             "edits": [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))],
         },

@@ -7,6 +7,7 @@ Commands:
     python -m experiments.revision --worlds real --facts FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.revision --worlds deep
     python -m experiments.revision --kinds fact --changing --cases 60      (few edits change anything there)
+    python -m experiments.revision --editors self-bayes 'self-bayes, told dependences'
 
 Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
 persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
@@ -37,6 +38,7 @@ from experiments.record import typed, unusual, write_record
 from experiments.revision_tables import by_world, estimated, tables
 from experiments.revision_worlds import LISTS, RevisionWorld, prepare
 from experiments.stages import Clock, Stage, done
+from lm.editors.self_bayes import DependenceConfig
 from testbed.console import command, say
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
@@ -53,10 +55,13 @@ from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
 say_once = cache(say)
+TOLD = "self-bayes, told dependences"
+"""It is given which relation depends on which, and looks for nothing."""
 TRUE = "no edit, of true facts"
 """The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
+    TOLD: ("self-bayes", {}),
     "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
     "count-based, hard": ("count-based", {"soft": False}),
     "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
@@ -82,7 +87,7 @@ class Settings:
     """Folder in Wikidata5m's layout, of real facts."""
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
-    editors: tuple[str, ...] = tuple(VARIANTS)
+    editors: tuple[str, ...] = tuple(name for name in VARIANTS if name != TOLD)
     """Who edits, by the names in tables."""
     cases: int = 100
     """Edits by each editor in each world."""
@@ -130,7 +135,11 @@ def _stages(settings: Settings) -> Iterator[Stage]:
         for world in settings.among(kind):
             yield f"{world.name}: model", partial(prepare, world, settings.runs, settings.facts)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
+                yield f"{world.name}: {name}", partial(_edit, settings, world, name)
+
+
+def _edit(settings: Settings, world: RevisionWorld, name: str) -> None:
+    edit(asked(settings, world, name))
 
 
 def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
@@ -141,6 +150,9 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     if changes:
         prefix = whose_options(editor).options
         configs[prefix] = replace(configs[prefix], **changes)
+    if name == TOLD:
+        given = tuple(load_world(settings.run(world)).graph.upstream.tolist())
+        configs["self-bayes"] = replace(base.configs["self-bayes"], dependence=DependenceConfig(given=given))
     return replace(
         base,
         run=world.name,

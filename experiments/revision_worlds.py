@@ -8,7 +8,7 @@ tokenizer. REAL are facts of Wikidata, and DEEP worlds like those of REPORT for 
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -148,13 +148,19 @@ def write_table(world: RevisionWorld, path: Path) -> None:
 
 
 def prepare(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
-    """The world's corpus and trained model; made where they are missing.
+    """The world's corpus and trained model; made where they are missing. Arguments as of `build`."""
+    run = build(world, runs, facts)
+    train(replace(world.recipe, run=run.name, runs=runs, seed=world.seed))
+    return run
+
+
+def build(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+    """The world and its corpus; made where they are missing.
 
     Args:
         facts: a folder in Wikidata5m's layout, of real facts.
     """
     run = Run(runs, world.name)
-    where: dict[str, Any] = {"run": run.name, "runs": runs, "seed": world.seed}
     exact = world.kind != "published"
     tokens = TokenizerConfig(kind="bpe", vocabulary=500) if world.several_tokens else TokenizerConfig()
     corpus = replace(
@@ -162,12 +168,13 @@ def prepare(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
         world=_config(world, runs, facts),
         kind="exact" if exact else "published",
         tokenizer=tokens,
-        **where,
+        run=run.name,
+        runs=runs,
+        seed=world.seed,
     )
     if exact:
         corpus = replace(corpus, exact=ExactConfig(persistence=world.kind, statements=16))  # type: ignore[arg-type]
     build_corpus(corpus)
-    train(replace(world.recipe, **where))
     return run
 
 

@@ -1,0 +1,62 @@
+"""Who knows every fact of a world: what that one finds, and the experiment from nothing to its record."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments import known_dependence, record
+from experiments.found_dependence import compared
+from experiments.known_dependence import Settings, readers, sure_beliefs
+from experiments.revision_worlds import RevisionWorld, build
+from testbed.run.world import load_world
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    world = RevisionWorld("star", "fact", 1, subjects=120, uppers=12, dependence=0.9)
+    return load_world(build(world, tmp_path_factory.mktemp("runs"))).graph
+
+
+def test_the_sure_hold_every_fact_and_nothing_else(graph):
+    beliefs = sure_beliefs(graph)
+    assert (beliefs.top[graph.relation, graph.subject, 0] == graph.object).all()
+    assert beliefs.said.sum() == len(graph.object)
+    assert (beliefs.p[..., 0] == beliefs.said).all()
+
+
+def test_who_knows_all_facts_finds_what_hangs_together(graph):
+    for found in readers(graph).values():
+        assert found.auc == 1.0
+        assert found.found == found.pairs[0] == (graph.upstream >= 0).sum()
+
+
+def test_nothing_is_found_in_facts_of_nobody_in_particular(graph):
+    rng = np.random.default_rng(0)
+    shuffled = graph.object.copy()
+    for r in range(len(graph.relations)):
+        mine = graph.relation == r
+        shuffled[mine] = rng.permutation(shuffled[mine])
+    for found in readers(replace(graph, object=shuffled)).values():
+        assert found.found + found.false <= 1
+        assert found.persists is None or found.found
+
+
+def test_a_dependence_turned_round_is_found_but_not_right():
+    linked = np.array([[0, 0.9, 0.1], [0.9, 0, 0.2], [0.1, 0.2, 0]])
+    one = compared(np.array([-1, 0, -1]), linked, np.array([1, -1, -1]))
+    assert (one.found, one.false, one.right, one.auc, one.persists) == (1, 0, 0, 1.0, None)
+    assert one.brier == pytest.approx((0.1**2 + 0.1**2 + 0.2**2) / 3)
+
+
+def test_the_experiment_keeps_a_record(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    worlds = {"star": [RevisionWorld("star", "fact", 1, subjects=40, uppers=6, dependence=0.9)]}
+    monkeypatch.setattr(Settings, "worlds", property(lambda _: worlds))
+    assert known_dependence.main(["--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
+    (folder,) = (tmp_path / "records").iterdir()
+    kept = json.loads((folder / "record.json").read_text())
+    assert kept["command"] == "python -m experiments.known_dependence --draws 1"
+    assert set(kept["found"]["star"]) == {"mass 2", "mass 0.2", "each its own"}
+    assert "cause right" in (folder / "known_dependence.md").read_text()
