@@ -111,16 +111,17 @@ def experiment(settings: Settings) -> None:
     """Worlds, searches, table, record."""
     prepare_jax()
     found: dict[str, dict[str, list[tuple[int, Search]]]] = {}
+    pooled: dict[str, list[tuple[int, Search]]] = {}
     with progress("worlds", settings.draws * len(settings.worlds)) as advance:
         for name, draws in settings.worlds.items():
-            for number, world in enumerate(draws):
+            for world in draws:
                 run = build(world, settings.runs, settings.facts)
                 for reader, one in readers(load_world(run).graph).items():
-                    for row in (name, "all but real"):
-                        if row == name or world.shape != "real":
-                            where = number if row == name else world.seed
-                            found.setdefault(row, {}).setdefault(reader, []).append((where, one))
+                    found.setdefault(name, {}).setdefault(reader, []).append((world.seed, one))
+                    if world.shape != "real":
+                        pooled.setdefault(reader, []).append((world.seed, one))
                 advance(1)
+    found["all but real"] = pooled
     table, figures = table_of(found)
     text = markdown_section(table)
     say(text)
