@@ -135,11 +135,7 @@ def _stages(settings: Settings) -> Iterator[Stage]:
         for world in settings.among(kind):
             yield f"{world.name}: model", partial(prepare, world, settings.runs, settings.facts)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(_edit, settings, world, name)
-
-
-def _edit(settings: Settings, world: RevisionWorld, name: str) -> None:
-    edit(asked(settings, world, name))
+                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
 
 
 def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
@@ -147,12 +143,12 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     editor, changes = VARIANTS[name]
     base = EDIT["tiny"]
     configs = dict(base.configs)
+    if name == TOLD:
+        upstream = load_world(settings.run(world)).graph.upstream
+        changes = {"dependence": DependenceConfig(given=tuple(upstream.tolist()))}
     if changes:
         prefix = whose_options(editor).options
         configs[prefix] = replace(configs[prefix], **changes)
-    if name == TOLD:
-        given = tuple(load_world(settings.run(world)).graph.upstream.tolist())
-        configs["self-bayes"] = replace(base.configs["self-bayes"], dependence=DependenceConfig(given=given))
     return replace(
         base,
         run=world.name,

@@ -50,7 +50,7 @@ def test_a_dependence_turned_round_is_found_but_not_right():
     assert one.brier == pytest.approx((0.1**2 + 0.1**2 + 0.2**2) / 3)
 
 
-def test_the_experiment_keeps_a_record(tmp_path, monkeypatch, capsys):
+def test_the_experiment_keeps_a_record(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     worlds = {"star": [RevisionWorld("star", "fact", 1, subjects=40, uppers=6, dependence=0.9)]}
     monkeypatch.setattr(Settings, "worlds", property(lambda _: worlds))
