@@ -52,6 +52,16 @@ def test_what_fits_does_fit(shape, size):
     assert fits == 1 or fits * 4 * 4 * size <= 0.25 * 1e9
 
 
+@given(st.floats(1, 1e12), counts, st.floats(0, 1e12))
+def test_what_is_affordable_fits(taken, most, free):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "free_bytes", lambda: free)
+        fits = memory.affordable(taken, most)
+    assert 1 <= fits <= most
+    assert fits == 1 or fits * taken <= memory.SHARE * free
+    assert fits == most or (fits + 1) * taken > memory.SHARE * free * (1 - 1e-12)
+
+
 def test_free_memory_is_some():
     assert memory.free_bytes() > 0
 

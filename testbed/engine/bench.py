@@ -17,7 +17,7 @@ from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import prepare
-from testbed.engine.memory import fitting, soon_done
+from testbed.engine.memory import affordable, fitting, soon_done
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.records import Columns, seal
@@ -134,9 +134,12 @@ class Bench:
                 most = min(worker.method.most, soon_done(worker.flops(first) * group.batch))
                 size = fitting(self.model, shapes, self.questions.shape, told, most)
                 size *= group.devices
-            # Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
-            chunks = max(math.ceil(sequences / size), min(shard.of, sequences))
-            each = math.ceil(sequences / chunks / group.devices)
+            each = _each(sequences, size, shard, group.devices)
+            if group.abreast == "auto" and group.sequence == 1 and each > 1:
+                taken = worker.bytes_compiled(each * group.devices)
+                if not math.isnan(taken):
+                    size = affordable(taken, each) * group.devices
+                    each = _each(sequences, size, shard, group.devices)
             order = self.questions.shortest_first if group.sequence == 1 else ()
             plan = Plan(cases, group.sequence, group.batch, each * group.devices, order)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
@@ -147,6 +150,15 @@ class Bench:
                 "(--mesh.data) cannot share; go on with as many devices as it was begun with"
             )
         return plan
+
+
+def _each(sequences: int, size: int, shard: Shard, devices: int) -> int:
+    """Side by side on each device, of at most `size` on all of them.
+
+    Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
+    """
+    chunks = max(math.ceil(sequences / size), min(shard.of, sequences))
+    return math.ceil(sequences / chunks / devices)
 
 
 def finish(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:

@@ -27,8 +27,12 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
         facts: that one edit is told.
         most: more are never taken.
     """
-    fit = SHARE * free_bytes() / bytes_of_an_edit(model, changed, shape, facts)
-    return max(1, min(most, int(fit)))
+    return affordable(bytes_of_an_edit(model, changed, shape, facts), most)
+
+
+def affordable(bytes_of_one: float, most: int) -> int:
+    """How many of so many bytes each fit into an edit's share of the free memory: at least 1, at most `most`."""
+    return max(1, min(most, int(SHARE * free_bytes() / bytes_of_one)))
 
 
 def soon_done(flops: float) -> int:
@@ -40,10 +44,11 @@ def soon_done(flops: float) -> int:
 
 
 def bytes_of_an_edit(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int) -> int:
-    """An upper estimate from shapes alone of what an edit takes beside others.
+    """An estimate from shapes alone of what an edit takes beside others.
 
     That is what it changes, with its optimiser, and what its backward pass keeps. Probes are asked in pieces,
-    whatever there is side by side.
+    whatever there is side by side. An editor may read more than shapes show, each request behind several
+    openings, or what others believe: what was compiled tells.
     """
     config = model.config
     numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))

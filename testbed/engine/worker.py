@@ -111,12 +111,20 @@ class Worker:
 
     def cost(self, which: np.ndarray) -> dict[str, float]:
         """What each of these cases takes: arithmetic as the program has it, and memory as it was compiled."""
-        asked = self._asked(which, widths=self._widths)
+        peak = self._peak_bytes(which, self._widths) / which.size
+        return {"flops": self.flops(which), "peak_bytes": peak}
+
+    def bytes_compiled(self, abreast: int) -> float:
+        """What an edit of one case takes, compiled for so many side by side; nan where nobody knows."""
+        which = np.arange(abreast)[:, None] % len(self.questions.cases)
+        return self._peak_bytes(which) / abreast
+
+    def _peak_bytes(self, which: np.ndarray, widths: Sequence[np.ndarray] | None = None) -> float:
+        asked = self._asked(which, widths=widths)
         memory = self._program("independent", edit_batch, *asked).memory_analysis()
         peak = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else float("nan")
         # What was compiled is what one device does.
-        peak *= self.questions.mesh.size
-        return {"flops": self.flops(which), "peak_bytes": peak / which.size}
+        return peak * self.questions.mesh.size
 
     def flops(self, which: np.ndarray) -> float:
         """Arithmetic for each case of the first of these edits, as the program has it."""
@@ -168,8 +176,8 @@ class Worker:
 
     def _program(self, name: str, function: jax.stages.Wrapped, *arguments: object) -> jax.stages.Compiled:
         """The compiled function; compiled apart, so that no edit's time contains it."""
-        lengths = next((x.prompt.shape[-1], x.answer.shape[-1]) for x in arguments if isinstance(x, Request))
-        key = name, *lengths
+        shapes = next((x.prompt.shape, x.answer.shape) for x in arguments if isinstance(x, Request))
+        key = name, *shapes
         if key not in self._programs:
             if self.questions.mesh.size == 1:
                 lowered = function.lower(self.editor, *arguments)
