@@ -14,8 +14,8 @@ promised   a quarter of what was free
 
 Worlds, vocabularies and shapes are the presets', weights after one step of training; optimisers take two
 steps, since memory does not depend on how many. Expected: measured below promised for all; compiled below
-estimated but for `rome` and `memit`, which read a request behind nine openings. Takes half an hour of two cores, most of it `paper`, and writes
-experiments/records/<date>-edit-memory. Resumes when killed.
+estimated but for `rome` and `memit`, which read a request behind nine openings. Takes half an hour of two
+cores, most of it `paper`, and writes experiments/records/<date>-edit-memory. Resumes when killed.
 """
 
 import sys

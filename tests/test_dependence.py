@@ -90,6 +90,25 @@ def test_evidence_is_dirichlet_multinomial():
     np.testing.assert_allclose(evidence, wanted, rtol=1e-9)
 
 
+@given(*[st.floats(-3000, 3000)] * 2, *[st.floats(0, 0.5)] * 2, *[st.floats(1, 300)] * 2)
+def test_the_rest_tells_the_cause_where_it_tells_anything(there, back, share, share_back, x, x_back):
+    gain, share = np.array([[np.nan, there], [back, np.nan]]), np.array([[0, share], [share_back, 0]])
+    more = share * (gain - gain.T) / 2
+    rest = dependence._log_weights(gain, share, np.array([[0, x], [x_back, 0]]))
+    if max(more[0, 1], more[1, 0]) < min(x, x_back) - 5 and abs(x - x_back) > 0.1:
+        assert (rest[0, 1] > rest[1, 0]) == (x > x_back)
+    # Where the rest is noise, rows tell.
+    noise = dependence._log_weights(gain, share, np.full((2, 2), -1e6))
+    assert noise[0, 1] - noise[1, 0] == pytest.approx(more[0, 1] - more[1, 0], abs=1e-6)
+
+
+def test_few_share_a_cause():
+    """In a model of 100,000 facts rows favoured the effect, and the rest the cause."""
+    gain, share = np.array([[np.nan, 1984], [2424, np.nan]]), np.array([[0, 0.098], [0.064, 0]])
+    weights = dependence._log_weights(gain, share, np.array([[0, 47.3], [24.5, 0]]))
+    assert weights[0, 1] > weights[1, 0] + 20
+
+
 def test_what_is_given_is_taken():
     config = DependenceConfig(given=(-1, -1, -1, 1), persistence=0.25)
     forest = find_dependence(beliefs(0), config)

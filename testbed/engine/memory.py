@@ -31,7 +31,7 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
 
 
 def affordable(bytes_of_one: float, most: int) -> int:
-    """How many of so many bytes each fit into an edit's share of the free memory: at least 1, at most `most`."""
+    """How many of so many bytes each fit into the share of what is free: at least 1, at most `most`."""
     return max(1, min(most, int(SHARE * free_bytes() / bytes_of_one)))
 
 

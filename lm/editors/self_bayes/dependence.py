@@ -7,10 +7,13 @@ possible *besides* the most probable object. If every statement is a draw of its
 the beliefs about others in the row; if a fact is drawn once and repeated, it looks like noise. So the rest
 tells a cause from its effect, and whether facts persist. Neither is decided, both are averaged:
 
-    log weight of a dependence = log BF(modes) + log(1/2 + 1/2 exp(x)),   p(persists) = 1 / (1 + exp(x)),
+    log weight of a dependence = b + log(1/2 exp(d) + 1/2 exp(x)),   p(persists) = 1 / (1 + exp(x)),
 
-x being nats a subject by which the rest looks like the row, times the number of rows: subjects who share a
-row are no independent witnesses. All forests of dependences are equally likely before.
+b being the log Bayes factor of the modes, mean of both directions; d half of what this direction has more
+than the other, times the share of rows among subjects; x nats a subject by which the rest looks like the
+row, times the number of rows: subjects who share a row are no independent witnesses. Where statements are
+draws, modes are not asked which is the cause: if hardly anybody shares one, they favour the effect. All
+forests of dependences are equally likely before.
 """
 
 from typing import NamedTuple
@@ -95,8 +98,7 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
             several[up, down] = (np.bincount(rows) > 1).sum()
             share[up, down] = several[up, down] / len(rows)
     fresh = several * np.nan_to_num(rest)
-    # Which of two relations is the cause is witnessed by rows; that they hang together, by subjects.
-    score = (gain + gain.T + share * (gain - gain.T)) / 2 + np.logaddexp(0.0, fresh) - np.log(2)
+    score = _log_weights(gain, share, fresh)
     score[np.isnan(score)] = -np.inf
     parent = likeliest_forest(score) if config.given is None else np.array(config.given)
     depends = forest_posterior(score).depends if config.given is None else np.zeros_like(score)
@@ -111,6 +113,12 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
         parent.astype(np.int32), depends + depends.T, gain, rest, kappa.astype(np.float32),
         persists.astype(np.float32),
     )  # fmt: skip
+
+
+def _log_weights(gain: np.ndarray, share: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    """float64[R, R]: what speaks for the second relation depending on the first; the module says why."""
+    more = share * np.nan_to_num(gain - gain.T) / 2
+    return (gain + gain.T) / 2 + np.logaddexp(more, fresh) - np.log(2)
 
 
 def _dense(beliefs: Beliefs, relation: int, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
