@@ -19,7 +19,8 @@ from lm.editors.lora.method import lora_down
 from lm.editors.none.method import NoEdit
 from lm.flops import count_flops
 from testbed import edit, report
-from testbed.engine import sweep
+from testbed.engine import bench as bench_module
+from testbed.engine import memory, sweep
 from testbed.engine.bench import Bench, Grouping
 from testbed.engine.catalogue import entries, method_named
 from testbed.engine.identity import identity
@@ -27,6 +28,7 @@ from testbed.engine.methods import Belief, Method, the_request
 from testbed.engine.probes import read, truth_words
 from testbed.engine.records import TABLES, done
 from testbed.engine.results import read_results
+from testbed.engine.shard import ALL
 from testbed.engine.sweep import Plan, control_stem
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase.layout import rows_of
@@ -439,6 +441,20 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     assert plan.rounds == rounds
     assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
     assert (sequence in plan.marks) == (sequence > 1)
+
+
+@pytest.mark.parametrize(("share", "wanted"), [(0.3, 1), (7.5, 6), (100, CASES)])
+def test_no_more_edits_at_once_than_fit_as_compiled(ready, tmp_path, monkeypatch, share, wanted):
+    """Edits may take more than their shapes show; chunks of one size then: 3 of 6 where 7 would fit."""
+    bench = bench_of(ready, Grouping())
+    worker = Worker(bench.questions, LORA, {}, 0)
+    taken, asked = worker.bytes_compiled(CASES), []
+    assert worker.bytes_compiled(1) > 0
+    monkeypatch.setattr(memory, "free_bytes", lambda: share * taken / memory.SHARE)
+    monkeypatch.setattr(bench_module, "fitting", lambda *_: 10**6)
+    monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
+    assert bench._plan(worker, tmp_path, ALL).abreast == wanted
+    assert asked == [CASES]
 
 
 @pytest.fixture(scope="module")
