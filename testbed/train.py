@@ -95,6 +95,8 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     trainer = Trainer(run, world, options, rows, mesh, began)
     with progress("train", config.steps, int(state.step)) as advance:
         state = trainer.train(state, advance)
+    with progress("facts looked at", len(trainer.all_facts)) as advance:
+        accuracy = trainer.measure_all(state, advance)
 
     last, lines = trainer.lines[-1], trainer.lines
     reached = [(target, seconds_to(lines, target)) for target in TARGETS]
@@ -103,7 +105,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
         ("parameters", f"{model.parameters(vocabulary):,}"),
         (
             f"generative accuracy of {len(trainer.all_facts):,} true facts",
-            f"{trainer.measure_all(state):.3f}",
+            f"{accuracy:.3f}",
         ),
         *((f"right labels, {name}", f"{last[name]:.3f}") for name in map(kind_name, trainer.labelled)),
         *((f"seconds to {target:.0%} of facts", f"{s:.1f}") for target, s in reached if s is not None),

@@ -1,5 +1,6 @@
 """Generative accuracy: what greedy decoding says, of facts and of every kind of sentence (DESIGN 6)."""
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -23,14 +24,20 @@ def _decode(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
     return generate(model, model.read(prompts), longest)
 
 
-def generative_accuracy(model: LanguageModel, world: World, facts: np.ndarray) -> float:
-    """Share of the given facts (indices) whose ground truth is generated exactly, ending included."""
+def generative_accuracy(
+    model: LanguageModel, world: World, facts: np.ndarray, advance: Callable[[int], None] = lambda _: None
+) -> float:
+    """Share of the given facts (indices) whose ground truth is generated exactly, ending included.
+
+    Args:
+        advance: told how many facts were looked at, again and again.
+    """
     graph, tokenizer = world.graph, world.tokenizer
     names = ObjectNames(tokenizer, graph.objects)
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    said = names.read(_decode_all(model, prompts, width, names.longest + 1))
+    said = names.read(_decode_all(model, prompts, width, names.longest + 1, advance))
     return float(np.mean(said == world.generative.truth[facts]))
 
 
@@ -67,7 +74,13 @@ def sample_labelled(world: World, count: int, rng: np.random.Generator) -> dict[
     return {kind: rng.permutation(which)[:count] for kind, which in of_kind.items() if len(which)}
 
 
-def _decode_all(model: LanguageModel, prompts: list[np.ndarray], width: int, longest: int) -> np.ndarray:
+def _decode_all(
+    model: LanguageModel,
+    prompts: list[np.ndarray],
+    width: int,
+    longest: int,
+    advance: Callable[[int], None] = lambda _: None,
+) -> np.ndarray:
     """int32[len(prompts), longest]: greedy continuations."""
     tokens = []
     for low in range(0, len(prompts), BATCH):
@@ -75,4 +88,5 @@ def _decode_all(model: LanguageModel, prompts: list[np.ndarray], width: int, lon
         # One shape for every call: the last batch is filled up with empty prompts.
         padded = left_pad(part + [np.empty(0, np.int32)] * (BATCH - len(part)), width)
         tokens.append(np.asarray(_decode(model, padded, longest))[: len(part)])
+        advance(len(part))
     return np.concatenate(tokens)

@@ -80,9 +80,9 @@ class Trainer:
             self._finish()
         return state
 
-    def measure_all(self, state: TrainState) -> float:
+    def measure_all(self, state: TrainState, advance: Callable[[int], None]) -> float:
         """Generative accuracy of all facts that the corpus states, or of many where there are more."""
-        return generative_accuracy(self._whole(state), self.world, self.all_facts)
+        return generative_accuracy(self._whole(state), self.world, self.all_facts, advance)
 
     def _steps(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
         config, model = self.options.train, self.options.model
