@@ -31,7 +31,7 @@ from testbed.console import command, say, table
 from testbed.corpus import build_corpus
 from testbed.engine.catalogue import method_named
 from testbed.engine.checks import prepare
-from testbed.engine.memory import SHARE, affordable, bytes_of_an_edit, fitting, free_bytes
+from testbed.engine.memory import SHARE, bytes_of_an_edit, fitting, fitting_compiled, free_bytes
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
 from testbed.launch import launch
@@ -119,7 +119,7 @@ def measure(settings: Settings, size: Size, editor: str) -> dict[str, float]:
     estimated = bytes_of_an_edit(questions.model, shapes, questions.shape, facts)
     free = free_bytes()
     edits = fitting(questions.model, shapes, questions.shape, facts, min(MOST, method.most))
-    edits = affordable(worker.bytes_compiled(edits), edits)
+    edits = fitting_compiled(worker.bytes_compiled, edits)
     which, compiled = np.arange(edits)[:, None], worker.bytes_compiled(edits)
     _forget_peak()
     before = _peak()

@@ -62,6 +62,21 @@ def test_what_is_affordable_fits(taken, most, free):
     assert fits == most or (fits + 1) * taken > memory.SHARE * free * (1 - 1e-12)
 
 
+@given(st.floats(1, 1e9), st.floats(0, 1e9), counts, st.floats(1, 1e12))
+def test_what_fits_as_compiled_does(each, once, most, free):
+    """What all edits share weighs more where there are few: as many as fit then, by the program for as many."""
+
+    def taken(abreast):
+        return each + once / abreast
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "free_bytes", lambda: free)
+        fits = memory.fitting_compiled(taken, most)
+        assert memory.fitting_compiled(lambda _: float("nan"), most) == most
+    assert 1 <= fits <= most
+    assert fits == 1 or fits * taken(fits) <= memory.SHARE * free * (1 + 1e-12)
+
+
 def test_free_memory_is_some():
     assert memory.free_bytes() > 0
 

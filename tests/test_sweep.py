@@ -454,7 +454,8 @@ def test_no_more_edits_at_once_than_fit_as_compiled(ready, tmp_path, monkeypatch
     monkeypatch.setattr(bench_module, "fitting", lambda *_: 10**6)
     monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
     assert bench._plan(worker, tmp_path, ALL).abreast == wanted
-    assert asked == [CASES]
+    assert asked[0] == CASES
+    assert asked[-1] >= wanted
 
 
 @pytest.fixture(scope="module")

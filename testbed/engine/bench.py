@@ -17,7 +17,7 @@ from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import prepare
-from testbed.engine.memory import affordable, fitting, soon_done
+from testbed.engine.memory import fitting, fitting_compiled, soon_done
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.records import Columns, seal
@@ -136,10 +136,8 @@ class Bench:
                 size *= group.devices
             each = _each(sequences, size, shard, group.devices)
             if group.abreast == "auto" and group.sequence == 1 and each > 1:
-                taken = worker.bytes_compiled(each * group.devices)
-                if not math.isnan(taken):
-                    size = affordable(taken, each) * group.devices
-                    each = _each(sequences, size, shard, group.devices)
+                size = fitting_compiled(lambda n: worker.bytes_compiled(n * group.devices), each)
+                each = _each(sequences, size * group.devices, shard, group.devices)
             order = self.questions.shortest_first if group.sequence == 1 else ()
             plan = Plan(cases, group.sequence, group.batch, each * group.devices, order)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})

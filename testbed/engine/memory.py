@@ -3,6 +3,7 @@
 import math
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -33,6 +34,18 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
 def affordable(bytes_of_one: float, most: int) -> int:
     """How many of so many bytes each fit into the share of what is free: at least 1, at most `most`."""
     return max(1, min(most, int(SHARE * free_bytes() / bytes_of_one)))
+
+
+def fitting_compiled(bytes_of_one: Callable[[int], float], most: int) -> int:
+    """How many edits fit by what was compiled for as many: `most`, or fewer until it does.
+
+    Args:
+        bytes_of_one: what an edit takes beside others, given how many there are; nan where nobody knows.
+    """
+    fit, taken = most, bytes_of_one(most)
+    while fit > 1 and not math.isnan(taken) and (fewer := affordable(taken, fit)) < fit:
+        fit, taken = fewer, bytes_of_one(fewer)
+    return fit
 
 
 def soon_done(flops: float) -> int:
