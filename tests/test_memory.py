@@ -64,7 +64,7 @@ def test_what_is_affordable_fits(taken, most, free):
 
 @given(st.floats(1, 1e9), st.floats(0, 1e9), counts, st.floats(1, 1e12))
 def test_what_fits_as_compiled_does(each, once, most, free):
-    """What all edits share weighs more where there are few: as many as fit then, by the program for as many."""
+    """What all edits share weighs more where there are few, so that fewer fit than many would say."""
 
     def taken(abreast):
         return each + once / abreast
