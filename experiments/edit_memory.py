@@ -8,7 +8,7 @@ shapes alone (`testbed.engine.memory`), and fewer if XLA says of the compiled ed
 each editor at several sizes of model, in a process of its own:
 
 estimated  bytes of an edit by that estimate
-compiled   bytes of an edit as XLA lays them out, for as many side by side as the estimate allows
+compiled   bytes of an edit as XLA lays them out, for as many side by side as fit
 measured   by how much the peak of the process grows while these edits are made (on a CPU; Linux only)
 promised   a quarter of what was free
 
