@@ -135,7 +135,7 @@ class Bench:
                 size = fitting(self.model, shapes, self.questions.shape, told, most)
                 size *= group.devices
             each = _each(sequences, size, shard, group.devices)
-            if group.abreast == "auto" and group.sequence == 1 and each > 1:
+            if group.abreast == "auto" and group.sequence == 1:
                 size = fitting_compiled(lambda n: worker.bytes_compiled(n * group.devices), each)
                 each = _each(sequences, size * group.devices, shard, group.devices)
             order = self.questions.shortest_first if group.sequence == 1 else ()

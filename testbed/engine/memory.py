@@ -42,10 +42,13 @@ def fitting_compiled(bytes_of_one: Callable[[int], float], most: int) -> int:
     Args:
         bytes_of_one: what an edit takes beside others, given how many there are; nan where nobody knows.
     """
-    fit, taken = most, bytes_of_one(most)
-    while fit > 1 and not math.isnan(taken) and (fewer := affordable(taken, fit)) < fit:
-        fit, taken = fewer, bytes_of_one(fewer)
-    return fit
+    while most > 1:
+        taken = bytes_of_one(most)
+        fewer = most if math.isnan(taken) else affordable(taken, most)
+        if fewer == most:
+            break
+        most = fewer
+    return most
 
 
 def soon_done(flops: float) -> int:

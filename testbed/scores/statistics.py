@@ -50,6 +50,7 @@ FLIPS = 10_000
 LEVEL = 0.95
 POWER = 0.8
 _TAIL = (1 - LEVEL) / 2
+# Of eight clusters, those that are exchanged in each of the 256 ways there are.
 _CHOICES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
 
 Name = TypeVar("Name", bound=Hashable)
@@ -283,5 +284,5 @@ def _exchanged(of: np.ndarray, rng: np.random.Generator) -> float:
         choice = rng.integers(0, len(_CHOICES), FLIPS, np.uint8)
         moved += (_CHOICES[:, : len(eight)] @ eight).take(choice, axis=0)
     flipped = np.abs(ratio(total[0] + moved) - ratio(total[1] - moved))
-    as_far = (~(flipped < observed - ROUNDING)).sum()
-    return float(as_far + 1) / (FLIPS + 1)
+    as_far = int((~(flipped < observed - ROUNDING)).sum())
+    return (as_far + 1) / (FLIPS + 1)
