@@ -1,0 +1,171 @@
+"""Is an edited model coherent in sentences that its editor was never taught? `self-bayes` and its rivals.
+
+Commands:
+    python -m experiments.untaught_logic
+    python -m experiments.untaught_logic --minutes 9    (leaves after about so long; the same command goes on)
+
+The worlds of `experiments.revision` in which a cause has two consequences or more, three of each kind, and
+their models, which are trained where they are missing. Requests contradict the truth about causes, as there;
+beside them stands how coherent the unedited model is about true ones. `self-bayes` is taught sentences about
+the request A (alone, negated, joined with others by "and" and "or"), about other statements B (alone and
+negated), and about one consequence C (alone, negated, "A and C"). It is never taught "B or A", nor a sentence
+that joins two consequences.
+
+Tables: by kind, the residuals of laws that were taught, and of those that were not
+(`experiments.consequence_logic` has what is asked).
+
+Resumes when killed. Writes experiments/records/<date>-untaught-logic.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments import revision
+from experiments.belief_tables import Estimates, estimated_on, shortened
+from experiments.consequence_logic import LAWS, ConsequenceLogic
+from experiments.made_by import made_by
+from experiments.record import typed, unusual, write_record
+from experiments.revision_tables import KINDS
+from experiments.revision_worlds import LISTS, RevisionWorld, prepare
+from experiments.stages import Clock, Stage, done
+from testbed.console import command, say
+from testbed.edit import edit
+from testbed.evaluations.catalogue import prefix_of
+from testbed.evaluations.examination import examination_named
+from testbed.evaluations.hase.meanings import SUCCESS
+from testbed.launch import launch
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.gather import Edited, gather
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import EditSettings
+
+EVALUATION = "experiments.consequence_logic:ConsequenceLogic"
+TAUGHT = ("TF", "not", "and", "or", "not B")
+UNTAUGHT = ("B or A", *LAWS)
+"""Laws by whether `self-bayes` is taught them; of "C, answer" and "not C" it is taught one consequence."""
+METRICS = (SUCCESS, *(f"logic {law}" for law in (*TAUGHT, *UNTAUGHT)))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds and editors, and how many edits."""
+
+    worlds: Literal["development", "report"] = "report"
+    """Settings may be chosen on the first list only."""
+    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
+    """Kinds of worlds."""
+    editors: tuple[str, ...] = (
+        "self-bayes", "count-based, soft, unread", "lora-down", "embeddings", "none", revision.TRUE,
+    )  # fmt: skip
+    """Who edits, by the names of `experiments.revision`."""
+    cases: int = 60
+    """Edits by each editor in each world."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.editors) - set(revision.VARIANTS)
+        if self.cases < 1 or unknown or not self.editors:
+            raise ValueError(f"cases must be positive, and editors some of {', '.join(revision.VARIANTS)}")
+
+    def among(self, kind: str) -> list[RevisionWorld]:
+        """The worlds of one kind in which a cause has two consequences."""
+        return [w for w in LISTS[self.worlds] if w.kind == kind and _has_two_consequences(w.parents)]
+
+
+def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
+    """Whether some relation has two others below it; built-in worlds are pairs."""
+    above = parents or ()
+
+    def root(r: int) -> int:
+        return r if above[r] < 0 else root(above[r])
+
+    roots = [root(r) for r in range(len(above))]
+    return any(roots.count(r) > 2 for r in roots)
+
+
+def experiment(settings: Settings) -> None:
+    """Models, edits, tables, record."""
+    prepare_jax()
+    if done(_stages(settings), Clock(settings.minutes)):
+        _report(settings)
+
+
+def _stages(settings: Settings) -> Iterator[Stage]:
+    for kind in settings.kinds:
+        for world in settings.among(kind):
+            yield f"{world.name}: model", partial(prepare, world, settings.runs)
+            for name in settings.editors:
+                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
+
+
+def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+    """What one editor is to edit in one world: as in `experiments.revision`, other questions."""
+    like = revision.Settings(cases=settings.cases, runs=settings.runs)
+    base = revision.asked(like, world, name)
+    hase = base.examinations["hase"]
+    mine = ConsequenceLogic(edits=hase.edits, reinforce=hase.reinforce)
+    return replace(
+        base, evaluation=EVALUATION, examinations=base.examinations | {prefix_of(EVALUATION): mine}
+    )
+
+
+def edited(settings: Settings, world: RevisionWorld) -> list[Edited]:
+    """What each editor did in one world."""
+    by_name, run = [], Run(settings.runs, world.name)
+    for name in settings.editors:
+        (one,) = gather([run], examination_named(EVALUATION), made_by(asked(settings, world, name)))
+        by_name.append(one._replace(name=name))
+    return by_name
+
+
+def table(kind: str, by_editor: Estimates, worlds: int) -> Table:
+    """An editor a row: what was taught, then what was not."""
+    rows: list[list[Cell]] = [
+        [name, row["all"][SUCCESS].cases, *(row["all"].get(metric) for metric in METRICS)]
+        for name, row in by_editor.items()
+    ]
+    note = f"Residuals of {', '.join(UNTAUGHT)} are untaught. {worlds} worlds."
+    return Table(kind, KINDS[kind], ["editor", "edits", *METRICS], rows, note)
+
+
+def _report(settings: Settings) -> None:
+    tables, figures = [], {}
+    for kind in settings.kinds:
+        worlds = [edited(settings, world) for world in settings.among(kind)]
+        found = estimated_on(
+            revision.together(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
+        )
+        tables.append(markdown_section(table(kind, found, len(worlds))))
+        figures[kind] = shortened(found)
+    text = "\n".join(tables)
+    say(text)
+    run = Run(settings.runs, settings.among(settings.kinds[0])[0].name)
+    plain: dict[str, Any] = {k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")}
+    words = unusual(settings, "worlds", "kinds", "editors", "cases")
+    folder = write_record(
+        run,
+        "untaught-logic",
+        typed("untaught_logic", words),
+        read_metrics(run),
+        copied=(),
+        settings=plain,
+        found=figures,
+    )
+    (folder / "untaught_logic.md").write_text(text, encoding="utf-8")
+    say(f"record: {folder}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return command("experiments.untaught_logic", __doc__ or "", Settings, experiment, args)
+
+
+if __name__ == "__main__":
+    launch(main)
