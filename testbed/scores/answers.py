@@ -11,14 +11,18 @@ def as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
 
     Where several objects are most probable, the agent's answer is the first of them, and any other is right.
     """
+    own = choices.agent_answer[:, time]
+    good = answer == own
+    others = np.flatnonzero(~good)
+    options, agent = choices.options[others], choices.agent[others, time]
 
     def believed(obj: np.ndarray) -> np.ndarray:
-        named = choices.options == obj[:, None]
+        named = options == obj[others, None]
         place = np.arange(len(named)), named.argmax(-1)
-        return np.where(named[place], choices.agent[:, time][place], 0.0)
+        return np.where(named[place], agent[place], 0.0)
 
-    own = choices.agent_answer[:, time]
-    return (answer == own) | equally_good(believed(answer), believed(own))
+    good[others] = equally_good(believed(answer), believed(own))
+    return good
 
 
 def must_change(choices: Choices, time: int = 1) -> np.ndarray:

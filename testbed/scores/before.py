@@ -5,6 +5,7 @@ before any edit either. This tells the two apart (DESIGN 6): each question that 
 unedited model, and held against the agent's posterior before any edit.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -53,25 +54,29 @@ class Stratum(NamedTuple):
     calibration: float
 
 
-def measured(results: Results, among: np.ndarray | bool = True) -> dict[str, Metric]:
-    """What the unedited model says, by metric, over some choices, bool[N].
+def measured(results: Results) -> dict[str, np.ndarray]:
+    """What the unedited model says, by metric: a value for each of N choices.
 
     total variation, between it and the agent. answers right: the share that is one of the agent's best.
     model's probability, of its likeliest option; agent's belief, in that option; overconfidence, the first
     minus the second.
     """
-    c, size = results.choices, len(results)
+    c = results.choices
     lm, agent = c.lm[:, 0], c.agent[:, 0]
     likeliest = lm.argmax(-1)[:, None]
     confidence, belief = (np.take_along_axis(p, likeliest, -1)[:, 0] for p in (lm, agent))
-    values = {
+    return {
         DISTANCE: total_variation(lm, agent),
         RIGHT: as_good(c, c.lm_answer[:, 0], 0),
         CONFIDENCE: confidence,
         BELIEF: belief,
         EXCESS: confidence - belief,
     }
-    return {name: by_case(of, c.case, size, among) for name, of in values.items()}
+
+
+def over(values: Mapping[str, np.ndarray], results: Results, among: np.ndarray) -> dict[str, Metric]:
+    """Values of choices by case, over some choices, bool[N]."""
+    return {name: by_case(of, results.choices.case, len(results), among) for name, of in values.items()}
 
 
 def before_edit(results: Results) -> dict[str, Stratum]:
@@ -80,17 +85,20 @@ def before_edit(results: Results) -> dict[str, Stratum]:
     stratum, confidence = strata_of(c.stated), c.lm[:, 0].max(-1)
     at = np.minimum((confidence * BINS).astype(int), BINS - 1)
     parts = {ALL: np.ones(len(stratum), bool)} | {name: stratum == name for name in STRATA}
-    return {name: _stratum(results, among, at) for name, among in parts.items() if among.any()}
+    values = measured(results)
+    return {name: _stratum(values, results, among, at) for name, among in parts.items() if among.any()}
 
 
-def _stratum(results: Results, among: np.ndarray, at: np.ndarray) -> Stratum:
+def _stratum(
+    values: Mapping[str, np.ndarray], results: Results, among: np.ndarray, at: np.ndarray
+) -> Stratum:
     """Some choices, bool[N], whose bins are int[N]."""
     levels, everyone = clusters(results), np.ones(len(results), bool)
     bins, gaps = [], 0.0
     for b in np.unique(at[among]):
-        here = measured(results, among & (at == b))
+        here = over(values, results, among & (at == b))
         means = estimates({name: here[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
         bins.append(Bin(means[CONFIDENCE], means[BELIEF]))
         gaps += abs(here[EXCESS].numerator.sum())
     total = int(among.sum())
-    return Stratum(total, estimates(measured(results, among), levels, everyone), bins, gaps / total)
+    return Stratum(total, estimates(over(values, results, among), levels, everyone), bins, gaps / total)

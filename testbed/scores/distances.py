@@ -5,15 +5,21 @@ import numpy as np
 _SMALLEST = 1e-12
 
 
+def total(x: np.ndarray) -> np.ndarray:
+    """Sum over the last axis, as a matrix product: much faster than `x.sum(-1)` where it is short."""
+    return x @ np.ones(x.shape[-1])
+
+
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Total variation over the last axis: half the sum of absolute differences."""
-    return 0.5 * (np.abs(p - q).sum(-1) + np.abs(_remainder(p) - _remainder(q))[..., 0])
+    return 0.5 * (total(np.abs(p - q)) + np.abs(_remainder(p) - _remainder(q))[..., 0])
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Jensen-Shannon divergence in nats over the last axis."""
-    mean = (with_remainder(p) + with_remainder(q)) / 2
-    return (_relative_entropy(with_remainder(p), mean) + _relative_entropy(with_remainder(q), mean)) / 2
+    p, q = with_remainder(p), with_remainder(q)
+    mean = (p + q) / 2
+    return (_relative_entropy(p, mean) + _relative_entropy(q, mean)) / 2
 
 
 def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -27,8 +33,8 @@ def with_remainder(p: np.ndarray) -> np.ndarray:
 
 
 def _remainder(p: np.ndarray) -> np.ndarray:
-    return np.clip(1 - p.sum(-1, keepdims=True), 0, 1)
+    return np.clip(1 - total(p), 0, 1)[..., None]
 
 
 def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return (q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST)))).sum(-1)
+    return total(q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST))))

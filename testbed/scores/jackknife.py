@@ -57,8 +57,13 @@ def pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
 
     A case with denominator 0, but for rounding, has no such metric: both are 0.
     """
-    both = np.stack([np.stack(m[:2], axis=-1)[among] for m in metrics], axis=1).astype(float)
-    return np.where(both[..., 1:] > ROUNDING, both, 0.0)
+    both = np.empty((int(among.sum()), len(metrics), 2))
+    for k, metric in enumerate(metrics):
+        bottom = metric.denominator[among]
+        there = bottom > ROUNDING
+        both[:, k, 0] = np.where(there, metric.numerator[among], 0.0)
+        both[:, k, 1] = np.where(there, bottom, 0.0)
+    return both
 
 
 def numbered(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarray]:
@@ -125,7 +130,8 @@ def _leaving_one_out(of: np.ndarray, total: np.ndarray) -> _OneLevel:
     moved = contrast(total - of) - value
     moved[np.abs(moved) <= ROUNDING * np.maximum(1, np.abs(value))] = 0.0
     clusters = counted(of).sum(0)
-    square, cube = (moved**2).sum(0), -(moved**3).sum(0)
+    squares = moved * moved
+    square, cube = squares.sum(0), -(squares * moved).sum(0)
     weight = np.divide(of[..., 1], total[..., 1], out=np.zeros(of.shape[:-1]), where=total[..., 1] > 0)
     mean = (weight[..., 0] + weight[..., -1]) / 2
     effective = 1 / np.maximum((mean**2).sum(0), ROUNDING)

@@ -44,9 +44,10 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
 
     def error(obj: np.ndarray, place: str) -> Metric:
         """|p - q| of one object of each choice at a place, int[N]."""
-        named = c.options == obj[:, None]
-        gap = np.abs(reader.probability - gold).sum(-1, where=named)
-        return over(gap, at[place] & named.any(-1))
+        here = np.flatnonzero(at[place])
+        named = c.options[here] == obj[here, None]
+        gap = np.abs(reader.probability[here] - gold[here]).sum(-1, where=named)
+        return by_case(gap, c.case[here], len(results), named.any(-1))
 
     metrics: dict[str, Metric] = {}
     if reader.time:

@@ -5,7 +5,7 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.hase.meanings import DAMAGE, MOVED, RATIO, SKILL, SKILL_MOVED, SKILL_STILL, SPILL
 from testbed.evaluations.hase.roles import REQUEST
-from testbed.scores.distances import total_variation, with_remainder
+from testbed.scores.distances import total, total_variation, with_remainder
 from testbed.scores.metric import Metric, by_case
 from testbed.scores.readers import Reader
 
@@ -33,15 +33,15 @@ def movement(results: Results, reader: Reader) -> dict[str, Metric]:
     goal = c.agent[:, 1]
     gold = with_remainder(goal) - with_remainder(c.agent[:, 0])
     change = with_remainder(reader.probability) - with_remainder(reader.start)
-    moved = asked & (np.abs(gold).sum(-1) > MOVED)
+    moved = asked & (total(np.abs(gold)) > MOVED)
     still = asked & ~moved
 
     before, after = total_variation(reader.start, goal), total_variation(reader.probability, goal)
     added = np.maximum(after - before, 0)
-    along, whole = (change * gold).sum(-1), (gold * gold).sum(-1)
+    along, whole = total(change * gold), total(gold * gold)
     aside = change - (along / np.where(moved, whole, 1.0))[:, None] * gold
-    beside = np.linalg.norm(aside, axis=-1) * np.sqrt(whole)
-    stray = 0.5 * np.abs(change - gold).sum(-1)
+    beside = np.sqrt(total(aside * aside) * whole)
+    stray = 0.5 * total(np.abs(change - gold))
 
     def ratio(numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
         top, bottom = (np.bincount(c.case[among], x[among], size) for x in (numerator, denominator))
