@@ -16,7 +16,7 @@ from testbed.evaluations.hase.meanings import (
     SPILL,
     SUCCESS,
 )
-from testbed.evaluations.hase.roles import GRANDCHILD
+from testbed.evaluations.hase.roles import GRANDCHILD, OTHER_CHILD
 from testbed.run.strata import STRATA
 from testbed.scores.gather import Edited
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, PERFECT
@@ -24,8 +24,10 @@ from testbed.scores.tables import Cell, Table
 
 KINDS = {"published": "published", "fact": "facts persist", "sentence": "fresh draws"}
 BOTH = "support 2 and more"
+FEW = "S0, three to five members"
 PARTS: dict[str, str] = {
-    "support 1": FOLLOWS, BOTH: FOLLOWS, "S0": FOLLOWS, "S1": "false change s1r2", "S2": "false change s1r2",
+    "support 1": FOLLOWS, BOTH: FOLLOWS, "S0": FOLLOWS, FEW: FOLLOWS, "S1": "false change s1r2",
+    "S2": "false change s1r2",
 }  # fmt: skip
 """Part of the cases -> what is asked of it."""
 OVERALL = (
@@ -41,14 +43,17 @@ def parts(results: Results) -> dict[str, np.ndarray]:
     """bool[E]: all cases, by support of the new object, and by how often the consequence was stated."""
     child, support = results.cases["child"], results.cases["support_new"]
     masks = {"all": np.ones(len(results), bool), "support 1": support == 1, BOTH: support >= 2}
-    return masks | {name: child & (results.cases["stratum"] == name) for name in STRATA}
+    masks |= {name: child & (results.cases["stratum"] == name) for name in STRATA}
+    return masks | {FEW: masks["S0"] & (support >= 3) & (support <= 5)}
 
 
 def estimated(editors: Sequence[Edited]) -> Estimates:
     """Every editor, and the references on the cases of the first, on each part."""
-    return estimated_on(
-        editors, parts, lambda part: OVERALL if part == "all" else (PARTS[part], SKILL), REFERENCES
-    )
+
+    def asked(part: str) -> tuple[str, ...]:
+        return {"all": OVERALL, FEW: (FOLLOWS, MUST_CHANGE[OTHER_CHILD])}.get(part) or (PARTS[part], SKILL)
+
+    return estimated_on(editors, parts, asked, REFERENCES)
 
 
 def tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[Table]:
@@ -67,7 +72,8 @@ def tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[T
 def by_world(worlds: dict[str, Estimates]) -> Iterator[Table]:
     """Each world by itself, an editor a column."""
     names = list(next(iter(worlds.values())))
-    for part, metric in ((BOTH, FOLLOWS), ("all", SKILL), ("all", DAMAGE)):
+    of_few = ((FEW, FOLLOWS), (FEW, MUST_CHANGE[OTHER_CHILD]))
+    for part, metric in ((BOTH, FOLLOWS), *of_few, ("all", SKILL), ("all", DAMAGE)):
         rows: list[list[Cell]] = [
             [
                 world,
@@ -75,4 +81,4 @@ def by_world(worlds: dict[str, Estimates]) -> Iterator[Table]:
             ]
             for world, by_reader in worlds.items()
         ]
-        yield Table(f"worlds-{metric}", f"{metric}, {part}, by world", ["world", *names], rows)
+        yield Table(f"worlds-{part}-{metric}", f"{metric}, {part}, by world", ["world", *names], rows)

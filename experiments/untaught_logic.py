@@ -7,8 +7,8 @@ Commands:
 The worlds of `experiments.revision` in which a cause has two consequences or more, three of each kind, and
 their models, which are trained where they are missing. Requests contradict the truth about causes, as there;
 beside them stands how coherent the unedited model is about true ones. `self-bayes` is taught sentences about
-the request A (alone, negated, joined with others by "and" and "or"), about other statements B (alone and
-negated), and about one consequence C (alone, negated, "A and C"). It is never taught "B or A", nor a sentence
+the request A (alone, negated, joined with others by "and" and "or"), about other statements B (alone), and
+about one consequence C (alone, negated, "A and C"). It is never taught "not B" or "B or A", nor a sentence
 that joins two consequences.
 
 Tables: by kind, the residuals of laws that were taught, and of those that were not
@@ -44,8 +44,8 @@ from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import EditSettings
 
 EVALUATION = "experiments.consequence_logic:ConsequenceLogic"
-TAUGHT = ("TF", "not", "and", "or", "not B")
-UNTAUGHT = ("B or A", *LAWS)
+TAUGHT = ("TF", "not", "and", "or")
+UNTAUGHT = ("not B", "B or A", *LAWS)
 """Laws by whether `self-bayes` is taught them; of "C, answer" and "not C" it is taught one consequence."""
 METRICS = (SUCCESS, *(f"logic {law}" for law in (*TAUGHT, *UNTAUGHT)))
 

@@ -160,7 +160,6 @@ class SelfBayes:
             (quoted(partner, word[Word.AND], mine), a * b, share),
             (quoted(mine, word[Word.OR], partner), a + b - a * b, share),
             (quoted(partner), b, share),
-            (quoted(word[Word.NOT], partner), 1 - b, share),
         )
         return [_truths(alone, truths), _truths(joined, truths)]
 

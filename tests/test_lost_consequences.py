@@ -1,0 +1,39 @@
+"""Where a consequence is lost: in what an editor works out, or in fitting that."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments import lost_consequences, record, revision
+from experiments.revision_worlds import RevisionWorld
+
+WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=40)
+
+
+@pytest.mark.slow
+def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    for module in (revision, lost_consequences):
+        monkeypatch.setattr(module, "LISTS", {"report": [WORLD]})
+    runs = ["--runs", str(tmp_path / "runs"), "--cases", "40", "--kinds", "sentence"]
+    assert revision.main([*runs, "--editors", "self-bayes", "none"]) == 0
+    assert lost_consequences.main(runs) == 0
+    (folder,) = (tmp_path / "records").glob("*lost-consequences")
+    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    row = {name: value for name, (value, *_) in found[WORLD.name].items()}
+    counts = {name: count for name, (*_, count) in found[WORLD.name].items()}
+    must = counts["follows"]
+    assert must == counts["worked out rightly"] > 10
+    assert counts["follows, worked out rightly"] + counts["follows, otherwise"] == must
+    assert counts["follows, worked out rightly"] == round(row["worked out rightly"] * must)
+    assert row["worked out rightly"] <= min(row["the row's answer is right"], row["it is taken to move"])
+    parts = [
+        np.nan_to_num(row[name] or 0.0) * counts[name]
+        for name in ("follows, worked out rightly", "follows, otherwise")
+    ]
+    assert sum(parts) / must == pytest.approx(row["follows"], abs=1e-3)
+    # As `experiments.revision` has it.
+    (other,) = (tmp_path / "records").glob("*revision")
+    same = json.loads((other / "record.json").read_text(encoding="utf-8"))["found"]["sentence"]["self-bayes"]
+    assert same["support 2 and more"]["answer s1r2, must change"][0] == pytest.approx(row["follows"])
