@@ -8,9 +8,10 @@ real command, such as `python -m testbed.train laptop --until 0.95` with one thi
 its own that starts without compiled programs; the time is what metrics.jsonl says, compilation and
 evaluations included. Stages: `facts` (4,000 facts with atomic and with all sentences, 10,000 with atomic
 ones, each in float32 and bfloat16), `ablation` (the laptop recipe on 4,000 facts and atomic sentences, one
-choice at a time), `many` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000 facts, and one choice at a
-time for 30,000: facts learned per token, per second and per parameter). Expected: 4,000 facts at 95% in well
-under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+choice at a time), `many` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000 facts, with steps in
+proportion, and one choice at a time for 30,000: facts learned per token, per second and per parameter; an
+hour and a half of one core and seed). Trials that a killed command has done are not done again. Expected:
+4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
@@ -27,11 +28,12 @@ from typing import Any, Literal, NamedTuple
 import tyro
 
 from corpus.config import DocumentConfig, TokenizerConfig
+from corpus.files import read_json, write_json
 from experiments.measure import run_stages
 from experiments.scaled import scaled
 from testbed.console import say, table
 from testbed.corpus import build_corpus
-from testbed.presets import CORPUS
+from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics, recorded
 from testbed.run.trainer import seconds_to
 from testbed.run.world import load_world
@@ -128,9 +130,19 @@ def many() -> list[Trial]:
     ]
     often = ("--train.evaluate-every", "25")
     return [
-        trial._replace(preset="paper-laptop", until=TARGET_OF_MANY, options=often + trial.options)
+        trial._replace(
+            preset="paper-laptop",
+            until=TARGET_OF_MANY,
+            options=(*often, *_in_proportion(trial), *trial.options),
+        )
         for trial in [*sizes, *others]
     ]
+
+
+def _in_proportion(trial: Trial) -> tuple[str, str]:
+    """As many steps for each fact as `paper-laptop` takes for 100,000, but not fewer than a schedule needs."""
+    facts = int(trial.corpus.split()[0].replace(",", ""))
+    return "--train.steps", str(max(100, facts * TRAIN["paper-laptop"].train.steps // MANY[-1]))
 
 
 def facts() -> list[Trial]:
@@ -219,10 +231,9 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
 
 def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
     """All runs of all trials."""
-    by_trial: dict[str, list[dict[str, Any]]] = {}
-    for trial in trials:
-        by_trial[trial.name] = [one(settings, trial, seed) for seed in range(settings.seeds)]
-        say(f"{trial.name}: {by_trial[trial.name]}")
+    by_trial = {
+        trial.name: [_kept(settings, trial, seed) for seed in range(settings.seeds)] for trial in trials
+    }
     rows = [(name, *described(runs)) for name, runs in by_trial.items()]
     table(
         f"to {trials[0].until:.0%} of facts, {settings.seeds} seeds",
@@ -233,6 +244,18 @@ def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
         name: {"options": trial.options, "runs": runs}
         for trial, (name, runs) in zip(trials, by_trial.items(), strict=True)
     }
+
+
+def _kept(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
+    """One run of a trial, from the scratch folder where a killed command has done it."""
+    path = settings.scratch / "measured.json"
+    measured = read_json(path) if path.exists() else {}
+    key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}"))
+    if key not in measured:
+        measured[key] = one(settings, trial, seed)
+        write_json(path, measured)
+    say(f"{trial.name}, seed {seed}: {measured[key]}")
+    return measured[key]
 
 
 def described(runs: list[dict[str, Any]]) -> tuple[str, ...]:
