@@ -140,7 +140,7 @@ def many() -> list[Trial]:
 
 
 def _in_proportion(trial: Trial) -> tuple[str, str]:
-    """As many steps for each fact as `paper-laptop` takes for 100,000, but not fewer than a schedule needs."""
+    """As many steps a fact as `paper-laptop` takes for 100,000, but not fewer than a schedule needs."""
     facts = int(trial.corpus.split()[0].replace(",", ""))
     return "--train.steps", str(max(100, facts * TRAIN["paper-laptop"].train.steps // MANY[-1]))
 
