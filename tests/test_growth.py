@@ -39,7 +39,7 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
         assert figures["settings"] == {"cases": 20}
     measured = {path: path.read_bytes() for path in (tmp_path / "growth" / "measured").iterdir()}
     assert len(measured) == 2 * len(growth.STAGES)
-    assert growth.main([*tiny, "--minutes", "0.001"]) == 0
+    assert growth.main([*tiny, "--minutes", "1e-9"]) == 0
     assert "run the same command to go on" in capsys.readouterr().out
     assert growth.main(tiny) == 0
     assert {path: path.read_bytes() for path in measured} == measured
