@@ -241,7 +241,7 @@ def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
         rows,
     )
     return {
-        name: {"options": trial.options, "runs": runs}
+        name: {"options": trial.options, "target": trial.until, "runs": runs}
         for trial, (name, runs) in zip(trials, by_trial.items(), strict=True)
     }
 
@@ -279,7 +279,7 @@ def main() -> int:
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(measure, settings, trials[stage]()) for stage in settings.stages
     }
-    run_stages("recipes", measures, settings.scratch, seeds=settings.seeds, target=TARGET)
+    run_stages("recipes", measures, settings.scratch, seeds=settings.seeds)
     return 0
 
 
