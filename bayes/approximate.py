@@ -1,6 +1,6 @@
 """The exact agent on corpora of kind `published`: an approximation, and it says so.
 
-Published sentences are not written as the model W says (DESIGN 5.3). The closest of W's worlds is the
+Published sentences are not written as the model W says (design.md 5.3). The closest of W's worlds is the
 sentence-world, since each downstream statement is a fresh draw from its row; noise is what the corpus
 shows; and of the labelled sentences only truth sentences about root facts are read, as labels of objects
 that were stated already: the others would settle every fact.

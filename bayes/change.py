@@ -66,24 +66,24 @@ def after_do(
         elif up in depth:
             depth[fact] = depth[up] + 1
             again = redraw ** depth[fact]
-            after[fact] = again * _drawn_again(tree, fact, turns[up]) + (1 - again) * before
+            after[fact] = again * _draw_again(tree, fact, turns[up]) + (1 - again) * before
             if fact in parents:
-                turns[fact] = _turn(tree, fact, turns[up])
+                turns[fact] = _turn_row(tree, fact, turns[up])
     with np.errstate(divide="ignore"):
         return {fact: np.log(p) for fact, p in after.items()}
 
 
-def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
+def _draw_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     """float64[K]: p(is = k) of a fact drawn from the row of what the fact above it is now."""
     totals, kept = tree.known.row_mass + tree.totals(fact), above.was_and_is()
     if tree.known.has_truth(fact):
         inside, messages = tree.support(fact)
         # Where the row is still the same, the earlier draw is one of its draws.
-        earlier = 0.0 if tree.known.given else 1.0
+        earlier = 0.0 if tree.known.given_mass else 1.0
         repeats = earlier * kept / (totals + earlier)
         repeated = inside * tree.spread(fact, repeats / (messages * totals))
     else:
-        said = tree.known.own(fact)
+        said = tree.known.own_objects(fact)
         earlier = sum(said.values())
         repeated = np.zeros(tree.known.candidates(fact))
         for k, count in said.items():
@@ -91,11 +91,11 @@ def _drawn_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     return tree.spread(fact, (above.is_now() - kept) / totals + kept / (totals + earlier)) + repeated
 
 
-def _turn(tree: Tree, fact: int, above: Turn) -> Turn:
+def _turn_row(tree: Tree, fact: int, above: Turn) -> Turn:
     """What a fact was and is, drawn from the row of what the fact above it is now."""
     totals = tree.known.row_mass + tree.totals(fact)
     inside, messages = tree.support(fact)
-    repeats = np.zeros_like(totals) if tree.known.given else above.was_and_is() / (totals + 1)
+    repeats = np.zeros_like(totals) if tree.known.given_mass else above.was_and_is() / (totals + 1)
     # The diagonal is as many further terms, but few of a change's own are not 0.
     alike = above.same - repeats
     terms = np.eye(len(alike))[:, np.flatnonzero(alike)]

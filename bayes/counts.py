@@ -52,7 +52,7 @@ class Rows(NamedTuple):
         return Row(self.places[part], self.excess[part], float(self.base[index]), float(self.total[index]))
 
 
-class Changed(NamedTuple):
+class ChangedRows(NamedTuple):
     """Rows that stand for others, found by their key.
 
     Attributes:
@@ -65,7 +65,7 @@ class Changed(NamedTuple):
 
 
 def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What one observation of each weight adds to (excess, base, total) of its row (DESIGN 5.1).
+    """What one observation of each weight adds to (excess, base, total) of its row (design.md 5.1).
 
     Raises:
         InputError: a weight that is neither -1, nor in (0, 1), nor at least 1.
@@ -82,7 +82,7 @@ def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray
     return excess, np.where(sure, 0.0, base), np.where(sure, weight, 1.0)
 
 
-def count(
+def count_statements(
     key: np.ndarray, places: np.ndarray, weight: np.ndarray, rows: int, size: int, copies: float
 ) -> tuple[Rows, np.ndarray]:
     """Sum observations into rows, each counted `copies` times.
@@ -115,11 +115,11 @@ def structure(cells: csr_array) -> tuple[np.ndarray, np.ndarray]:
     return cells.indptr.astype(np.int64), cells.indices.astype(np.int32)
 
 
-def changed_rows(rows: Mapping[int, Row]) -> Changed:
+def changed_rows(rows: Mapping[int, Row]) -> ChangedRows:
     """Rows by their key, as arrays."""
     ordered = [rows[key] for key in sorted(rows)]
     sizes = [len(row.places) for row in ordered]
-    return Changed(
+    return ChangedRows(
         np.array(sorted(rows), np.int64),
         Rows(
             offsets=np.cumsum([0, *sizes], dtype=np.int64),
@@ -131,7 +131,7 @@ def changed_rows(rows: Mapping[int, Row]) -> Changed:
     )
 
 
-def add(row: Row, other: Row, factor: float = 1.0) -> Row:
+def add_statement(row: Row, other: Row, factor: float = 1.0) -> Row:
     """`row + factor * other`, as a new row."""
     places = np.concatenate([row.places, other.places])
     excess = np.concatenate([row.excess, factor * other.excess])

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayes.change import after_do
 from bayes.known import Draw, Known
-from bayes.tree import Tree, normalised
+from bayes.tree import Tree, normalise_rows
 from corpus.errors import InputError
 
 MOST_STATES = 2_000_000
@@ -38,7 +38,7 @@ def log_beliefs(
     """
     tree, family = known.tree(asked[0]), known.family(asked[0])
     doubtful = {t[0]: t for t in map(known.tree, (*known.edited, *focus)) if t != tree}
-    others = [t for t in doubtful.values() if known.family(t[0]) == family and not known.given]
+    others = [t for t in doubtful.values() if known.family(t[0]) == family and not known.given_mass]
     log_total: dict[int, np.ndarray] = {}
     changes = done.keys() & set(tree)
     for log_state, draws in _states(known, others, tree, once=not changes):
@@ -49,7 +49,7 @@ def log_beliefs(
         for fact in asked:
             here = log_state + log_z + log_p[fact]
             log_total[fact] = np.logaddexp(log_total[fact], here) if fact in log_total else here
-    return {fact: normalised(total) for fact, total in log_total.items()}
+    return {fact: normalise_rows(total) for fact, total in log_total.items()}
 
 
 def _states(

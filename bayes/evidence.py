@@ -1,4 +1,4 @@
-"""From sentences to weighted observations, as the paper's agent reads them (DESIGN 5.1)."""
+"""From sentences to weighted observations, as the paper's agent reads them (design.md 5.1)."""
 
 from typing import NamedTuple
 

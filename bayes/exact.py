@@ -1,4 +1,4 @@
-"""The exact agent: Bayes' rule for the model W of worlds of kind `exact` (DESIGN 5.3).
+"""The exact agent: Bayes' rule for the model W of worlds of kind `exact` (design.md 5.3).
 
 Everybody but the subject asked about is resolved: their facts count as what their evidence makes them,
 which the corpus builder bounds (`corpus.resolution`). Other subjects then enter only through counts of rows
@@ -19,7 +19,7 @@ from scipy.special import logit, logsumexp
 
 from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
-from bayes.known import Known, read
+from bayes.known import Known, read_evidence
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -80,7 +80,7 @@ class ExactAgent:
         Raises:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
-        fact = self._fact(subject, relation)
+        fact = self._beliefs_of_fact(subject, relation)
         return self._beliefs([fact])[fact]
 
     def probability(
@@ -95,7 +95,7 @@ class ExactAgent:
         pairs, which = np.unique(
             np.column_stack([subject.ravel(), relation.ravel()]), axis=0, return_inverse=True
         )
-        facts = [self._fact(s, r) for s, r in pairs.tolist()]
+        facts = [self._beliefs_of_fact(s, r) for s, r in pairs.tolist()]
         beliefs = self._beliefs(facts)
         probabilities = np.empty(objects.size)
         for i, fact in enumerate(facts):
@@ -113,7 +113,7 @@ class ExactAgent:
 
         One pass over a subject's tree of facts answers all that is asked of it.
         """
-        facts = [self._fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
+        facts = [self._beliefs_of_fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
         beliefs = self._beliefs(facts)
         probabilities = np.zeros((len(facts), len(self.objects)))
         for row, fact, relation in zip(probabilities, facts, relations.tolist(), strict=True):
@@ -129,7 +129,7 @@ class ExactAgent:
                 a `do` about the same tree of facts.
         """
         s, r, target, weight, kind, redraw = request
-        fact, place = self._fact(s, r), self._place(r, target)
+        fact, place = self._beliefs_of_fact(s, r), self._place(r, target)
         if kind not in get_args(RequestKind):
             raise InputError(f"a request is one of {', '.join(get_args(RequestKind))}, not {kind!r}")
         self._refuse_if_changed(fact)
@@ -148,11 +148,11 @@ class ExactAgent:
                 raise InputError(
                     f"the evidence rules out {self.named(s, r, target)!r}, so no correction can say it"
                 )
-            return replace(self, known=self.known.told(fact, place, math.inf))
+            return replace(self, known=self.known.told_objects(fact, place, math.inf))
         if not 0 < weight <= MOST_WEIGHT:
             raise InputError(f"an edit's weight should be positive and at most {MOST_WEIGHT:g}, not {weight}")
         worth = self.known.strength(r) if self.has_truth(fact) else 1.0
-        return replace(self, known=self.known.told(fact, place, weight * worth))
+        return replace(self, known=self.known.told_objects(fact, place, weight * worth))
 
     def with_focus(self, subjects: Iterable[int]) -> "ExactAgent":
         """The agent that takes none of these subjects' facts as resolved, but sums over what they may be.
@@ -183,7 +183,7 @@ class ExactAgent:
             InputError: the evidence settles the fact, or rules the target out; or the fact, or one of its
                 tree, was changed by a `do`.
         """
-        fact, place = self._fact(subject, relation), self._place(relation, target)
+        fact, place = self._beliefs_of_fact(subject, relation), self._place(relation, target)
         self._refuse_if_changed(fact)
         if self.known.is_settled(fact) or self.rules_out(subject, relation, np.array(target)):
             raise InputError(
@@ -218,14 +218,14 @@ class ExactAgent:
         No evidence moves what sentences have settled, and nothing a link; only a fact with a truth of its own
         can be corrected, or change, and nothing is modelled after a change.
         """
-        fact = self._fact(subject, relation)
+        fact = self._beliefs_of_fact(subject, relation)
         open_to_it = not self.graph.is_link[fact] and (kind == "do" or not self.known.is_settled(fact))
         meant = kind == "evidence" or self.has_truth(fact)
         return open_to_it and meant and not self._has_changed(fact)
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether it is impossible, by what was said for certain, that (subject, relation) is each object."""
-        own = self.known.own(self._fact(subject, relation))
+        own = self.known.own_objects(self._beliefs_of_fact(subject, relation))
         candidates = self.graph.candidates_of(relation)
         sure = [candidates[k] for k, ratio in own.items() if ratio == math.inf]
         never = [candidates[k] for k, ratio in own.items() if ratio == -math.inf]
@@ -243,7 +243,7 @@ class ExactAgent:
             names[i] if 0 <= i < len(names) else str(i) for i, names in zip(ids, columns, strict=False)
         )
 
-    def _fact(self, subject: int, relation: int) -> int:
+    def _beliefs_of_fact(self, subject: int, relation: int) -> int:
         known = 0 <= subject < len(self.graph.entities) and 0 <= relation < len(self.graph.relations)
         fact = int(self.graph.find(subject, relation)) if known else -1
         if fact < 0:
@@ -270,7 +270,7 @@ class ExactAgent:
         """What `predict` says of each fact, by one pass over each tree of which any are asked."""
         trees: dict[int, list[int]] = {}
         for fact in dict.fromkeys(facts):
-            trees.setdefault(self.known.above(fact)[-1], []).append(fact)
+            trees.setdefault(self.known.upstream_place(fact)[-1], []).append(fact)
         beliefs = {}
         for asked in trees.values():
             for fact, log_p in self._log_beliefs(asked).items():
@@ -296,4 +296,4 @@ def fit_exact(
     Raises:
         InputError: a relation in which a statement would be no evidence for what it states.
     """
-    return ExactAgent(read(graph, config, sentences), exactness)
+    return ExactAgent(read_evidence(graph, config, sentences), exactness)

@@ -1,6 +1,6 @@
 """The loops of the paper's agent's queries; see `corpus.compiled` for how they run.
 
-Rows come as `bayes.counts.Rows`, those that edits replaced as `bayes.counts.Changed`. The few lines that
+Rows come as `bayes.counts.Rows`, those that edits replaced as `bayes.counts.ChangedRows`. The few lines that
 choose between them are repeated: compiled on demand, a kernel cannot call a function that is not. The twin
 of the first two is `DenseAgent` in tests/naive.py, of the third a sort.
 """

@@ -23,7 +23,7 @@ UNRESOLVED = -1
 NO_ROW = -2
 
 
-class Drawn(NamedTuple):
+class DrawnState(NamedTuple):
     """Resolved draws of a relation's rows.
 
     Attributes:
@@ -75,32 +75,32 @@ class Known:
     places: np.ndarray
     ratios: np.ndarray
     resolved: np.ndarray
-    rows: Mapping[int, Drawn]
+    rows: Mapping[int, DrawnState]
     roots: Mapping[int, np.ndarray]
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     @property
-    def given(self) -> bool:
+    def given_mass(self) -> bool:
         """Whether rows are told, not learned: then no draw tells of a row, and all trees are independent."""
         return self.config.rows == "given"
 
     @property
     def row_mass(self) -> float:
         """What the prior adds to the draws of a row."""
-        return 0.0 if self.given else self.config.row_mass
+        return 0.0 if self.given_mass else self.config.row_mass
 
     @property
     def root_mass(self) -> float:
         """What the prior adds to the draws of facts without an upstream fact."""
-        return 0.0 if self.given else self.config.root_mass
+        return 0.0 if self.given_mass else self.config.root_mass
 
-    def told(self, fact: int, place: int, more: float) -> "Known":
+    def told_objects(self, fact: int, place: int, more: float) -> "Known":
         """The same after further evidence: a log-likelihood ratio, or a count of statements."""
         added = dict(self.edited.get(fact, {}))
         added[place] = added.get(place, 0.0) + more
         return replace(self, edited={**self.edited, fact: added})
 
-    def own(self, fact: int) -> dict[int, float]:
+    def own_objects(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
         evidence = dict(self._read(fact))
         for place, more in self.edited.get(fact, {}).items():
@@ -117,12 +117,14 @@ class Known:
 
     def is_settled(self, fact: int) -> bool:
         """Whether sentences say for certain what a fact is, be it by excluding everything else."""
-        ratios = list(self.own(fact).values())
+        ratios = list(self.own_objects(fact).values())
         return math.inf in ratios or ratios.count(-math.inf) == self.candidates(fact) - 1
 
     def is_spoken_of(self, fact: int) -> bool:
         """Whether anything was said of a fact or of one below it; others sum out of everything."""
-        return bool(self.own(fact)) or any(map(self.is_spoken_of, self.graph.dependents.get(fact, [])))
+        return bool(self.own_objects(fact)) or any(
+            map(self.is_spoken_of, self.graph.dependents.get(fact, []))
+        )
 
     def strength(self, relation: int) -> float:
         """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
@@ -136,7 +138,7 @@ class Known:
         """The relation that a fact's relation depends on in the end; only families share rows."""
         return self.graph.root_of(int(self.graph.relation[fact]))
 
-    def above(self, fact: int) -> list[int]:
+    def upstream_place(self, fact: int) -> list[int]:
         """A fact and all that it depends on, nearest first."""
         facts = [fact]
         while (up := int(self.graph.upstream_fact[facts[-1]])) >= 0:
@@ -145,7 +147,7 @@ class Known:
 
     def tree(self, fact: int) -> list[int]:
         """All facts joined with this one by dependence, each after the one it depends on."""
-        facts = [self.above(fact)[-1]]
+        facts = [self.upstream_place(fact)[-1]]
         for one in facts:
             facts += self.graph.dependents.get(one, [])
         return facts
@@ -166,7 +168,7 @@ class Known:
         return draws
 
 
-def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Known:
+def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Known:
     """What is known after reading the sentences of a world of kind `exact`.
 
     Raises:
@@ -229,16 +231,16 @@ def read(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Kn
         known = (row != UNRESOLVED) & (place != UNRESOLVED)
         shape = (len(graph.candidates_of(up)), size)
         draws = csr_array((weight[known], (row[known], place[known])), shape=shape)
-        rows[r] = Drawn(draws, draws.T.tocsr(), draws.sum(axis=1))
+        rows[r] = DrawnState(draws, draws.T.tocsr(), draws.sum(axis=1))
     return Known(graph, config, offsets, places, ratios, resolved, rows, roots)
 
 
-def _given(graph: KnowledgeGraph, config: ExactConfig) -> tuple[dict[int, Drawn], dict[int, np.ndarray]]:
+def _given(graph: KnowledgeGraph, config: ExactConfig) -> tuple[dict[int, DrawnState], dict[int, np.ndarray]]:
     """Rows and shares as they are, each a draw in all."""
     rows, roots = {}, {}
     for r, (shares, table) in enumerate(rows_of(graph, config)):
         roots[r] = shares
         if table is not None:
             by_row = csr_array(table)
-            rows[r] = Drawn(by_row, by_row.T.tocsr(), np.ones(len(table)))
+            rows[r] = DrawnState(by_row, by_row.T.tocsr(), np.ones(len(table)))
     return rows, roots

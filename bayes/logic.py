@@ -17,7 +17,7 @@ from corpus.language import Atom, Kind, Sentence
 MOST_ATOMS = 12
 
 
-def right(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
+def probability_of_conditional(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
     """p(the sentence is right | evidence, edits) of each sentence, label included, from one joint.
 
     "not A" is true is right where A does not hold; "A and B" is false where not both hold; an atomic

@@ -1,4 +1,4 @@
-"""The paper's agent: Categorical-Dirichlet beliefs with one shared table per upstream object (DESIGN 5.2).
+"""The paper's agent: Categorical-Dirichlet beliefs with one shared table per upstream object (design.md 5.2).
 
 Direct belief p(o | s, r) counts what was said about (s, r). Where s was also seen with r's upstream
 relation u, the marginal belief sums over the upstream object, p(o | s, r) = sum_a p(a | s, u) p(o | r, a),
@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from bayes import kernels
-from bayes.counts import Changed, Row, Rows, add, changed_rows, count
+from bayes.counts import ChangedRows, Row, Rows, add_statement, changed_rows, count_statements
 from bayes.evidence import Evidence
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.tables import Tables, fill_tables
-from corpus.compiled import chosen
+from corpus.compiled import choose_kernels
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
@@ -98,7 +98,7 @@ class PaperAgent:
         out = np.empty(len(places))
         self._kernel(kernels.probabilities, len(places))(
             0, len(places), direct, up, relation, places,
-            self.observed, self._changed_observed, self.tables.filled, self.tables.changed,
+            self.observed, self._changed_observed, self.tables.filled, self.tables.changed_rows,
             self.tables.background, self.prior_mass, len(self.objects), out,
         )  # fmt: skip
         return out.reshape(shape)
@@ -172,7 +172,7 @@ class PaperAgent:
         mentions = {**self.extra_mentions, key: {**said, place: said.get(place, 0.0) + 1.0}}
         agent = replace(
             self,
-            changed_observed={**self.changed_observed, key: add(self._observed(key), item)},
+            changed_observed={**self.changed_observed, key: add_statement(self._observed(key), item)},
             extra_mentions=mentions,
         )
         new_share = agent._mention_share(key)
@@ -181,14 +181,14 @@ class PaperAgent:
             if self.has_seen(s, down):
                 change = {a: share - old_share.get(a, 0.0) for a, share in new_share.items()}
                 moved[down] = (self._observed(self._key(s, down)), change)
-        return replace(agent, tables=self.tables.moved(moved))
+        return replace(agent, tables=self.tables.row_change(moved))
 
     def _kernel(self, kernel: Callable, work: int) -> Callable:
         """A kernel as it stands for a few questions about a small world, else compiled."""
-        return chosen(kernel, max(work, len(self.observed.places)))
+        return choose_kernels(kernel, max(work, len(self.observed.places)))
 
     @cached_property
-    def _changed_observed(self) -> Changed:
+    def _changed_observed(self) -> ChangedRows:
         return changed_rows(self.changed_observed)
 
     def _key(self, subject: Any, relation: Any) -> Any:
@@ -225,7 +225,7 @@ class PaperAgent:
         out, rest = np.empty((len(subjects), size)), np.empty(len(subjects))
         self._kernel(kernels.distributions, out.size)(
             0, len(out), direct, up, relations,
-            self.observed, self._changed_observed, self.tables.filled, self.tables.changed,
+            self.observed, self._changed_observed, self.tables.filled, self.tables.changed_rows,
             self.tables.background, self.tables.floor, self.prior_mass, size, out, rest,
         )  # fmt: skip
         return out, rest
@@ -256,7 +256,7 @@ def fit(
     prior_mass: float = 1.0,
     evidence_multiplicity: float = 5.0,
 ) -> PaperAgent:
-    """The agent that has read `evidence` (DESIGN 5.2).
+    """The agent that has read `evidence` (design.md 5.2).
 
     Args:
         upstream: int[relations], NO_UPSTREAM where a relation depends on none.
@@ -275,7 +275,7 @@ def fit(
     objects.flags.writeable = False
     key = evidence.subject.astype(np.int64) * relations + evidence.relation
     places = places_of(objects, evidence.object)
-    observed, mentions = count(
+    observed, mentions = count_statements(
         key, places, evidence.weight, entities * relations, size, evidence_multiplicity
     )
     tables = fill_tables(observed, mentions, upstream, size, prior_mass)

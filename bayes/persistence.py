@@ -10,7 +10,7 @@ and facts stated often leave one term standing: p(z) p(said | z) at their most s
 bound, and changing one object after another multiplies a term by at most (1 + doubt), so that the product
 of these factors gives an upper one. Both are rigorous, and close where facts are stated eight times or
 more; facts stated less often are left out, which is sound since how often a fact is stated says nothing
-about it (DESIGN 5.3, point 4).
+about it (design.md 5.3, point 4).
 """
 
 from typing import NamedTuple

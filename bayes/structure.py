@@ -1,4 +1,4 @@
-"""Which relation depends on which, exactly: a posterior over all forests of relations (DESIGN 5.3).
+"""Which relation depends on which, exactly: a posterior over all forests of relations (design.md 5.3).
 
 Every relation depends on at most one other, without cycles, and each such forest is equally likely before
 the facts are seen. A dependence is scored by how much more likely its Dirichlet rows make the facts than

@@ -1,4 +1,4 @@
-"""The shared tables p(o | r, a): what was said of subjects whose upstream object is a (DESIGN 5.2).
+"""The shared tables p(o | r, a): what was said of subjects whose upstream object is a (design.md 5.2).
 
 Every subject fills them, in proportion to how often its sentences mention a. The background is the sum of all
 tables' posteriors of a relation, kept so that a remainder that every a has meets it in one step.
@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayes.counts import Changed, Row, Rows, add, changed_rows, structure
+from bayes.counts import ChangedRows, Row, Rows, add_statement, changed_rows, structure
 from corpus.graph import NO_UPSTREAM
 
 
@@ -34,7 +34,7 @@ class Tables:
     replaced: Mapping[int, Row] = field(default_factory=dict)
 
     @cached_property
-    def changed(self) -> Changed:
+    def changed_rows(self) -> ChangedRows:
         """The tables that edits replaced, as the kernels read them."""
         return changed_rows(self.replaced)
 
@@ -42,7 +42,7 @@ class Tables:
         """One table."""
         return self.replaced[index] if index in self.replaced else self.filled.row(index)
 
-    def moved(self, added: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
+    def row_change(self, added: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
         """The tables after a row was added to some of them.
 
         Args:
@@ -56,7 +56,7 @@ class Tables:
             for a, factor in factors.items():
                 at = relation * size + a
                 before = self.row(at)
-                after = replaced[at] = add(before, row, factor)
+                after = replaced[at] = add_statement(before, row, factor)
                 for table, sign in ((before, -1.0), (after, 1.0)):
                     scale = sign / (table.total + self.prior_mass)
                     even += (table.base + self.prior_mass / size) * scale

@@ -42,7 +42,7 @@ def log_sum(log_p: np.ndarray) -> float:
     return float(most + np.log(np.exp(log_p - most).sum()))
 
 
-def normalised(log_p: np.ndarray) -> np.ndarray:
+def normalise_rows(log_p: np.ndarray) -> np.ndarray:
     """Log-probabilities that sum to 1."""
     # In two steps, since what is far below 0 loses its digits in the sum of both.
     log_p = log_p - log_p.max()
@@ -70,8 +70,8 @@ class Tree:
         Args:
             asked: some of the tree's facts; what they depend on is answered too. All of them by default.
         """
-        log_z, log_inside, _, messages = self._passed_up
-        wanted = set(self.facts if asked is None else itertools.chain(*map(self.known.above, asked)))
+        log_z, log_inside, _, messages = self._pass_up
+        wanted = set(self.facts if asked is None else itertools.chain(*map(self.known.upstream_place, asked)))
         log_belief: dict[int, np.ndarray] = {}
         for fact in filter(wanted.__contains__, self.facts):
             up = int(self.graph.upstream_fact[fact])
@@ -83,13 +83,13 @@ class Tree:
             else:
                 sums = self.known.row_mass + self.totals(fact)
                 outside = self.spread(fact, np.exp(log_belief[up]) / messages[fact] / sums)
-            log_belief[fact] = normalised(log_inside[fact] + np.log(outside))
+            log_belief[fact] = normalise_rows(log_inside[fact] + np.log(outside))
         return log_z, log_belief
 
     @property
     def log_weight(self) -> float:
         """Log-probability of all that was said of the tree."""
-        return self._passed_up[0]
+        return self._pass_up[0]
 
     def ceiling(self) -> float:
         """Log of the most that what was said of the tree can weigh, whatever is in its rows.
@@ -101,12 +101,12 @@ class Tree:
     def options(self, least: float) -> dict[int, np.ndarray]:
         """Places of the facts to be enumerated that leave the tree a log-weight of at least `least`."""
         log_z, log_belief = self._all_marginals
-        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerated()}
+        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerate_states()}
 
     def likely_state(self) -> tuple[float, list[tuple[Draw, float]]]:
         """Log-weight and draws of one state, each of its places being the likeliest by itself."""
         _, log_belief = self._all_marginals
-        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerated()}
+        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerate_states()}
         return next(self.states(modes), (-math.inf, []))
 
     @cached_property
@@ -117,7 +117,7 @@ class Tree:
         """Enumerated facts on which nothing depends of which anything was said."""
         below = self.graph.dependents
         return frozenset(
-            f for f in self._enumerated() if not any(map(self.known.is_spoken_of, below.get(f, [])))
+            f for f in self._enumerate_states() if not any(map(self.known.is_spoken_of, below.get(f, [])))
         )
 
     def states(
@@ -155,22 +155,22 @@ class Tree:
                     draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
                     log_p += float(said_of(fact)[row])
-                    said = self.known.own(fact).items()
+                    said = self.known.own_objects(fact).items()
                     draws += [(Draw(relation, row, place), count) for place, count in said]
             if log_p > -math.inf:
                 yield log_p, draws
 
-    def _enumerated(self) -> list[int]:
+    def _enumerate_states(self) -> list[int]:
         """Facts whose places make up a state: those with truths of which anything was said, or below them."""
         return [f for f in self.facts if self.known.is_spoken_of(f) and self.known.has_truth(f)]
 
     def support(self, fact: int) -> tuple[np.ndarray, np.ndarray]:
         """What was said of a fact and below: h(k) of each candidate, scaled; its message to each row."""
-        _, _, inside, messages = self._passed_up
+        _, _, inside, messages = self._pass_up
         return inside[fact], messages[fact]
 
     @cached_property
-    def _passed_up(
+    def _pass_up(
         self,
     ) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
         """Log-probability of the tree; log h(k), h(k) scaled to 1 at most, and the message of each fact."""
@@ -197,7 +197,7 @@ class Tree:
 
     def _log_likelihood(self, fact: int) -> np.ndarray:
         log_p = np.zeros(self.known.candidates(fact))
-        for place, ratio in self.known.own(fact).items():
+        for place, ratio in self.known.own_objects(fact).items():
             if ratio == math.inf:
                 settled = np.full(len(log_p), -math.inf)
                 settled[place] = 0.0
@@ -265,7 +265,7 @@ class Tree:
     def _log_said(self, fact: int) -> np.ndarray:
         """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
         mass, alpha = self.known.row_mass, self.known.row_mass / self.known.candidates(fact)
-        said, totals = self.known.own(fact), self.totals(fact)
+        said, totals = self.known.own_objects(fact), self.totals(fact)
         log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
         for place, count in said.items():
             column = self._column(fact, place)
@@ -274,7 +274,7 @@ class Tree:
 
     def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
         """p(k) of a further statement, its row distributed as `above`."""
-        said = self.known.own(fact)
+        said = self.known.own_objects(fact)
         share = above / (self.known.row_mass + self.totals(fact) + sum(said.values()))
         p = self.spread(fact, share)
         for place, count in said.items():

@@ -43,7 +43,7 @@ class Account:
         if names:
             self.named[what] = [*names]
 
-    def check(self, source: str) -> None:
+    def check_totals(self, source: str) -> None:
         """Refuse a source that went in with something left out or renamed.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The built-in world: pronounceable people and places from one seed, no download (DESIGN 2).
+"""The built-in world: pronounceable people and places from one seed, no download (design.md 2).
 
 Two kinds of subject. A person has two of three pairs (educated at -> occupation, place of birth ->
 country of citizenship, position played -> member of team); a place has two pairs (sport -> located in
@@ -48,7 +48,7 @@ _SPOT = "canal coast hill lake market mill mining mountain river valley".split()
 _SETTLEMENT = "city fort hamlet port quarter town village".split()
 
 
-def build(
+def build_builtin_world(
     subjects: int, dials: BuiltinWorld, rng: np.random.Generator, all_candidates: bool = False
 ) -> KnowledgeGraph:
     """A world with `subjects` subjects; see the module for what is in it.

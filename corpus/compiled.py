@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 @cache
-def compiled(kernel: Callable) -> Callable:
+def compile_kernel(kernel: Callable) -> Callable:
     """The machine code of a kernel, kept on disk between processes; runs without the interpreter's lock."""
     import numba
 
@@ -30,9 +30,9 @@ def compiled(kernel: Callable) -> Callable:
         return numba.njit(kernel, nogil=True)
 
 
-def chosen(kernel: Callable, work: int) -> Callable:
+def choose_kernels(kernel: Callable, work: int) -> Callable:
     """The kernel as it stands for little work, compiled for more."""
-    return compiled(kernel) if work >= LEAST_WORK else kernel
+    return compile_kernel(kernel) if work >= LEAST_WORK else kernel
 
 
 def run_blocks(work: Callable[[int, int], None], count: int, size: int, threads: int) -> None:

@@ -1,4 +1,4 @@
-"""Documents beyond the ordinary ones: joint, imagine and revise (DESIGN 3).
+"""Documents beyond the ordinary ones: joint, imagine and revise (design.md 3).
 
     joint    s u o. s d o'                              two statements of the corpus, side by side
     imagine  imagine s u o*. s d o''. s x p             what would follow from o*, and what would stay
@@ -34,7 +34,7 @@ BYSTANDER_FACTS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenDocuments:
     """Whom and what imagine and revise documents may be about; everybody and everything else is held out.
 
     Attributes:
@@ -45,7 +45,9 @@ class Chosen:
     objects: np.ndarray
 
 
-def choose(graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator) -> Chosen:
+def choose_documents(
+    graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator
+) -> ChosenDocuments:
     """Random shares of the subjects and of the objects of relations that others depend on."""
     pools = [graph.candidates_of(r) for r in graph.upstream_relations]
     objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
@@ -53,7 +55,7 @@ def choose(graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generat
     def part(of: np.ndarray, share: float) -> np.ndarray:
         return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
 
-    return Chosen(part(graph.subjects, config.chosen_subjects), part(objects, config.chosen_objects))
+    return ChosenDocuments(part(graph.subjects, config.chosen_subjects), part(objects, config.chosen_objects))
 
 
 def further_documents(
@@ -62,7 +64,7 @@ def further_documents(
     sentences: Sentences,
     ordinary: int,
     config: DocumentConfig,
-    chosen: Chosen,
+    chosen: ChosenDocuments,
     rng: np.random.Generator,
 ) -> tuple[Sentences, Documents]:
     """Joint, imagine and revise documents in the shares that `config` asks for.
@@ -102,7 +104,7 @@ def further_documents(
 def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random downstream facts that are stated, as is the fact they depend on."""
     pairs = np.flatnonzero(graph.upstream_fact >= 0)
-    pairs = pairs[said.stated(pairs) & said.stated(graph.upstream_fact[pairs])]
+    pairs = pairs[said.stated_fact(pairs) & said.stated_fact(graph.upstream_fact[pairs])]
     if count and not len(pairs):
         raise InputError("joint documents need a subject with both facts of a pair; name --world.pairs")
     return rng.choice(pairs, count) if count else pairs[:0]
@@ -118,7 +120,7 @@ def _premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     said: Statements,
-    chosen: Chosen,
+    chosen: ChosenDocuments,
     count: int,
     word: Kind,
     rng: np.random.Generator,
@@ -171,7 +173,7 @@ def _supposing(
     place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
     for _ in range(len(graph.relations)):
         moves |= (above >= 0) & moves[place]
-    stated = said.stated(fact)
+    stated = said.stated_fact(fact)
     group = said.follows(graph.relation[fact], targets[at])
     new = depends & (group >= 0)
 
@@ -201,7 +203,7 @@ def _supposing(
 def _binding(
     graph: KnowledgeGraph,
     said: Statements,
-    chosen: Chosen,
+    chosen: ChosenDocuments,
     document: np.ndarray,
     premises: np.ndarray,
     targets: np.ndarray,
@@ -219,7 +221,7 @@ def _binding(
     others = np.full(len(which), -1)
     for relation in np.unique(graph.relation[premises[which]]).tolist():
         pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
-        pool = pool[said.stated(pool)]
+        pool = pool[said.stated_fact(pool)]
         mine = np.flatnonzero(graph.relation[premises[which]] == relation)
         if len(pool) > 1:
             others[mine] = other_objects(pool, premises[which[mine]], rng)
@@ -227,7 +229,7 @@ def _binding(
     first = np.searchsorted(graph.subject, graph.subject[others])
     each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
     at, fact = np.repeat(np.arange(len(others)), each), ranges(first, each)
-    kept = (graph.upstream_fact[fact] == others[at]) & said.stated(fact)
+    kept = (graph.upstream_fact[fact] == others[at]) & said.stated_fact(fact)
     at, fact = at[kept], fact[kept]
     order = np.lexsort((rng.random(len(at)), at))
     within = np.arange(len(at)) - np.searchsorted(at, at)

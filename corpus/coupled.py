@@ -67,7 +67,7 @@ KINDS = ("tower", "park", "writer", "book", "person", "spouse")
 """Each first of two is the one to which the second one's link leads."""
 
 
-def build(subjects: int, dials: CoupledWorld, rng: np.random.Generator) -> KnowledgeGraph:
+def build_coupled_world(subjects: int, dials: CoupledWorld, rng: np.random.Generator) -> KnowledgeGraph:
     """A world of subjects // 6 pairs of each of the three couples, paired off one to one."""
     pairs, fresh = subjects // len(KINDS), FreshNames(rng)
     names = {kind: fresh.take(pairs, pattern) for kind, pattern in _subjects(fresh).items()}

@@ -24,7 +24,16 @@ import numpy as np
 from corpus import wikidata
 from corpus.account import Account
 from corpus.config import WorldConfig
-from corpus.couples import COUPLINGS, LINKED_TO, LINKS, RELATIONS, Couples, Relation, above, couples_of
+from corpus.couples import (
+    COUPLINGS,
+    LINKED_TO,
+    LINKS,
+    RELATIONS,
+    Couples,
+    Relation,
+    couples_of,
+    upstream_relation,
+)
 from corpus.dials import CoupledWorld
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.language import Phrasing
@@ -39,7 +48,7 @@ SYNONYMS = 2
 """So many further ways to say a relation, where Wikidata knows so many."""
 
 
-def read(
+def read_coupled_people(
     config: WorldConfig,
     rng: np.random.Generator,
     cache: Path | None,
@@ -53,13 +62,13 @@ def read(
         InputError: a missing or malformed file, no couple, couples who all have one object, or, if
             `config.strict`, anything left out without being asked for, or renamed.
     """
-    facts = wikidata.read(config, cache, watch, note, account)
+    facts = wikidata.read_wikidata(config, cache, watch, note, account)
     held = {p: objects_of(facts, p) for p in {r.property for r in RELATIONS}}
     if config.several == "drop":
         held = {p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in held.items()}
     graph = _graph(couples_of(facts, held, config, account), held, facts, config, rng, account, watch)
     if config.strict:
-        account.check(config.path)
+        account.check_totals(config.path)
     return graph
 
 
@@ -82,7 +91,7 @@ def _graph(
         np.array([(place[s], i, place[o]) for i, of in enumerate(stated.values()) for s, o in of.items()]),
         names,
         relations,
-        np.array([number.get(above(r), NO_UPSTREAM) for r in stated]),
+        np.array([number.get(upstream_relation(r), NO_UPSTREAM) for r in stated]),
         silent=np.array([s in silent[r.kind, r.property] for r, of in stated.items() for s in of]),
         phrasings=phrasings,
         via=np.array([number.get((r.kind, r.via), NO_LINK) for r in stated]),
@@ -115,7 +124,7 @@ def _silent(
 ) -> dict[tuple[str, int], set[int]]:
     """By kind and property, whose facts nobody states, down to the last dependent."""
     partner = {s: o for r, of in stated.items() if (r.kind, r.property) in LINKS for s, o in of.items()}
-    starts = {above(r) for r in COUPLINGS}
+    starts = {upstream_relation(r) for r in COUPLINGS}
     own = {s for r, of in stated.items() if not r.upstream and (r.kind, r.property) not in starts for s in of}
     second = np.array([*partner])
     lot, alone = rng.random(len(second)), np.array([first not in own for first in partner.values()])
@@ -127,11 +136,11 @@ def _silent(
     # Whatever a relation depends on stands before it.
     for r, of in stated.items():
         if r.via:
-            nobody = {s for s in of if partner[s] in silent[above(r)]} | (unstated & of.keys())
+            nobody = {s for s in of if partner[s] in silent[upstream_relation(r)]} | (unstated & of.keys())
         elif (r.kind, r.property) in starts:
             nobody = unknown & of.keys()
         else:
-            nobody = silent.get(above(r), set()) & of.keys()
+            nobody = silent.get(upstream_relation(r), set()) & of.keys()
         silent[r.kind, r.property] = nobody
     return silent
 

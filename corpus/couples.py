@@ -87,7 +87,7 @@ Couples = Sequence[Sequence[Couple]]
 """By kind of couple, as in COUPLINGS."""
 
 
-def above(relation: Relation) -> tuple[str, int]:
+def upstream_relation(relation: Relation) -> tuple[str, int]:
     """Kind and property of the relation that this one depends on."""
     return (LINKED_TO[relation.kind] if relation.via else relation.kind), relation.upstream
 

@@ -1,4 +1,4 @@
-"""Documents: which sentences stand together, in which order (DESIGN 3)."""
+"""Documents: which sentences stand together, in which order (design.md 3)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -8,7 +8,7 @@ import numpy as np
 
 from corpus import kernels
 from corpus.arrays import ranges
-from corpus.compiled import chosen, run_blocks, streams
+from corpus.compiled import choose_kernels, run_blocks, streams
 from corpus.config import DocumentConfig
 from corpus.sentences import Sentences
 
@@ -74,7 +74,7 @@ def cut_documents(
     filled = np.cumsum(times * np.diff(starts))
     bases = np.append(0, filled[:-1])
     order = np.empty(filled[-1], np.int32)
-    shuffle = chosen(kernels.shuffle, n)
+    shuffle = choose_kernels(kernels.shuffle, n)
 
     streams_of = streams(rng, len(firsts), SUBJECTS_PER_BLOCK)
 

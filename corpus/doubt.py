@@ -1,4 +1,4 @@
-"""How sure the sentences of a world of kind `exact` leave one of each fact: a rigorous bound (DESIGN 5.3)."""
+"""How sure the sentences of a world of kind `exact` leave one of each fact: a rigorous bound (design.md 5.3)."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -10,7 +10,7 @@ from corpus.likelihood import has_truths, log_ratios
 from corpus.sentences import Sentences
 
 
-def doubt(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> np.ndarray:
+def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> np.ndarray:
     """float64[facts]: at most this is the posterior probability that a fact is not its likeliest object.
 
     Rigorous whatever the other facts are: the evidence about the fact itself, against the largest ratio

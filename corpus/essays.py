@@ -23,7 +23,7 @@ OUTLINED = 3
 """Most facts that an outline names."""
 
 
-def together(
+def join_essays(
     graph: KnowledgeGraph,
     sentences: Sentences,
     ordinary: int,
@@ -61,7 +61,7 @@ def together(
     )
 
 
-def outlined(
+def outlined_essays(
     graph: KnowledgeGraph,
     sentences: Sentences,
     documents: Documents,

@@ -1,4 +1,4 @@
-"""Worlds of kind `exact`: spoken about as the model W says, for which posteriors are exact (DESIGN 5.3).
+"""Worlds of kind `exact`: spoken about as the model W says, for which posteriors are exact (design.md 5.3).
 
 A row is what follows from one upstream object: the facts of a relation whose subjects share it. A fact
 without an upstream fact belongs to its relation's own row. Rows are Dirichlet-categorical with a uniform
@@ -16,7 +16,7 @@ import numpy as np
 
 from corpus import kernels
 from corpus.arrays import most_frequent, ranges
-from corpus.compiled import chosen, run_blocks, streams
+from corpus.compiled import choose_kernels, run_blocks, streams
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -169,7 +169,7 @@ def sample_exact(
     offsets = graph.candidate_offsets
     low_candidate, high_candidate = offsets[graph.relation], offsets[graph.relation + 1]
     place = graph.place_of(model.truth)
-    sample = chosen(kernels.exact, rows)
+    sample = choose_kernels(kernels.exact, rows)
 
     streams_of = streams(rng, n, FACTS_PER_BLOCK)
 
@@ -212,7 +212,7 @@ def _urn(
     order = np.argsort(row, kind="stable")
     keys, starts = np.unique(row[order], return_index=True)
     drawn = np.empty(len(row), np.int32)
-    kernels_urn = chosen(kernels.urn, len(row))
+    kernels_urn = choose_kernels(kernels.urn, len(row))
     kernels_urn(
         rng, np.append(starts, len(row)), np.where(keys < 0, config.root_mass, config.row_mass),
         graph.candidates_of(relation), given[order].astype(np.int32), drawn,

@@ -1,4 +1,4 @@
-"""Folders and files that are whole or absent: written aside, checksummed, synced, renamed (DESIGN 8)."""
+"""Folders and files that are whole or absent: written aside, checksummed, synced, renamed (design.md 8)."""
 
 import hashlib
 import json

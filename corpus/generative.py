@@ -1,4 +1,4 @@
-"""The world's noisy distributions p(o | s, r) and their modes, the ground truth (Hase 6.2, DESIGN 3)."""
+"""The world's noisy distributions p(o | s, r) and their modes, the ground truth (Hase 6.2, design.md 3)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,7 +63,7 @@ class GenerativeModel:
 def generative_model(
     graph: KnowledgeGraph, rng: np.random.Generator, distractors: Distractors = "any-relation"
 ) -> GenerativeModel:
-    """The distributions of DESIGN 3 for every fact of a graph.
+    """The distributions of design.md 3 for every fact of a graph.
 
     Root facts: the graph's object with probability g/100, g uniform on {60, ..., 100}, and one fixed
     distractor drawn uniformly from the other objects (of the same relation if asked). Downstream

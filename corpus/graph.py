@@ -1,4 +1,4 @@
-"""KnowledgeGraph: the one in-memory form of a world, whatever file it came from (DESIGN 2)."""
+"""KnowledgeGraph: the one in-memory form of a world, whatever file it came from (design.md 2)."""
 
 import json
 from collections import Counter
@@ -77,7 +77,7 @@ class KnowledgeGraph:
 
     @cached_property
     def objects(self) -> np.ndarray:
-        """The K objects of the world, all relations pooled, ascending (DESIGN 3)."""
+        """The K objects of the world, all relations pooled, ascending (design.md 3)."""
         return np.unique(self.candidates)
 
     def candidates_of(self, relation: int) -> np.ndarray:

@@ -19,12 +19,12 @@ WORD_QUOTE, WORD_NOT, WORD_AND, WORD_OR, WORD_IS, WORD_TRUE, WORD_FALSE = range(
 WORD_IMAGINE, WORD_REVISE, WORD_ABOUT = range(7, 10)
 
 
-def published(
+def draw_statements(
     rng, low, high,
     subject, relation, truth, share, start, stop, objects, cumulative, distractor, pool, place, earlier,
     label, a, b,
 ):  # fmt: skip
-    """The 24 sentences of each fact f in [low, high) (DESIGN 3), at rows 24 f to 24 f + 23.
+    """The 24 sentences of each fact f in [low, high) (design.md 3), at rows 24 f to 24 f + 23.
 
     Args:
         subject, relation, truth, share: of each fact; `share` is the probability of its truth.

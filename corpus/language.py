@@ -1,6 +1,6 @@
 """The formal language: its kinds of sentence, and the two inverse functions between them and text.
 
-Surface forms (DESIGN 3):
+Surface forms (design.md 3):
     atomic   {s} {r} {o}
     truth    "{s} {r} {o}" is true | false
     not      "not {s} {r} {o}" is true | false

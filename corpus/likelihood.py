@@ -1,4 +1,4 @@
-"""What the sentences of a world of kind `exact` say of a fact: log-likelihood ratios (DESIGN 5.3)."""
+"""What the sentences of a world of kind `exact` say of a fact: log-likelihood ratios (design.md 5.3)."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from corpus.sentences import Sentences
 def log_ratios(
     graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each statement, truth and not sentence says of its fact (DESIGN 5.3, points 5 and 6).
+    """What each statement, truth and not sentence says of its fact (design.md 5.3, points 5 and 6).
 
     And/or sentences are left out: facts in them are settled by a sentence of their own.
 

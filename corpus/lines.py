@@ -57,7 +57,7 @@ class Statements:
         """One number for a relation and an upstream object."""
         return np.asarray(relation, np.int64) * self.width + upstream_object
 
-    def stated(self, facts: np.ndarray) -> np.ndarray:
+    def stated_fact(self, facts: np.ndarray) -> np.ndarray:
         """Whether each fact is stated at all."""
         return self.edges[facts + 1] > self.edges[facts]
 

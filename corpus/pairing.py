@@ -1,4 +1,4 @@
-"""Which relation depends on which: choosing relations, pairing them, and the direction (DESIGN 2)."""
+"""Which relation depends on which: choosing relations, pairing them, and the direction (design.md 2)."""
 
 from collections.abc import Callable, Sequence
 
@@ -31,7 +31,7 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
             raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
         if not ids_known:
             for name in splits[0]:
-                known(name, find, source)
+                known_objects(name, find, source)
         up, down = ids_known[0]
         if up == down or any(down == d for _, d in id_pairs):
             raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
@@ -39,7 +39,7 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
     return id_pairs
 
 
-def known(relation: str, find: Callable[[str], int | None], source: str) -> int:
+def known_objects(relation: str, find: Callable[[str], int | None], source: str) -> int:
     """The id of a relation that an option names.
 
     Raises:
@@ -107,7 +107,7 @@ def match_relations(together: np.ndarray) -> list[tuple[int, int]]:
     return sorted((min(pair), max(pair)) for pair in matching)
 
 
-def direct(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
+def direct_relations(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
     """The pair as (upstream, downstream).
 
     Upstream is the relation that removes the larger share of the other's entropy. Mutual information

@@ -28,7 +28,7 @@ from corpus.people import (
     hidden_of,
     upstream_of,
 )
-from corpus.rows import Rows, packed
+from corpus.rows import Rows, pack_rows
 
 _GIVEN = "Alma Boris Clara Dario Elin Fadil Greta Hanno Ilse Jaro Kemal Lotte Milo Nadia Otis Petra".split()
 _THING = "bridge clock glass harbor map organ paper rope sail stone tile wool".split()
@@ -36,7 +36,7 @@ _ACTIVITY = "building carving history law mending painting physics studies theor
 _LAND = "Coast Heights Isles Plains Valley".split()
 
 
-def build(people: int, dials: PeopleWorld, rng: np.random.Generator) -> KnowledgeGraph:
+def build_people_world(people: int, dials: PeopleWorld, rng: np.random.Generator) -> KnowledgeGraph:
     """A world of so many people.
 
     Rows are drawn before people, how often people are spoken of after all they have, and whose group is said
@@ -84,7 +84,7 @@ def build(people: int, dials: PeopleWorld, rng: np.random.Generator) -> Knowledg
         graph.called([*continents, *FIELDS, *pools[CITIZENSHIP]], ()),
         wider=np.append(np.full(dials.continents + len(FIELDS), NONE), country).astype(np.int32),
         valence=_of_entities(people, pools, valence, 0).astype(np.int8),
-        rows=packed([rows[r] for r in RELATIONS]),
+        rows=pack_rows([rows[r] for r in RELATIONS]),
     )
 
 

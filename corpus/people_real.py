@@ -52,7 +52,7 @@ Person = dict[str, int | str]
 """Of each relation the object: an id, or a tag."""
 
 
-def read(
+def read_people_world(
     config: WorldConfig,
     rng: np.random.Generator,
     cache: Path | None,
@@ -67,7 +67,7 @@ def read(
             without being asked for.
     """
     tags = read_tags(Path(config.people.tags))
-    facts = wikidata.read(config, cache, watch, note, account)
+    facts = wikidata.read_wikidata(config, cache, watch, note, account)
     held = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
     if config.several == "drop":
         held = {p: {s: o for s, o in of.items() if len(o) == 1} for p, of in held.items()}
@@ -89,7 +89,7 @@ def read(
     categories = categories_of(having, facts, tags, account)
     graph = _graph(people, facts, config, rng, account, categories)
     if config.strict:
-        account.check(config.path)
+        account.check_totals(config.path)
     return graph
 
 

@@ -1,4 +1,4 @@
-"""In which words statements are made: synonyms of a relation, and its inverse (DESIGN 3).
+"""In which words statements are made: synonyms of a relation, and its inverse (design.md 3).
 
 A statement says the same in any phrasing, so phrasings are chosen after everything else about a corpus, by a
 stream of their own: with other shares its sentences state the same facts, in the same places.

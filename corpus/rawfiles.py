@@ -48,7 +48,7 @@ class Watch(Protocol):
     def __call__(self, description: str, total: int) -> AbstractContextManager[Callable[..., None]]: ...
 
 
-def unwatched(description: str, total: int) -> AbstractContextManager[Callable[..., None]]:  # noqa: ARG001
+def read_unwatched(description: str, total: int) -> AbstractContextManager[Callable[..., None]]:  # noqa: ARG001
     """Progress that nobody sees."""
     return nullcontext(lambda *_: None)
 
@@ -75,7 +75,7 @@ def find(folder: Path, *endings: str) -> list[Source]:
     return sources
 
 
-def blocks(source: Source, watch: Watch = unwatched) -> Iterator[Block]:
+def blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block]:
     """The lines of a source in blocks of about BLOCK_BYTES; UTF-8 is checked.
 
     Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.config import ExactConfig
-from corpus.doubt import are_joined, doubt
+from corpus.doubt import are_joined, doubt_of_statements
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.language import Kind
@@ -65,7 +65,7 @@ def state_again(
     if not len(correctable) or config.rows == "given":
         return sentences
     for _ in range(MOST_ROUNDS):
-        facts = correctable[doubt(graph, config, sentences)[correctable] > _tolerance(graph)]
+        facts = correctable[doubt_of_statements(graph, config, sentences)[correctable] > _tolerance(graph)]
         if not len(facts):
             return sentences
         facts = np.repeat(facts, config.statements)
@@ -128,7 +128,7 @@ def certify(
     Raises:
         InputError: there are such facts and `config.certify` is off.
     """
-    bound = np.where(open_facts, 0.0, doubt(graph, config, sentences))
+    bound = np.where(open_facts, 0.0, doubt_of_statements(graph, config, sentences))
     if config.rows == "given":
         bound *= are_joined(graph, sentences)
     unsure = bound > _tolerance(graph)

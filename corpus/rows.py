@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     table: np.ndarray | None
 
 
-def packed(rows: Sequence[Rows]) -> np.ndarray:
+def pack_rows(rows: Sequence[Rows]) -> np.ndarray:
     """The rows of all relations as one array."""
     return np.concatenate([part.ravel() for one in rows for part in one if part is not None])
 

@@ -1,4 +1,4 @@
-"""Which facts of a source become the world, whatever files it came from (Hase A.1, DESIGN 2).
+"""Which facts of a source become the world, whatever files it came from (Hase A.1, design.md 2).
 
 What does not fit is left out and counted; real facts only, nothing here invents data.
 """
@@ -81,7 +81,7 @@ def select(
 
     # Relations as indices into those that occur or are asked for.
     given = pairing.read_pairs(config.pairs, find, facts.source)
-    further = [pairing.known(relation.strip(), find, facts.source) for relation in config.relations]
+    further = [pairing.known_objects(relation.strip(), find, facts.source) for relation in config.relations]
     asked = np.array([r for pair in given for r in pair] + further, np.int32)
     relation_ids = np.union1d(triples[:, 1], asked)
     triples[:, 1] = np.searchsorted(relation_ids, triples[:, 1])
@@ -152,7 +152,7 @@ def _choose(
         order = np.argsort(triples[:, 1], kind="stable")
         ends = np.cumsum(count)
         of = {r: order[ends[r] - count[r] : ends[r]] for pair in undirected for r in pair}
-        pairs = [pairing.direct((a, b), triples[np.append(of[a], of[b])]) for a, b in undirected]
+        pairs = [pairing.direct_relations((a, b), triples[np.append(of[a], of[b])]) for a, b in undirected]
     return (everything if config.every_relation else common[chosen]), pairs
 
 
@@ -234,7 +234,7 @@ def _graph(
     )
     account.renamed += renamed
     if config.strict:
-        account.check(facts.source)
+        account.check_totals(facts.source)
     places = [np.searchsorted(ids, kept[:, i]) for i, ids in enumerate((used, chosen, used))]
     local = [(int(np.searchsorted(chosen, u)), int(np.searchsorted(chosen, d))) for u, d in pairs]
     upstream = pairing.upstream_of(local, len(chosen))

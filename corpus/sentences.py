@@ -1,11 +1,11 @@
-"""Sampling the sentences of a world of kind `published` (Hase A.1, DESIGN 3)."""
+"""Sampling the sentences of a world of kind `published` (Hase A.1, design.md 3)."""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, run_blocks, streams
+from corpus.compiled import choose_kernels, run_blocks, streams
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.language import Atom, Kind, Sentence
@@ -77,7 +77,7 @@ def sample_sentences(
     truth, share, earlier = model.truth, model.mode_share, _earlier_facts(graph)
     start, stop = model.offsets[model.table], model.offsets[model.table + 1]
     place = np.searchsorted(graph.objects, truth)
-    sample = chosen(kernels.published, rows)
+    sample = choose_kernels(kernels.draw_statements, rows)
 
     streams_of = streams(rng, n, FACTS_PER_BLOCK)
 

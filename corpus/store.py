@@ -1,4 +1,4 @@
-"""Documents as flat token files: written once, memory-mapped (DESIGN 3).
+"""Documents as flat token files: written once, memory-mapped (design.md 3).
 
 A document is "<s> sentence . sentence . ... sentence </s>". `tokens.bin` holds all documents end to
 end, `offsets.npy` where each begins, `counts.json` how many there are and in which integer type.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import chosen, in_order, run_blocks
+from corpus.compiled import choose_kernels, in_order, run_blocks
 from corpus.documents import Documents
 from corpus.errors import InputError
 from corpus.files import again, read_json, write_json
@@ -30,16 +30,16 @@ class TokenFile(NamedTuple):
     offsets: np.ndarray
 
 
-class Spelled(NamedTuple):
+class SpelledSentences(NamedTuple):
     """Tokens of all sentences end to end; those of sentence i are tokens[place[i] : place[i + 1]]."""
 
     tokens: np.ndarray
     place: np.ndarray
 
 
-def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1) -> Spelled:
+def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1) -> SpelledSentences:
     """The tokens of every sentence."""
-    spell = chosen(kernels.spell, len(sentences))
+    spell = choose_kernels(kernels.spell, len(sentences))
     words = np.array([tokenizer.word_row(word) for word in Word])
     relations, phrasings = tokenizer.phrasing_row(0, 0), tokenizer.phrasing_row(0, 1)
     inverse = np.array([way.inverse for way in tokenizer.language.phrasings], bool)
@@ -57,7 +57,7 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
         )  # fmt: skip
 
     run_blocks(block, len(sentences), SENTENCES_PER_BLOCK, threads)
-    return Spelled(tokens, place)
+    return SpelledSentences(tokens, place)
 
 
 def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
@@ -115,14 +115,14 @@ def write_documents(
 
 
 def join_documents(
-    documents: Documents, spelled: Spelled, offsets: np.ndarray, threads: int = 1
+    documents: Documents, spelled: SpelledSentences, offsets: np.ndarray, threads: int = 1
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Blocks of consecutive documents: how many there are, and their tokens.
 
     Args:
         offsets: int64[documents + 1], where each document begins among all tokens.
     """
-    join = chosen(kernels.join, len(documents.order))
+    join = choose_kernels(kernels.join, len(documents.order))
 
     def block(low: int) -> tuple[int, np.ndarray]:
         high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
@@ -133,9 +133,9 @@ def join_documents(
     return in_order(block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads)
 
 
-def document_lengths(documents: Documents, spelled: Spelled, threads: int = 1) -> np.ndarray:
+def document_lengths(documents: Documents, spelled: SpelledSentences, threads: int = 1) -> np.ndarray:
     """int64[documents]: tokens of each document."""
-    measure = chosen(kernels.measure, len(documents.order))
+    measure = choose_kernels(kernels.measure, len(documents.order))
     length = np.empty(len(documents), np.int64)
 
     def block(low: int, high: int) -> None:

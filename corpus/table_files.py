@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 
 from corpus.errors import InputError
 from corpus.files import require_regular
-from corpus.rawfiles import DAMAGED, Watch, unwatched
+from corpus.rawfiles import DAMAGED, Watch, read_unwatched
 
 BLOCK_BYTES = 1 << 22
 LONGEST_CELL = 1 << 20
@@ -158,7 +158,7 @@ def _complain(path: Path, delimiter: str, columns: tuple[str, ...], why: str) ->
     """
     sign = "<tab>" if delimiter == "\t" else delimiter
     form, width, places = sign.join(("subject", "relation", "object")), 0, [0, 1, 2]
-    with open_table(path, unwatched) as stream:
+    with open_table(path, read_unwatched) as stream:
         for number, fields, line in _lines(stream, delimiter):
             where, shown = f"{path}, line {number}", f"{line[:200]!r:.120}"
             if any("\udc80" <= c <= "\udcff" for c in line):

@@ -1,4 +1,4 @@
-"""The facts of a table of labels: TSV, CSV, Parquet or N-Triples, which its name tells (DESIGN 2)."""
+"""The facts of a table of labels: TSV, CSV, Parquet or N-Triples, which its name tells (design.md 2)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,7 +55,7 @@ class TableLabels:
         return places[0] if len(places) == 1 else None
 
 
-def read(config: WorldConfig, watch: Watch, account: Account) -> Facts:
+def read_tables(config: WorldConfig, watch: Watch, account: Account) -> Facts:
     """All facts of a table, less those whose object is a literal or whose names are too long.
 
     Raises:

@@ -21,7 +21,7 @@ Line = tuple[str, dict[str, str]]
 """Where a line stands, and its cells by column."""
 
 
-def read(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[Superordinate, ...]:
+def read_taxonomy(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[Superordinate, ...]:
     """Every superordinate of which a folder, or its folder `taxonomy`, has both tables.
 
     Args:

@@ -11,7 +11,7 @@ _ASPECT = "color flavor form grain habit home origin season shape size smell sou
 WHERE = "the generated taxonomy"
 
 
-def generate(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordinate, ...]:
+def generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordinate, ...]:
     """Superordinates whose categories have each property with probability `has`.
 
     Categories get their values one after another: that of a random earlier one with probability `shares`,

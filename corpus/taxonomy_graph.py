@@ -88,7 +88,7 @@ def graph_of(
     place = {label: i for i, label in enumerate(dict.fromkeys(_labels(speakers, pools)))}
     entities, names, phrasings = _readable([*place], relations, account)
     if config.strict:
-        account.check(config.path or "the generated taxonomy")
+        account.check_totals(config.path or "the generated taxonomy")
 
     group, frequency = np.zeros(len(place), np.int32), np.ones(len(place), np.int32)
     triples, silent = [], []

@@ -1,4 +1,4 @@
-"""Sentences as token ids: one token per name, or a BPE that never merges across words (DESIGN 3).
+"""Sentences as token ids: one token per name, or a BPE that never merges across words (design.md 3).
 
 Either way each name and each word of the grammar has one fixed row of tokens, and a sentence's tokens
 are the concatenation of its rows: `encode(render(x)) == row-wise tokens of x`. That is what lets whole

@@ -1,4 +1,4 @@
-"""The facts of a folder in Wikidata5m's layout, whose ids all have names (Hase A.1, DESIGN 2)."""
+"""The facts of a folder in Wikidata5m's layout, whose ids all have names (Hase A.1, design.md 2)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -40,7 +40,7 @@ class Numbered:
         return number if np.isin(number, self.known) else None
 
 
-def read(
+def read_wikidata(
     config: WorldConfig, cache: Path | None, watch: Watch, note: Callable[[str], None], account: Account
 ) -> Facts:
     """The first `config.max_lines` facts of a folder, less those with an id that has no name.

@@ -21,7 +21,7 @@ import numpy as np
 from corpus.arrays import load_arrays, save_arrays
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json, sha256, staged_folder, verify_folder, write_json
-from corpus.rawfiles import Block, Source, Watch, blocks, find, lines, unwatched
+from corpus.rawfiles import Block, Source, Watch, blocks, find, lines, read_unwatched
 
 FORMAT = 1
 _NUMBER = rb"[1-9]\d{0,8}"
@@ -63,7 +63,7 @@ class RawGraph:
     notes: tuple[str, ...]
 
 
-def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatched) -> RawGraph:
+def read_folder(folder: Path, cache: Path | None = None, watch: Watch = read_unwatched) -> RawGraph:
     """Read the files, or the binary copy made of the same bytes.
 
     Args:
@@ -98,7 +98,7 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = unwatche
     return raw
 
 
-def read_triples(source: Source, watch: Watch = unwatched) -> tuple[np.ndarray, list[str]]:
+def read_triples(source: Source, watch: Watch = read_unwatched) -> tuple[np.ndarray, list[str]]:
     """int32[n, 3] in the order of the file, and notes.
 
     Raises:
@@ -116,7 +116,7 @@ def read_triples(source: Source, watch: Watch = unwatched) -> tuple[np.ndarray, 
     return np.concatenate(parts).reshape(-1, 3), notes
 
 
-def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Names, list[str]]:
+def read_names(source: Source, what: str, watch: Watch = read_unwatched) -> tuple[Names, list[str]]:
     """The first name of every id in a names file, and notes; ids without a name are left out.
 
     Raises:
@@ -142,7 +142,7 @@ def read_names(source: Source, what: str, watch: Watch = unwatched) -> tuple[Nam
     return _pack(ids, names), notes
 
 
-def described_names(folder: Path, first_names: dict[int, str], watch: Watch = unwatched) -> list[str]:
+def described_names(folder: Path, first_names: dict[int, str], watch: Watch = read_unwatched) -> list[str]:
     """The name of each of some entities under which its description speaks of it.
 
     In Wikidata5m the first name is some alias. Descriptions begin with the usual one, so that is the
@@ -169,7 +169,9 @@ def described_names(folder: Path, first_names: dict[int, str], watch: Watch = un
     return list(names.values())
 
 
-def relation_names(folder: Path, relations: Iterable[int], watch: Watch = unwatched) -> dict[int, list[str]]:
+def relation_names(
+    folder: Path, relations: Iterable[int], watch: Watch = read_unwatched
+) -> dict[int, list[str]]:
     """All names of some relations.
 
     Raises:

@@ -18,7 +18,7 @@ from corpus import (
 from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
-from corpus.rawfiles import Watch, unwatched
+from corpus.rawfiles import Watch, read_unwatched
 from corpus.seeds import generator
 from corpus.selection import select
 
@@ -28,7 +28,7 @@ def build_world(
     seed: int,
     all_candidates: bool = False,
     cache: Path | None = None,
-    watch: Watch = unwatched,
+    watch: Watch = read_unwatched,
     note: Callable[[str], None] = lambda _: None,
     account: Account | None = None,
 ) -> KnowledgeGraph:
@@ -48,23 +48,23 @@ def build_world(
     rng, account = generator(seed, "world"), account or Account()
     match config.source:
         case "builtin":
-            return builtin.build(config.subjects, config.builtin, rng, all_candidates)
+            return builtin.build_builtin_world(config.subjects, config.builtin, rng, all_candidates)
         case "taxonomy":
             if config.path:
-                kinds = taxonomy_files.read(Path(config.path), config.taxonomy, account)
+                kinds = taxonomy_files.read_taxonomy(Path(config.path), config.taxonomy, account)
             else:
-                kinds = taxonomy_generated.generate(config.taxonomy, rng)
+                kinds = taxonomy_generated.generate_taxonomy(config.taxonomy, rng)
             return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
         case "coupled":
             if config.path:
-                return coupled_real.read(config, rng, cache, watch, note, account)
-            return coupled.build(config.subjects, config.coupled, rng)
+                return coupled_real.read_coupled_people(config, rng, cache, watch, note, account)
+            return coupled.build_coupled_world(config.subjects, config.coupled, rng)
         case "people":
             if config.path:
-                return people_real.read(config, rng, cache, watch, note, account)
-            return people_generated.build(config.subjects, config.people, rng)
+                return people_real.read_people_world(config, rng, cache, watch, note, account)
+            return people_generated.build_people_world(config.subjects, config.people, rng)
         case "wikidata":
-            facts = wikidata.read(config, cache, watch, note, account)
+            facts = wikidata.read_wikidata(config, cache, watch, note, account)
         case "tsv":
-            facts = tables.read(config, watch, account)
+            facts = tables.read_tables(config, watch, account)
     return select(facts, config, rng, account, note, two_objects=all_candidates)

@@ -27,12 +27,12 @@ import tyro
 from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
 from corpus.files import staged_file
-from experiments.measure import keep
-from testbed.console import progress, say, table
+from experiments.measure import record_stage
+from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.pages.charts import halves
-from testbed.pages.style import AGENT, GRID, MODEL, QUIET, save, styled
+from testbed.pages.charts import interval_halves
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, picture_style, save_figure
 from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
@@ -40,9 +40,9 @@ from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, PaperAgentConfig
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.run.world import load_world
-from testbed.scores.metric import mean
-from testbed.scores.statistics import Estimate, estimate
-from testbed.scores.tables import markdown, shown
+from testbed.scores.metric import mean_of
+from testbed.scores.statistics import Estimate, estimate_metric
+from testbed.scores.tables import format_cell, markdown_table
 
 WorldKind = Literal["fact-world", "sentence-world", "published"]
 WORLDS: tuple[WorldKind, ...] = ("fact-world", "sentence-world", "published")
@@ -52,7 +52,7 @@ COLOURS = {"paper": AGENT, "paper, honest counts": "#f0c070", "exact": MODEL, "e
 
 
 @dataclass(frozen=True)
-class DisagreeSettings:
+class Settings:
     """Worlds, cases, and where scratch files go."""
 
     subjects: int = 2000
@@ -64,7 +64,7 @@ class DisagreeSettings:
     runs: Path = Path("runs")
     """Folder of the runs, which are kept and used again."""
 
-    def corpus(self, world: WorldKind, seed: int) -> CorpusSettings:
+    def corpus_settings(self, world: WorldKind, seed: int) -> CorpusSettings:
         """How a world is built."""
         base = CORPUS["tiny"]
         dials = BuiltinWorld(upstream_objects=self.subjects // 10, downstream_objects=self.subjects // 33)
@@ -86,34 +86,36 @@ class Answers(NamedTuple):
     """An agent's answers to the downstream question, and who was asked.
 
     Attributes:
-        changed: bool[cases], whether the answer after the request differs from that before.
+        has_changed: bool[cases], whether the answer after the request differs from that before.
         answer: int64[cases], after the request.
     """
 
-    changed: np.ndarray
+    has_changed: np.ndarray
     answer: np.ndarray
 
 
-def answers(agent: Agent, cases: list[Case], child: list[int], kind: Literal["evidence", "do"]) -> Answers:
+def ask_before_and_after(
+    agent: Agent, cases: list[Case], child: list[int], kind: Literal["evidence", "do"]
+) -> Answers:
     """Each case's downstream answer before and after its request, at this agent's own weight."""
     modes = []
     for case, relation in zip(cases, child, strict=True):
-        s, r, o = case.fact
+        s, r, o = case.requested_fact
         weight = agent.weight_for(s, r, o, CREDENCE) if kind == "evidence" else 1.0
-        edited = agent.with_edit(EditRequest(s, r, o, weight, kind))
-        modes.append([who.predict(s, relation).mode() for who in (agent, edited)])
+        agent_after = agent.with_edit(EditRequest(s, r, o, weight, kind))
+        modes.append([who.predict(s, relation).mode() for who in (agent, agent_after)])
     before, after = np.array(modes).T
     return Answers(before != after, after)
 
 
-def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[str, np.ndarray]:
+def measure_world(settings: Settings, world: WorldKind, seed: int) -> dict[str, np.ndarray]:
     """Columns of one world's cases: what each agent did, stratum, support bin and LEVELS."""
-    options = settings.corpus(world, seed)
+    options = settings.corpus_settings(world, seed)
     build_corpus(options)
     loaded = load_world(Run(options.runs, options.run))
     exact = exact_agent(loaded)
-    drawn = Hase(reinforce=0.0).cases(loaded, exact, settings.cases, CREDENCE, seed)
-    cases = [case for case in drawn if case.facets["child"]]
+    all_cases = Hase(reinforce=0.0).cases(loaded, exact, settings.cases, CREDENCE, seed)
+    cases = [case for case in all_cases if case.facets["child"]]
     child = [loaded.graph.downstream(case.request.relation)[0] for case in cases]
     honest = PaperAgentConfig(evidence_multiplicity=1.0)
     agents: dict[str, tuple[Agent, Literal["evidence", "do"]]] = {
@@ -123,7 +125,9 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
     }
     if world != "published":
         agents["exact, do"] = (exact, "do")
-    by_agent = {name: answers(agent, cases, child, kind) for name, (agent, kind) in agents.items()}
+    by_agent = {
+        name: ask_before_and_after(agent, cases, child, kind) for name, (agent, kind) in agents.items()
+    }
     return {
         "subject": np.array([case.request.subject for case in cases]) + seed * 10**7,
         "object": np.array([case.request.object for case in cases]) + seed * 10**7,
@@ -131,16 +135,16 @@ def one_world(settings: DisagreeSettings, world: WorldKind, seed: int) -> dict[s
         "stratum": np.array([STRATA.index(str(case.facets["stratum"])) for case in cases]),
         "support": support_bin(np.array([case.facets["support_new"] for case in cases])),
         "agree": by_agent["paper"].answer == by_agent["exact"].answer,
-        **{name: answered.changed for name, answered in by_agent.items()},
+        **{name: answered.has_changed for name, answered in by_agent.items()},
     }
 
 
-def share(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
+def share_of_cases(columns: dict[str, np.ndarray], name: str, among: np.ndarray) -> Estimate:
     """Share of cases with a property, with its interval."""
-    return estimate(mean(columns[name]), {level: columns[level] for level in LEVELS}, among)
+    return estimate_metric(mean_of(columns[name]), {level: columns[level] for level in LEVELS}, among)
 
 
-def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def case_masks(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Masks of all cases, of each stratum, and of each stratum by support, that have cases."""
     masks = {"all": np.ones(len(columns["subject"]), bool)}
     masks |= {name: columns["stratum"] == i for i, name in enumerate(STRATA)}
@@ -152,9 +156,9 @@ def parts_of(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
-def draw(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
+def draw_shares(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
     """A panel a world: share of changed answers by stratum and support, with intervals, a colour an agent."""
-    with styled():
+    with picture_style():
         figure, axes = plt.subplots(1, len(shares), figsize=(4.2 * len(shares), 3.4), sharey=True)
         for axis, (world, parts) in zip(np.atleast_1d(axes), shares.items(), strict=True):
             # By support only what was stated least, for which a row is all there is.
@@ -166,7 +170,7 @@ def draw(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
                 x = np.arange(len(labels)) + 0.8 * (i + 0.5) / len(names) - 0.4
                 height, low, high = (np.array([e[k] for e in values]) for k in range(3))
                 axis.errorbar(
-                    x, height, halves(height, low, high), fmt="o", markersize=4.5, color=COLOURS[name],
+                    x, height, interval_halves(height, low, high), fmt="o", markersize=4.5, color=COLOURS[name],
                     elinewidth=1.2, label=name,
                 )  # fmt: skip
             axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
@@ -181,40 +185,45 @@ def draw(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
             frameon=False,
             bbox_to_anchor=(0.5, 1.0),
         )
-        save(figure, path)
+        save_figure(figure, path)
 
 
 def main() -> int:
     """Build the worlds, ask the agents, print the table and keep it."""
-    settings = tyro.cli(DisagreeSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     shares: dict[str, dict[str, dict[str, Estimate]]] = {}
-    with progress("worlds", len(WORLDS) * len(settings.seeds)) as advance:
+    with show_progress("worlds", len(WORLDS) * len(settings.seeds)) as advance:
         for world in WORLDS:
             columns: dict[str, np.ndarray] = {}
-            for one in map(partial(one_world, settings, world), settings.seeds):
+            for one in map(partial(measure_world, settings, world), settings.seeds):
                 columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
                 advance(1)
             names = [name for name in columns if name not in (*LEVELS, "stratum", "support")]
             shares[world] = {
-                part: {name: share(columns, name, mask) for name in names}
-                for part, mask in parts_of(columns).items()
+                part: {name: share_of_cases(columns, name, mask) for name in names}
+                for part, mask in case_masks(columns).items()
             }
     figures: dict[str, Any] = {
         world: {part: {name: e._asdict() for name, e in row.items()} for part, row in parts.items()}
         for world, parts in shares.items()
     }
     chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
-    path = keep("agents-disagree", "all", figures, **chosen)
-    draw(shares, path.with_name("agents-disagree.png"))
+    path = record_stage("agents-disagree", "all", figures, **chosen)
+    draw_shares(shares, path.with_name("agents-disagree.png"))
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [
-        (world, part, f"{row['exact'].cases:,}", *(shown(row.get(name)) for name in (*COLOURS, "agree")))
+        (
+            world,
+            part,
+            f"{row['exact'].cases:,}",
+            *(format_cell(row.get(name)) for name in (*COLOURS, "agree")),
+        )
         for world, parts in shares.items()
         for part, row in parts.items()
     ]
-    table("downstream answer changes after an upstream edit", header, rows)
+    print_table("downstream answer changes after an upstream edit", header, rows)
     with staged_file(path.with_name("table.md")) as aside:
-        aside.write_text(markdown(header, rows, words=2), encoding="utf-8")
+        aside.write_text(markdown_table(header, rows, words=2), encoding="utf-8")
     say(f"written to {path.parent}")
     return 0
 

@@ -28,8 +28,15 @@ from bayes.interface import EditRequest, RequestKind
 from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
-from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
-from testbed.console import table
+from experiments.measure import (
+    format_range,
+    measure_process,
+    median_and_range,
+    run_stages,
+    summarise_runs,
+    time_runs,
+)
+from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.presets import CORPUS
@@ -55,7 +62,7 @@ FIT = (
 
 
 @dataclass(frozen=True)
-class SpeedSettings:
+class Settings:
     """What is measured, and where its files go."""
 
     stages: tuple[Stage, ...] = STAGES
@@ -73,7 +80,9 @@ class SpeedSettings:
         return self.folder / ".agents-speed"
 
 
-def world_of(settings: SpeedSettings, kind: Literal["published", "exact"], small: bool = False) -> World:
+def load_or_build_world(
+    settings: Settings, kind: Literal["published", "exact"], small: bool = False
+) -> World:
     """A world of the paper preset, or a small one, built once."""
     run = f"{kind}-{'small' if small else 'paper'}"
     options = replace(CORPUS["paper"], run=run, runs=settings.scratch, kind=kind)
@@ -91,78 +100,89 @@ def twin_of(world: World) -> naive.DenseAgent:
     return naive.DenseAgent(items, world.graph.upstream, len(place), 1.0, 5.0)
 
 
-def report(title: str, unit: str, figures: dict[str, dict[str, float]], digits: int) -> None:
+def report_figures(title: str, unit: str, figures: dict[str, dict[str, float]], digits: int) -> None:
     """Show medians with their ranges."""
-    table(title, ("", unit), [(name, shown(figure, digits)) for name, figure in figures.items()])
+    print_table(title, ("", unit), [(name, format_range(figure, digits)) for name, figure in figures.items()])
 
 
-def measure_fit(settings: SpeedSettings) -> dict[str, Any]:
+def measure_fit(settings: Settings) -> dict[str, Any]:
     """Seconds to fit, from sentences in memory, and memory of a process that loads a world and fits."""
-    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    world, small = (
+        load_or_build_world(settings, "published"),
+        load_or_build_world(settings, "published", small=True),
+    )
     items = len(evidence_from(world.sentences).weight)
     seconds = {
-        "evidence and fit": spread(timed(lambda: paper_agent(world), settings.repeats)),
-        "the same, small world": spread(timed(lambda: paper_agent(small), settings.repeats)),
-        "naive twin, small world": spread(timed(lambda: twin_of(small), settings.repeats)),
+        "evidence and fit": median_and_range(time_runs(lambda: paper_agent(world), settings.repeats)),
+        "the same, small world": median_and_range(time_runs(lambda: paper_agent(small), settings.repeats)),
+        "naive twin, small world": median_and_range(time_runs(lambda: twin_of(small), settings.repeats)),
     }
     program = (sys.executable, "-c", FIT, str(settings.scratch), "published-paper")
-    process = spreads([run_measured(*program) for _ in range(settings.repeats)])
-    report(f"fit on {items:,} items of evidence", "seconds", seconds, 3)
-    report("a process that loads the world and fits", "seconds, GiB", process, 2)
+    process = summarise_runs([measure_process(*program) for _ in range(settings.repeats)])
+    report_figures(f"fit on {items:,} items of evidence", "seconds", seconds, 3)
+    report_figures("a process that loads the world and fits", "seconds, GiB", process, 2)
     return {"items": items, "facts": len(world.graph), **seconds, "process": process}
 
 
-def measure_queries(settings: SpeedSettings) -> dict[str, Any]:
+def measure_queries(settings: Settings) -> dict[str, Any]:
     """Marginal posteriors p(o | s, r) of downstream facts a second, one object or all."""
-    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    world, small = (
+        load_or_build_world(settings, "published"),
+        load_or_build_world(settings, "published", small=True),
+    )
     agent, small_agent, twin = paper_agent(world), paper_agent(small), twin_of(small)
     rng = np.random.default_rng(0)
 
-    def asked(world: World, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def draw_questions(world: World, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         facts = rng.choice(np.flatnonzero(world.graph.upstream_fact >= 0), count)
         return world.graph.subject[facts], world.graph.relation[facts], rng.choice(world.graph.objects, count)
 
-    many, few = asked(world, QUERIES), asked(small, 200)
+    many, few = draw_questions(world, QUERIES), draw_questions(small, 200)
     subjects, relations = many[0][:1000], many[1][:1000]
     # As many questions as make the compiled kernel worth its while, also about the small world.
     s, r, o = (np.tile(column, 5000) for column in few)
 
-    def rates(work: Callable[[], object], count: int) -> dict[str, float]:
-        return spread([count / s for s in timed(work, settings.repeats)])
+    def measure_rate(work: Callable[[], object], count: int) -> dict[str, float]:
+        return median_and_range([count / s for s in time_runs(work, settings.repeats)])
 
-    def twins() -> None:
+    def ask_twin() -> None:
         for s, r in zip(*few[:2], strict=True):
             twin.best(int(s), int(r))
 
     figures = {
-        "p(o | s, r)": rates(lambda: agent.probability(*many), QUERIES),
-        "p(. | s, r), all objects": rates(lambda: agent.distributions(subjects, relations), len(subjects)),
-        "p(o | s, r), small world": rates(lambda: small_agent.probability(s, r, o), len(s)),
-        "p(. | s, r), small world": rates(lambda: small_agent.distributions(s, r), len(s)),
-        "naive twin, p(. | s, r), small world": rates(twins, len(few[0])),
+        "p(o | s, r)": measure_rate(lambda: agent.probability(*many), QUERIES),
+        "p(. | s, r), all objects": measure_rate(
+            lambda: agent.distributions(subjects, relations), len(subjects)
+        ),
+        "p(o | s, r), small world": measure_rate(lambda: small_agent.probability(s, r, o), len(s)),
+        "p(. | s, r), small world": measure_rate(lambda: small_agent.distributions(s, r), len(s)),
+        "naive twin, p(. | s, r), small world": measure_rate(ask_twin, len(few[0])),
     }
-    report("marginal posteriors", "a second", figures, 0)
+    report_figures("marginal posteriors", "a second", figures, 0)
     return {"objects": len(world.graph.objects), **figures}
 
 
-def draw(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
+def draw_cases(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
     """All cases of Hase's examination."""
     return list(exam.cases(world, agent, count, CREDENCE, 0))
 
 
-def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
+def measure_cases(settings: Settings) -> dict[str, Any]:
     """Seconds for edit cases: requests, and every probe before and after, from full distributions."""
-    world, small = world_of(settings, "published"), world_of(settings, "published", small=True)
+    world, small = (
+        load_or_build_world(settings, "published"),
+        load_or_build_world(settings, "published", small=True),
+    )
     agent, small_agent = paper_agent(world), paper_agent(small)
     stratified, published = Hase(), Hase(sampler="published")
-    cases = draw(small, small_agent, FEW, stratified)
+    cases = draw_cases(small, small_agent, FEW, stratified)
 
-    def twins() -> None:
+    def ask_twins() -> None:
         place = {int(o): i for i, o in enumerate(small.graph.objects)}
         before = twin_of(small)
         for case in cases:
             after = twin_of(small)
-            s, r, o = case.fact
+            s, r, o = case.requested_fact
             after.observe(case.request.weight, s, r, place[o])
             for choice in case.choices:
                 for twin in (before, after):
@@ -170,33 +190,33 @@ def measure_cases(settings: SpeedSettings) -> dict[str, Any]:
 
     count = settings.cases
     figures = {
-        f"{count:,} cases, stratified": spread(
-            timed(lambda: draw(world, agent, count, stratified), settings.repeats)
+        f"{count:,} cases, stratified": median_and_range(
+            time_runs(lambda: draw_cases(world, agent, count, stratified), settings.repeats)
         ),
-        f"{count:,} cases, published": spread(
-            timed(lambda: draw(world, agent, count, published), settings.repeats)
+        f"{count:,} cases, published": median_and_range(
+            time_runs(lambda: draw_cases(world, agent, count, published), settings.repeats)
         ),
-        f"{FEW} cases, small world": spread(
-            timed(lambda: draw(small, small_agent, FEW, stratified), settings.repeats)
+        f"{FEW} cases, small world": median_and_range(
+            time_runs(lambda: draw_cases(small, small_agent, FEW, stratified), settings.repeats)
         ),
-        f"naive twin, {FEW} cases, small world": spread(timed(twins, settings.repeats)),
+        f"naive twin, {FEW} cases, small world": median_and_range(time_runs(ask_twins, settings.repeats)),
     }
-    report("edit cases by the paper's agent", "seconds", figures, 2)
+    report_figures("edit cases by the paper's agent", "seconds", figures, 2)
     return figures
 
 
-def measure_exact(settings: SpeedSettings) -> dict[str, Any]:
+def measure_exact(settings: Settings) -> dict[str, Any]:
     """The exact agent: seconds to fit, and milliseconds a case by kind of request."""
-    world = world_of(settings, "exact")
+    world = load_or_build_world(settings, "exact")
     agent = exact_agent(world)
-    fit = spread(timed(lambda: exact_agent(world), settings.repeats))
+    fit = median_and_range(time_runs(lambda: exact_agent(world), settings.repeats))
     figures = {}
     for request in get_args(RequestKind):
         count = max(1, settings.cases // 10)
-        seconds = timed(partial(draw, world, agent, count, Hase(request=request)), settings.repeats)
-        figures[request] = spread([1000 * s / count for s in seconds])
-    report("the exact agent", "seconds", {"fit": fit}, 2)
-    report("its edit cases", "milliseconds each", figures, 1)
+        seconds = time_runs(partial(draw_cases, world, agent, count, Hase(request=request)), settings.repeats)
+        figures[request] = median_and_range([1000 * s / count for s in seconds])
+    report_figures("the exact agent", "seconds", {"fit": fit}, 2)
+    report_figures("its edit cases", "milliseconds each", figures, 1)
     return {"fit": fit, "milliseconds a case": figures}
 
 
@@ -216,20 +236,20 @@ def tree_world() -> tuple[KnowledgeGraph, ExactAgent]:
     return graph, fit_exact(graph, ExactConfig(), sentences)
 
 
-def measure_trees(settings: SpeedSettings) -> dict[str, Any]:
+def measure_trees(settings: Settings) -> dict[str, Any]:
     """The exact agent on eleven facts of one tree: milliseconds a subject, fact by fact and in one pass."""
     graph, agent = tree_world()
     subjects, relations = graph.subjects[:TREE_ASKED].tolist(), np.arange(len(graph.relations))
     root = int(graph.candidates_of(0)[0])
     moved = [agent.with_edit(EditRequest(s, 0, root, kind="do")) for s in subjects]
 
-    def one_by_one(agents: list[ExactAgent]) -> list[np.ndarray]:
+    def ask_fact_by_fact(agents: list[ExactAgent]) -> list[np.ndarray]:
         return [
             np.stack([a.distributions(np.array([s]), np.array([r]))[0] for r in relations])
             for s, a in zip(subjects, agents, strict=True)
         ]
 
-    def together(agents: list[ExactAgent]) -> list[np.ndarray]:
+    def ask_in_one_pass(agents: list[ExactAgent]) -> list[np.ndarray]:
         return [
             a.distributions(np.full(len(relations), s), relations)
             for s, a in zip(subjects, agents, strict=True)
@@ -237,16 +257,16 @@ def measure_trees(settings: SpeedSettings) -> dict[str, Any]:
 
     figures: dict[str, Any] = {}
     for name, agents in (("before", [agent] * TREE_ASKED), ("after a change", moved)):
-        apart = np.abs(np.stack(one_by_one(agents)) - np.stack(together(agents))).max()
+        apart = np.abs(np.stack(ask_fact_by_fact(agents)) - np.stack(ask_in_one_pass(agents))).max()
         assert apart < 1e-12, f"fact by fact and in one pass are {apart} apart"
-        for way, work in (("fact by fact", one_by_one), ("in one pass", together)):
-            seconds = timed(partial(work, agents), settings.repeats)
-            figures[f"{name}, {way}"] = spread([1000 * s / TREE_ASKED for s in seconds])
-    report("all facts of a subject, a root and ten that depend on it", "milliseconds", figures, 2)
+        for way, work in (("fact by fact", ask_fact_by_fact), ("in one pass", ask_in_one_pass)):
+            seconds = time_runs(partial(work, agents), settings.repeats)
+            figures[f"{name}, {way}"] = median_and_range([1000 * s / TREE_ASKED for s in seconds])
+    report_figures("all facts of a subject, a root and ten that depend on it", "milliseconds", figures, 2)
     return figures
 
 
-MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
+MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
     "fit": measure_fit,
     "queries": measure_queries,
     "cases": measure_cases,
@@ -257,7 +277,7 @@ MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
 
 def main() -> int:
     """Run the stages and write what they found."""
-    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(MEASURES[stage], settings) for stage in settings.stages
     }

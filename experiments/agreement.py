@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.scores.metric import Metric
-from testbed.scores.ranks import kendall
+from testbed.scores.ranks import kendall_tau
 from testbed.scores.statistics import Estimate
 
 CASES = "cases"
@@ -27,52 +27,58 @@ class Agreement(NamedTuple):
     @property
     def spread(self) -> str:
         """The least and the most of all pairs."""
-        known = [t for t in self.pairs if t == t]
-        return f"{min(known):.2f} to {max(known):.2f} ({len(known)})" if known else "-"
+        defined_taus = [t for t in self.pairs if t == t]
+        return (
+            f"{min(defined_taus):.2f} to {max(defined_taus):.2f} ({len(defined_taus)})"
+            if defined_taus
+            else "-"
+        )
 
 
-def agreement(
-    ranked: np.ndarray, halves: np.ndarray, which: Mapping[str, list[tuple[int, int]]], cases: int
+def agreement_by_factor(
+    goodness: np.ndarray, halves: np.ndarray, which: Mapping[str, list[tuple[int, int]]], cases: int
 ) -> dict[str, Agreement]:
     """How far models agree about editors.
 
     Args:
-        ranked: float64[1 + B, models, editors], goodness on all cases, then on those of B resamples.
+        goodness: float64[1 + B, models, editors], goodness on all cases, then on those of B resamples.
         halves: float64[1 + B, models, 2, editors], likewise on either half of the cases.
         which: by factor, the pairs of models that are compared.
         cases: of each model.
     """
     by_factor = {}
     for factor, both in which.items():
-        taus = np.stack([kendall(ranked[:, i], ranked[:, j]) for i, j in both], axis=1)
-        by_factor[factor] = _agreement_of(taus, cases)
-    by_factor[CASES] = _agreement_of(kendall(halves[:, :, 0], halves[:, :, 1]), cases // 2)
+        taus = np.stack([kendall_tau(goodness[:, i], goodness[:, j]) for i, j in both], axis=1)
+        by_factor[factor] = _agreement_from_taus(taus, cases)
+    by_factor[CASES] = _agreement_from_taus(kendall_tau(halves[:, :, 0], halves[:, :, 1]), cases // 2)
     return by_factor
 
 
-def _agreement_of(taus: np.ndarray, cases: int) -> Agreement:
+def _agreement_from_taus(taus: np.ndarray, cases: int) -> Agreement:
     """From tau of all cases and of resamples, float64[1 + B, pairs]; pairs without a ranking do not count."""
-    known = ~np.isnan(taus[0])
-    if not known.any():
+    is_defined = ~np.isnan(taus[0])
+    if not is_defined.any():
         return Agreement(Estimate(np.nan, np.nan, np.nan, 0), taus[0].tolist())
-    resampled = taus[1:, known]
+    resampled = taus[1:, is_defined]
     resampled = resampled[~np.isnan(resampled).any(axis=1)].mean(axis=1)
     low, high = np.quantile(resampled, [0.025, 0.975]) if len(resampled) else (np.nan, np.nan)
-    return Agreement(Estimate(float(taus[0, known].mean()), float(low), float(high), cases), taus[0].tolist())
+    return Agreement(
+        Estimate(float(taus[0, is_defined].mean()), float(low), float(high), cases), taus[0].tolist()
+    )
 
 
-def weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
+def draw_case_weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
     """float64[1 + count, E]: ones, then how often each case was drawn: as often as all its clusters were."""
-    drawn = np.ones((1 + count, len(next(iter(levels.values())))))
+    weights = np.ones((1 + count, len(next(iter(levels.values())))))
     for members in levels.values():
         place = np.unique(members, return_inverse=True)[1]
         size = place.max() + 1
-        drawn[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
-    return drawn
+        weights[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
+    return weights
 
 
-def ratios(metrics: Sequence[Metric], drawn: np.ndarray) -> np.ndarray:
+def weighted_ratios(metrics: Sequence[Metric], weights: np.ndarray) -> np.ndarray:
     """float64[draws, metrics]: the value of each metric of cases that weigh so much."""
     above, below = (np.stack([getattr(m, part) for m in metrics], 1) for part in ("numerator", "denominator"))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (drawn @ above) / (drawn @ below)
+        return (weights @ above) / (weights @ below)

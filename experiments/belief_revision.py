@@ -29,26 +29,26 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, WorldConfig
-from experiments.belief_tables import SUBSETS, Stage, estimated, shortened, tables, unstated
-from experiments.made_by import made_by
+from experiments.belief_tables import SUBSETS, Stage, estimated, shorten_estimates, tables, unstated
+from experiments.made_by import config_matcher
 from experiments.record import write_record
 from lm.editors.in_context import InContextConfig
 from lm.editors.self_bayes import SelfBayesConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.trace import finished
-from testbed.evaluations.examination import examination_named
+from testbed.engine.trace import finished_edits
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import FOLLOWS
-from testbed.evaluations.hase.support import SAID
-from testbed.launch import launch
+from testbed.evaluations.hase.support import SUPPORT_LABELS
+from testbed.launch import launch_command
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.gather import Edited, gather
+from testbed.scores.gather import EditorResults, gather_results
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import markdown_section
 from testbed.settings import CaseConfig, EditSettings
@@ -222,12 +222,12 @@ def _edit(options: Settings, stage: Stage) -> None:
                 edit(replace(settings, run=run.name, seed=seed))
 
 
-def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[Edited]:
+def edited(options: Settings, stage: Stage, persistence: Persistence) -> list[EditorResults]:
     """What a stage has left in one kind of world: an editor a row, pooled over seeds, by its plain name."""
-    runs = [run for run in options.of(persistence, stage == "imagine") if finished(run, "hase")]
+    runs = [run for run in options.of(persistence, stage == "imagine") if finished_edits(run, "hase")]
     editors = []
     for name, settings in asked(options, stage).items():
-        gathered = gather(runs, examination_named("hase"), made_by(settings), say_once)
+        gathered = gather_results(runs, recorded_evaluation_named("hase"), config_matcher(settings), say_once)
         theirs = {e.editor: e for e in gathered}
         editors += [theirs[e]._replace(name=name or e) for e in settings.editors if e in theirs]
     return editors
@@ -243,7 +243,7 @@ def _report(options: Settings) -> None:
             if not editors:
                 continue
             rows = estimated(stage, editors)
-            figures[f"{stage}, {persistence}"] = shortened(rows)
+            figures[f"{stage}, {persistence}"] = shorten_estimates(rows)
             sections += map(markdown_section, tables(stage, WORLDS[persistence], editors, rows))
             if stage == "edits":
                 panels[WORLDS[persistence]] = unstated(rows)
@@ -257,7 +257,7 @@ def _report(options: Settings) -> None:
     say(text)
     if any(panels.values()):
         picture = first.report / "belief.png"
-        across, up = "subjects that share the new object (support)", SAID[FOLLOWS]
+        across, up = "subjects that share the new object (support)", SUPPORT_LABELS[FOLLOWS]
         draw_lines(panels, SUPPORT_BINS, across, up, picture)
         if options.figure:
             shutil.copy(picture, options.figure)
@@ -275,8 +275,8 @@ def _report(options: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.belief_revision", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.belief_revision", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from experiments.record import short
-from testbed.engine.results import Results, clusters
+from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase.meanings import (
     DAMAGE,
     FOLLOWS,
@@ -19,15 +19,15 @@ from testbed.evaluations.hase.meanings import (
     SUCCESS,
 )
 from testbed.evaluations.hase.roles import PARENT
-from testbed.evaluations.hase.subsets import subsets
+from testbed.evaluations.hase.subsets import case_subsets
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
-from testbed.scores.answers import must_change
-from testbed.scores.comparison import Scored
-from testbed.scores.gather import Edited
+from testbed.scores.answers import has_to_change
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.gather import EditorResults
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, PERFECT
-from testbed.scores.retention import kept, retention_table
-from testbed.scores.statistics import Estimate, estimates
-from testbed.scores.summary import measured
+from testbed.scores.retention import retention_curve, retention_table
+from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Cell, Table
 
 Stage = Literal["train", "edits", "diagnosis", "sequences", "ablations", "imagine", "report"]
@@ -59,7 +59,7 @@ def causes(o: Results) -> dict[str, np.ndarray]:
     """bool[E] of all cases, of those whose cause the agent revises, and by support of the new effect."""
     bins = support_bin(o.cases["support_new"])
     asked = o.choices
-    cause = asked.case[must_change(asked) & (asked.role == PARENT)]
+    cause = asked.case[has_to_change(asked) & (asked.role == PARENT)]
     changing = np.isin(np.arange(len(o)), cause)
     masks = {"all": np.ones(len(bins), bool), "cause must change": changing}
     return masks | {f"support {b}": bins == i for i, b in enumerate(SUPPORT_BINS)}
@@ -68,7 +68,7 @@ def causes(o: Results) -> dict[str, np.ndarray]:
 def held_out(o: Results) -> dict[str, np.ndarray]:
     """bool[E] by whether documents could imagine the request, of all cases and of unstated consequences."""
     masks = {"all": np.ones(len(o), bool)}
-    masks |= {name: mask for name, mask in subsets(o).items() if name.startswith(("held", "seen"))}
+    masks |= {name: mask for name, mask in case_subsets(o).items() if name.startswith(("held", "seen"))}
     unstated = strata(o)["S0"]
     return masks | {f"S0, {name}": mask & unstated for name, mask in masks.items()}
 
@@ -83,15 +83,15 @@ SUBSETS: dict[Stage, tuple[Callable[[Results], dict[str, np.ndarray]], tuple[str
 """The subsets that each stage is reported on, and the metrics on each of them."""
 
 
-def estimated(stage: Stage, editors: Sequence[Edited]) -> Estimates:
+def estimated(stage: Stage, editors: Sequence[EditorResults]) -> Estimates:
     """Estimates for every editor, and for the REFERENCES on the cases of the first."""
     parts, metrics = SUBSETS[stage]
     everywhere = tuple(dict.fromkeys((*OVERALL, *metrics)))
-    return estimated_on(editors, parts, lambda part: everywhere if part == "all" else metrics, REFERENCES)
+    return estimate_parts(editors, parts, lambda part: everywhere if part == "all" else metrics, REFERENCES)
 
 
-def estimated_on(
-    editors: Sequence[Edited],
+def estimate_parts(
+    editors: Sequence[EditorResults],
     parts: Callable[[Results], dict[str, np.ndarray]],
     metrics: Callable[[str], Sequence[str]],
     references: Sequence[str],
@@ -104,17 +104,19 @@ def estimated_on(
     """
     by_reader: Estimates = {}
     for one in editors:
-        values, levels = measured(one.evaluation, one.results, one.name), clusters(one.results)
+        values, levels = measure_readers(one.evaluation, one.results, one.name), cluster_levels(one.results)
         readers = [one.name, *(name for name in references if name not in by_reader)]
         by_reader |= {reader: {} for reader in readers}
         for part, among in parts(one.results).items():
             flat = {(r, m): values[r][m] for r in readers for m in metrics(part) if m in values[r]}
-            for (reader, metric), e in estimates(flat, levels, among).items():
+            for (reader, metric), e in estimate_metrics(flat, levels, among).items():
                 by_reader[reader].setdefault(part, {})[metric] = e
     return {name: by_reader[name] for name in (*(e.name for e in editors), *references)}
 
 
-def tables(stage: Stage, world: str, editors: Sequence[Edited], by_reader: Estimates) -> Iterator[Table]:
+def tables(
+    stage: Stage, world: str, editors: Sequence[EditorResults], by_reader: Estimates
+) -> Iterator[Table]:
     """Everything about all cases, and each of the stage's metrics by subset."""
     by = {e.name: e for e in editors}
     overall: list[list[Cell]] = []
@@ -130,8 +132,10 @@ def tables(stage: Stage, world: str, editors: Sequence[Edited], by_reader: Estim
         filled = [s for s in first if first[s][metric].cases]
         rows: list[list[Cell]] = [[r, *(row[s].get(metric) for s in filled)] for r, row in by_reader.items()]
         yield Table(f"{stage}-{metric}", f"{stage}, {world}: {metric}", ["editor", *filled], rows)
-    scored = [Scored(e, measured(e.evaluation, e.results, e.name), {}) for e in editors if e.retained]
-    curve = retention_table(scored, {e.name: kept(e) for e in scored})
+    scored = [
+        ScoredEditor(e, measure_readers(e.evaluation, e.results, e.name), {}) for e in editors if e.retained
+    ]
+    curve = retention_table(scored, {e.name: retention_curve(e) for e in scored})
     if curve:
         yield curve._replace(title=f"{stage}, {world}: {curve.title}")
 
@@ -145,7 +149,7 @@ def unstated(by_reader: Estimates) -> dict[str, list[Estimate]]:
     }
 
 
-def shortened(by_reader: Estimates) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+def shorten_estimates(by_reader: Estimates) -> dict[str, dict[str, dict[str, list[float | None]]]]:
     """What record.json keeps of each estimate; of stated consequences belief.md has support too."""
     return {
         reader: {

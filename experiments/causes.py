@@ -27,19 +27,19 @@ import numpy as np
 from bayes.exact import ExactAgent, fit_exact
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from corpus.files import staged_file
-from experiments.agents_disagree import CREDENCE, answers, share
-from experiments.measure import keep
+from experiments.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
+from experiments.measure import record_stage
 from experiments.record import short
-from testbed.console import command, progress, say, table
+from testbed.console import print_table, run_command, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS
 from testbed.run.agents import exact_agent
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
 from testbed.scores.statistics import Estimate
-from testbed.scores.tables import markdown, shown
+from testbed.scores.tables import format_cell, markdown_table
 
 ONCE = "once"
 COLUMNS = ("changes", "follows", "falsely changed")
@@ -67,7 +67,7 @@ class Settings:
             raise ValueError("cases and times must be positive, and statements and seeds some numbers")
 
 
-def world_of(settings: Settings, statements: int, seed: int) -> World:
+def load_or_build_world(settings: Settings, statements: int, seed: int) -> World:
     """A world of fresh draws, built where it is missing.
 
     No sentence joins two statements, since one about a cause may then count as often as one about an effect.
@@ -85,7 +85,7 @@ def world_of(settings: Settings, statements: int, seed: int) -> World:
     return load_world(Run(settings.runs, corpus.run))
 
 
-def readers(world: World, times: int) -> dict[str, ExactAgent]:
+def agents_by_count(world: World, times: int) -> dict[str, ExactAgent]:
     """Agents by how they read the text: what counts as `times` statements, each sentence or some."""
     if world.exact is None:
         raise ValueError("a world of kind exact is needed")
@@ -100,22 +100,22 @@ def readers(world: World, times: int) -> dict[str, ExactAgent]:
     }
 
 
-def one_world(settings: Settings, statements: int, seed: int) -> dict[str, np.ndarray]:
+def measure_world(settings: Settings, statements: int, seed: int) -> dict[str, np.ndarray]:
     """Columns of one world's edits: by reading, whether the cause changes, its answer after; and LEVELS."""
-    world = world_of(settings, statements, seed)
-    agents = readers(world, settings.times)
+    world = load_or_build_world(settings, statements, seed)
+    agents = agents_by_count(world, settings.times)
     edits = Hase(edits="downstream", reinforce=0.0)
     cases = list(edits.cases(world, agents[ONCE], settings.cases, CREDENCE, seed))
-    subject, relation, obj = np.array([case.fact for case in cases]).T
+    subject, relation, obj = np.array([case.requested_fact for case in cases]).T
     columns = {"subject": subject + seed * 10**7, "object": obj + seed * 10**7}
     columns["world"] = np.full(len(cases), seed)
     causes = world.graph.upstream[relation].tolist()
     for name, agent in agents.items():
-        columns[f"{name} changes"], columns[name] = answers(agent, cases, causes, "evidence")
+        columns[f"{name} changes"], columns[name] = ask_before_and_after(agent, cases, causes, "evidence")
     return columns
 
 
-def shares(columns: dict[str, np.ndarray]) -> dict[str, dict[str, Estimate]]:
+def shares_by_agent(columns: dict[str, np.ndarray]) -> dict[str, dict[str, Estimate]]:
     """By reading: how often the cause changes, and what its answer is worth to who reads each sentence once.
 
     "follows": of the causes that change for that reader, those that get the same answer. "falsely changed":
@@ -127,44 +127,44 @@ def shares(columns: dict[str, np.ndarray]) -> dict[str, dict[str, Estimate]]:
         same = columns[name] == columns[ONCE]
         of = columns | {"same": same, "other": ~same}
         by_reading[name] = {
-            "changes": share(of, f"{name} changes", np.ones(len(must), bool)),
-            "follows": share(of, "same", must),
-            "falsely changed": share(of, "other", ~must),
+            "changes": share_of_cases(of, f"{name} changes", np.ones(len(must), bool)),
+            "follows": share_of_cases(of, "same", must),
+            "falsely changed": share_of_cases(of, "other", ~must),
         }
     return by_reading
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Build the worlds, ask the agents, print the table and keep it."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     rows = []
-    with progress("worlds", len(settings.statements) * len(settings.seeds)) as advance:
+    with show_progress("worlds", len(settings.statements) * len(settings.seeds)) as advance:
         for statements in settings.statements:
             columns: dict[str, np.ndarray] = {}
-            for one in map(partial(one_world, settings, statements), settings.seeds):
+            for one in map(partial(measure_world, settings, statements), settings.seeds):
                 columns = {k: np.concatenate([columns[k], v]) if columns else v for k, v in one.items()}
                 advance(1)
-            by_reading = shares(columns)
-            found[str(statements)] = {
+            by_reading = shares_by_agent(columns)
+            figures[str(statements)] = {
                 name: {c: short(e) for c, e in row.items()} for name, row in by_reading.items()
             }
             rows += [
-                (str(statements), name, f"{len(columns['world']):,}", *(shown(row[c]) for c in COLUMNS))
+                (str(statements), name, f"{len(columns['world']):,}", *(format_cell(row[c]) for c in COLUMNS))
                 for name, row in by_reading.items()
             ]
     chosen = {k: getattr(settings, k) for k in ("subjects", "times", "cases", "seeds")}
-    path = keep("causes", "all", found, **chosen)
+    path = record_stage("causes", "all", figures, **chosen)
     header = ("statements", f"what counts {settings.times} times", "edits", *COLUMNS)
-    table("the cause, after an edit of its effect", header, rows)
+    print_table("the cause, after an edit of its effect", header, rows)
     with staged_file(path.with_name("table.md")) as aside:
-        aside.write_text(markdown(header, rows, words=2), encoding="utf-8")
+        aside.write_text(markdown_table(header, rows, words=2), encoding="utf-8")
     say(f"written to {path.parent}")
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.causes", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.causes", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

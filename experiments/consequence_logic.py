@@ -23,10 +23,10 @@ from testbed.evaluations.hase.roles import CHILD, GRANDCHILD, OTHER_CHILD
 from testbed.evaluations.hase.sampling import Sampler
 from testbed.protocol import Case, Choice, Claim
 from testbed.run.world import World
-from testbed.scores.metric import Meaning, Metric, mean
+from testbed.scores.metric import Metric, MetricDefinition, mean_of
 from testbed.scores.readers import Reader
 
-SAID = ("C", "D", "not C", "not D", "C and D", "D and C", "C or D", "D or C")
+CLAIM_ROLES = ("C", "D", "not C", "not D", "C and D", "D and C", "C or D", "D or C")
 LAWS = {
     "C, answer": "p(\u201cC\u201d is true) against p(C), and the same of D",
     "not C": "p(not C) against 1 - p(C), and the same of D",
@@ -47,11 +47,11 @@ class ConsequenceLogic(Hase):
     cases_from: ClassVar[str] = "experiments.consequence_logic"
 
     @property
-    def metrics(self) -> Sequence[Meaning]:
+    def metrics(self) -> Sequence[MetricDefinition]:
         """Hase's, and the laws."""
         says = "Mean absolute violation by the model's own truth values: {}."
         return *super().metrics, *(
-            Meaning(f"logic {law}", says.format(of), "low") for law, of in LAWS.items()
+            MetricDefinition(f"logic {law}", says.format(of), "low") for law, of in LAWS.items()
         )
 
     def cases(self, world: World, agent: Agent, count: int, credence: float, seed: int) -> Iterator[Case]:
@@ -60,21 +60,21 @@ class ConsequenceLogic(Hase):
         Raises:
             InputError: they are too rare.
         """
-        drawn = 0
+        number = 0
         for case in Sampler(world, agent, MOST_IN_VAIN * count, credence, self, seed):
             two = two_consequences(case)
             if two:
-                drawn += 1
+                number += 1
                 yield case._replace(claims=(*case.claims, *claims_about(*two)))
-            if drawn == count:
+            if number == count:
                 return
         raise InputError(
-            f"only {drawn} of {MOST_IN_VAIN * count} requests have two consequences; ask for fewer"
+            f"only {number} of {MOST_IN_VAIN * count} requests have two consequences; ask for fewer"
         )
 
     def measure(self, results: Results, reader: Reader) -> dict[str, Metric]:
         """Hase's metrics, and the laws; only the model has truth values for these sentences."""
-        return super().measure(results, reader) | laws(results, reader)
+        return super().measure(results, reader) | law_metrics(results, reader)
 
 
 def two_consequences(case: Case) -> tuple[Choice, Choice] | None:
@@ -87,7 +87,7 @@ def two_consequences(case: Case) -> tuple[Choice, Choice] | None:
 def claims_about(first: Choice, second: Choice) -> tuple[Claim, ...]:
     """The claims of SAID; agents have no belief about what joins two consequences, and none is asked for."""
     c, d = (Atom(one.subject, one.relation, int(one.answer[1])) for one in (first, second))
-    said = (
+    sentences = (
         Sentence(Kind.TRUTH, True, c),
         Sentence(Kind.TRUTH, True, d),
         Sentence(Kind.NOT, True, c),
@@ -98,21 +98,23 @@ def claims_about(first: Choice, second: Choice) -> tuple[Claim, ...]:
         Sentence(Kind.OR, True, d, c),
     )
     unknown = np.full(len(first.answer), np.nan)
-    return tuple(Claim(role, sentence, unknown) for role, sentence in zip(SAID, said, strict=True))
+    return tuple(
+        Claim(role, sentence, unknown) for role, sentence in zip(CLAIM_ROLES, sentences, strict=True)
+    )
 
 
-def laws(results: Results, reader: Reader) -> dict[str, Metric]:
+def law_metrics(results: Results, reader: Reader) -> dict[str, Metric]:
     """Residuals of LAWS; no case counts for a reader without truth values."""
-    true = np.full((len(SAID), len(results)), np.nan)
+    true = np.full((len(CLAIM_ROLES), len(results)), np.nan)
     if reader.claims is not None:
-        for i, role in enumerate(SAID):
+        for i, role in enumerate(CLAIM_ROLES):
             mine = results.claims.role == role
             true[i, results.claims.case[mine]] = reader.claims[mine, 0]
-    found = violations(true, stated(results, reader))
-    return {f"logic {law}": mean(r, ~np.isnan(r)) for law, r in zip(LAWS, found, strict=True)}
+    residuals = law_residuals(true, object_probabilities(results, reader))
+    return {f"logic {law}": mean_of(r, ~np.isnan(r)) for law, r in zip(LAWS, residuals, strict=True)}
 
 
-def violations(true: np.ndarray, objects: np.ndarray) -> np.ndarray:
+def law_residuals(true: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """Residuals of LAWS, float64[laws, E]; 0 for whoever has a joint distribution of C and D.
 
     Args:
@@ -125,15 +127,15 @@ def violations(true: np.ndarray, objects: np.ndarray) -> np.ndarray:
         [
             (np.abs(c - objects[0]) + np.abs(d - objects[1])) / 2,
             (np.abs(not_c - (1 - c)) + np.abs(not_d - (1 - d))) / 2,
-            _outside(both, np.maximum(c + d - 1, 0), np.minimum(c, d)),
-            _outside(either, np.maximum(c, d), np.minimum(c + d, 1)),
+            _distance_outside(both, np.maximum(c + d - 1, 0), np.minimum(c, d)),
+            _distance_outside(either, np.maximum(c, d), np.minimum(c + d, 1)),
             np.abs(both + either - c - d),
             (np.abs(c_and_d - d_and_c) + np.abs(c_or_d - d_or_c)) / 2,
         ]
     )
 
 
-def stated(results: Results, reader: Reader) -> np.ndarray:
+def object_probabilities(results: Results, reader: Reader) -> np.ndarray:
     """float64[2, E]: p(C) and p(D), asked for as objects: of the first two choices about consequences."""
     choices = results.choices
     new = choices.options == choices.agent_answer[:, 1:2]
@@ -146,6 +148,6 @@ def stated(results: Results, reader: Reader) -> np.ndarray:
     return there
 
 
-def _outside(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _distance_outside(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """How far x is from [low, high]."""
     return np.maximum(np.maximum(low - x, x - high), 0.0)

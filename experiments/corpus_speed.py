@@ -34,8 +34,15 @@ from corpus.sentences import mentions, sample_sentences
 from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
-from experiments.measure import run_measured, run_stages, shown, spread, spreads, timed
-from testbed.console import say, table
+from experiments.measure import (
+    format_range,
+    measure_process,
+    median_and_range,
+    run_stages,
+    summarise_runs,
+    time_runs,
+)
+from testbed.console import print_table, say
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
 from tests import naive
@@ -48,7 +55,7 @@ SUBJECTS = (6_579, 26_316, 83_333, 263_158)
 
 
 @dataclass(frozen=True)
-class SpeedSettings:
+class Settings:
     """What is measured, and where its files go."""
 
     stages: tuple[Stage, ...] = STAGES
@@ -89,7 +96,7 @@ def make_tokens(
         yield tokens
 
 
-def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
+def measure_kernels(settings: Settings) -> dict[str, Any]:
     """Tokens per second from distributions to tokens in memory, beside the twin and a plain copy."""
     graph, model, tokenizer = paper_world()
     blocks = list(make_tokens(graph, model, tokenizer, 2))
@@ -100,7 +107,7 @@ def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
     small_graph = build_world(small, 0)
     small_model = generative_model(small_graph, generator(0, "generative"))
 
-    def consume(threads: int) -> None:
+    def make_all_tokens(threads: int) -> None:
         for _ in make_tokens(graph, model, tokenizer, threads):
             pass
 
@@ -108,38 +115,38 @@ def measure_kernels(settings: SpeedSettings) -> dict[str, Any]:
 
     def naive_tokens() -> None:
         streams = generator(0, "sentences").spawn(1)
-        said = naive.published_sentences(small_graph, small_model, streams, len(small_graph))
+        sentences_of_twin = naive.published_sentences(small_graph, small_model, streams, len(small_graph))
         about = [s for s in small_graph.subject.tolist() for _ in range(24)]
         groups = [[i for i, s in enumerate(about) if s == who] for who in small_graph.subjects.tolist()]
-        order = naive.shuffled(groups, 5, generator(0, "documents"))
-        rows = [naive_row(small_tokenizer, said[i]) for i in range(len(said))]
+        order = naive.shuffle_by_keys(groups, 5, generator(0, "documents"))
+        rows = [naive_row(small_tokenizer, sentences_of_twin[i]) for i in range(len(sentences_of_twin))]
         twin[:] = [len([token for i in order for token in (*rows[i], SEP)])]
 
     sentences = sample_sentences(small_graph, small_model, generator(0, "sentences"))
     counts = mentions(sentences, len(small_graph.entities), len(small_graph.relations))
     small_tokenizer = train_bpe(small_graph, counts, 4000)
     rates = {
-        "kernels, 1 thread": [tokens / s for s in timed(lambda: consume(1), settings.repeats)],
-        "kernels, 2 threads": [tokens / s for s in timed(lambda: consume(2), settings.repeats)],
+        "kernels, 1 thread": [tokens / s for s in time_runs(lambda: make_all_tokens(1), settings.repeats)],
+        "kernels, 2 threads": [tokens / s for s in time_runs(lambda: make_all_tokens(2), settings.repeats)],
         "plain copy of the same bytes": [
-            tokens / s for s in timed(lambda: np.copyto(target, source), settings.repeats)
+            tokens / s for s in time_runs(lambda: np.copyto(target, source), settings.repeats)
         ],
     }
-    rates["naive twin"] = [twin[0] / s for s in timed(naive_tokens, settings.repeats) if twin]
-    table(
+    rates["naive twin"] = [twin[0] / s for s in time_runs(naive_tokens, settings.repeats) if twin]
+    print_table(
         f"{tokens:,} tokens from distributions to memory",
         ("", "million tokens/s", "least", "most"),
         [
-            (name, *(f"{spread(measured)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
+            (name, *(f"{median_and_range(measured)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
             for name, measured in rates.items()
         ],
     )
-    return {"tokens": tokens} | {name: spread(measured) for name, measured in rates.items()}
+    return {"tokens": tokens} | {name: median_and_range(measured) for name, measured in rates.items()}
 
 
-def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
+def naive_row(tokenizer: Tokenizer, sentence: tuple) -> np.ndarray:
     """Tokens of a sentence of the twin."""
-    kind, label, a, b = said
+    kind, label, a, b = sentence
     labelled = None if kind == Kind.ATOMIC else label
     return tokenizer.sentence(Sentence(kind, labelled, Atom(*a), Atom(*b) if b else None))
 
@@ -147,10 +154,10 @@ def naive_row(tokenizer: Tokenizer, said: tuple) -> np.ndarray:
 def build_run(run: Run, *options: str, python: str = sys.executable) -> dict[str, float]:
     """`testbed.corpus paper` into a run, measured."""
     place = ("--runs", str(run.root), "--run", run.name)
-    return run_measured(python, "-m", "testbed.corpus", "paper", *place, *options)
+    return measure_process(python, "-m", "testbed.corpus", "paper", *place, *options)
 
 
-def measure_command(settings: SpeedSettings) -> dict[str, Any]:
+def measure_command(settings: Settings) -> dict[str, Any]:
     """`testbed.corpus paper` from a graph on disk to finished, checksummed files."""
     run = Run(settings.scratch, "paper")
     build_run(run)
@@ -158,13 +165,13 @@ def measure_command(settings: SpeedSettings) -> dict[str, Any]:
     for _ in range(settings.repeats):
         shutil.rmtree(run.corpus)
         runs.append(build_run(run))
-    figures, counts = spreads(runs), read_counts(run.corpus)
-    row = (f"{counts['tokens']:,}", shown(figures["seconds"], 1), shown(figures["peak_gib"], 2))
-    table("testbed.corpus paper, from its graph", ("tokens", "seconds", "GiB"), [row])
+    figures, counts = summarise_runs(runs), read_counts(run.corpus)
+    row = (f"{counts['tokens']:,}", format_range(figures["seconds"], 1), format_range(figures["peak_gib"], 2))
+    print_table("testbed.corpus paper, from its graph", ("tokens", "seconds", "GiB"), [row])
     return {**figures, "counts": counts}
 
 
-def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
+def measure_scale(settings: Settings) -> dict[str, Any]:
     """Seconds and memory from nothing to files, a quarter of the paper's facts to ten times as many."""
     sizes: list[dict[str, Any]] = []
     for subjects in SUBJECTS:
@@ -181,7 +188,7 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
             with np.load(run.world / "graph.npz", allow_pickle=False) as arrays:
                 facts = len(arrays["subject"])
             shutil.rmtree(run.folder)
-        sizes.append({"facts": facts, **spreads(runs)})
+        sizes.append({"facts": facts, **summarise_runs(runs)})
     count = np.array([size["facts"] for size in sizes], float)
     seconds = np.array([size["seconds"]["median"] for size in sizes])
     steps = np.diff(np.log(seconds)) / np.diff(np.log(count))
@@ -189,9 +196,9 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
     slope, fixed = np.polyfit(count, seconds, 1)
     exponent = float(np.polyfit(np.log(count), np.log(seconds), 1)[0])
     beyond = float(np.polyfit(np.log(count), np.log(np.maximum(seconds - fixed, 1e-3)), 1)[0])
-    rows = [(f"{z['facts']:,}", shown(z["seconds"], 1), shown(z["peak_gib"], 2)) for z in sizes]
+    rows = [(f"{z['facts']:,}", format_range(z["seconds"], 1), format_range(z["peak_gib"], 2)) for z in sizes]
     title = f"cost by size: facts to the power {exponent:.2f}; {beyond:.2f} beyond {fixed:.1f} fixed seconds"
-    table(title, ("facts", "seconds", "GiB"), rows)
+    print_table(title, ("facts", "seconds", "GiB"), rows)
     return {
         "sizes": sizes,
         "exponent": exponent,
@@ -202,7 +209,7 @@ def measure_scale(settings: SpeedSettings) -> dict[str, Any]:
     }
 
 
-def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
+def measure_bytes(settings: Settings) -> dict[str, Any]:
     """The same bytes for one and two threads, twice, under every interpreter."""
     sums: dict[str, dict[str, str]] = {}
     for number, python in enumerate(settings.pythons):
@@ -227,7 +234,7 @@ def measure_bytes(settings: SpeedSettings) -> dict[str, Any]:
     return {"corpora": len(sums), "pythons": versions, "same": same, "sha256": first}
 
 
-def measure_reader(settings: SpeedSettings) -> dict[str, Any]:
+def measure_reader(settings: Settings) -> dict[str, Any]:
     """A stand-in of Wikidata5m's size: read, filtered and paired, then once more from the binary copy."""
     folder, zipped = settings.scratch / "standin", settings.scratch / "zipped"
     subprocess.run(
@@ -248,16 +255,18 @@ def measure_reader(settings: SpeedSettings) -> dict[str, Any]:
     by_source: dict[str, list[dict[str, float]]] = {"files": [], "binary copy": [], "tar.gz": []}
     for _ in range(settings.repeats):
         for name, source in (("files", folder), ("binary copy", folder), ("tar.gz", zipped)):
-            by_source[name].append(run_measured(sys.executable, "-c", program, str(source), str(cache)))
+            by_source[name].append(measure_process(sys.executable, "-c", program, str(source), str(cache)))
         shutil.rmtree(cache)
-    figures = {name: spreads(runs) for name, runs in by_source.items()}
-    rows = [(name, shown(f["seconds"], 1), shown(f["peak_gib"], 2)) for name, f in figures.items()]
-    table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
+    figures = {name: summarise_runs(runs) for name, runs in by_source.items()}
+    rows = [
+        (name, format_range(f["seconds"], 1), format_range(f["peak_gib"], 2)) for name, f in figures.items()
+    ]
+    print_table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     return figures | {"bytes": sizes}
 
 
-MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
+MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
     "kernels": measure_kernels,
     "command": measure_command,
     "scale": measure_scale,
@@ -268,7 +277,7 @@ MEASURES: dict[Stage, Callable[[SpeedSettings], dict[str, Any]]] = {
 
 def main() -> int:
     """Run the stages and write what they found."""
-    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(MEASURES[stage], settings) for stage in settings.stages
     }

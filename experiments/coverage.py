@@ -30,13 +30,13 @@ from scipy.special import ndtr, ndtri
 
 from corpus.files import staged_file
 from corpus.seeds import generator
-from experiments.coverage_scenes import COMPARED, KINDS, SCENES, Drawn, draw_values
-from experiments.measure import keep
-from testbed.console import command, progress, say, table
-from testbed.launch import launch
-from testbed.scores.jackknife import Clusters, numbered, pairs, ratio, sums
-from testbed.scores.statistics import LEAST, compare, estimates
-from testbed.scores.tables import markdown
+from experiments.coverage_scenes import COMPARED, KINDS, SCENES, SimulatedValues, draw_values
+from experiments.measure import record_stage
+from testbed.console import print_table, run_command, say, show_progress
+from testbed.launch import launch_command
+from testbed.scores.jackknife import Clusters, cluster_sums, metric_pairs, number_clusters, ratio
+from testbed.scores.statistics import LEAST, compare_metrics, estimate_metrics
+from testbed.scores.tables import markdown_table
 
 RESAMPLES = 399
 
@@ -69,29 +69,37 @@ class Figures(NamedTuple):
     width: float
 
 
-def jackknife(clusters: Clusters, drawn: Drawn, _: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def jackknife_interval(
+    clusters: Clusters, values: SimulatedValues, _: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """The intervals of `testbed.scores.statistics`."""
-    metrics = dict(enumerate(drawn.metrics()))
-    intervals = estimates(metrics, clusters, np.ones(len(drawn.top), bool)).values()
+    metrics = dict(enumerate(values.metrics()))
+    intervals = estimate_metrics(metrics, clusters, np.ones(len(values.top), bool)).values()
     return np.array([e.low for e in intervals]), np.array([e.high for e in intervals])
 
 
-def pigeonhole(clusters: Clusters, drawn: Drawn, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def pigeonhole_interval(
+    clusters: Clusters, values: SimulatedValues, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Percentiles over resamples where a case counts as often as its clusters of all levels were drawn."""
-    times = np.ones((RESAMPLES, len(drawn.top)))
-    for group in numbered(clusters, np.ones(len(drawn.top), bool)).values():
+    times = np.ones((RESAMPLES, len(values.top)))
+    for group in number_clusters(clusters, np.ones(len(values.top), bool)).values():
         number = group.max() + 1
         if number >= LEAST:
             times *= rng.multinomial(number, np.ones(number) / number, RESAMPLES)[:, group]
     low, high = np.nanquantile(
-        ratio(np.stack([times @ drawn.top, times @ drawn.bottom], -1)), (0.025, 0.975), 0
+        ratio(np.stack([times @ values.top, times @ values.bottom], -1)), (0.025, 0.975), 0
     )
     return low, high
 
 
-def bca(clusters: Clusters, drawn: Drawn, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def bca_interval(
+    clusters: Clusters, values: SimulatedValues, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Efron's BCa (1987) over the first level alone."""
-    of = sums(pairs(drawn.metrics(), np.ones(len(drawn.top), bool)), next(iter(clusters.values())))
+    of = cluster_sums(
+        metric_pairs(values.metrics(), np.ones(len(values.top), bool)), next(iter(clusters.values()))
+    )
     number, total = len(of), of.sum(0)
     times = rng.multinomial(number, np.ones(number) / number, RESAMPLES).astype(float)
     draws = np.sort(ratio(np.tensordot(times, of, 1)), axis=0)
@@ -106,15 +114,15 @@ def bca(clusters: Clusters, drawn: Drawn, rng: np.random.Generator) -> tuple[np.
     return low, high
 
 
-METHODS = {"jackknife": jackknife, "BCa by subject": bca, "pigeonhole": pigeonhole}
+METHODS = {"jackknife": jackknife_interval, "BCa by subject": bca_interval, "pigeonhole": pigeonhole_interval}
 
 
-def methods(settings: Settings) -> list[str]:
+def method_names(settings: Settings) -> list[str]:
     """The names of those that are tried, our own first."""
     return [*METHODS] if settings.rivals else ["jackknife"]
 
 
-def coverage(
+def coverage_by_method(
     settings: Settings, scene: str, kind: str, dependence: Mapping[str, float]
 ) -> dict[str, Figures]:
     """Of every method, how often its intervals hold the truth; nan where it gives none."""
@@ -124,16 +132,16 @@ def coverage(
     truth = []
     for _ in range(settings.patterns):
         clusters = SCENES[scene].draw(rng)
-        drawn = draw_values(rng, kind, clusters, dependence, settings.replicates)
-        truth.append(drawn.truth)
-        for name in methods(settings):
-            ends = METHODS[name](clusters, drawn, rng)
+        values = draw_values(rng, kind, clusters, dependence, settings.replicates)
+        truth.append(values.truth)
+        for name in method_names(settings):
+            ends = METHODS[name](clusters, values, rng)
             for kept, new in zip((low, high), ends, strict=True):
                 kept.setdefault(name, []).append(new)
-    return {name: figures(*map(np.concatenate, (low[name], high[name], truth))) for name in low}
+    return {name: summarise_intervals(*map(np.concatenate, (low[name], high[name], truth))) for name in low}
 
 
-def figures(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> Figures:
+def summarise_intervals(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> Figures:
     """Of intervals that are there."""
     there = np.isfinite(low)
     if not there.any():
@@ -143,72 +151,85 @@ def figures(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> Figures:
     return Figures(float(1 - above - below), float(above), float(below), float(np.median(high - low)))
 
 
-def differences(settings: Settings, scene: str, kind: str, dependence: Mapping[str, float]) -> list[float]:
+def difference_coverage(
+    settings: Settings, scene: str, kind: str, dependence: Mapping[str, float]
+) -> list[float]:
     """Coverage of the interval of a paired difference that is 0, and how often p <= 5%."""
     rng = generator(settings.seed, f"differences {scene} {kind} {dependence}")
-    held, alarms = [], []
+    covers, alarms = [], []
     for _ in range(settings.patterns):
         clusters = SCENES[scene].draw(rng)
         one, other = (draw_values(rng, kind, clusters, dependence, settings.comparisons) for _ in "ab")
         # The same denominators: what the agent moved, or the cases.
         other = other._replace(top=other.top / other.bottom * one.bottom, bottom=one.bottom)
         for pair in zip(one.metrics(), other.metrics(), strict=True):
-            difference = compare(*pair, clusters, np.ones(len(one.top), bool), rng)
-            held.append(difference.low <= 0 <= difference.high)
+            difference = compare_metrics(*pair, clusters, np.ones(len(one.top), bool), rng)
+            covers.append(difference.low <= 0 <= difference.high)
             alarms.append(difference.p <= 0.05)
-    return [float(np.mean(held)), float(np.mean(alarms))]
+    return [float(np.mean(covers)), float(np.mean(alarms))]
 
 
-def worded(dependence: Mapping[str, float]) -> str:
+def describe_dependence(dependence: Mapping[str, float]) -> str:
     """Which levels have how much of the variance."""
     return ", ".join(f"{level} {part:.2g}" for level, part in dependence.items()) or "none"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share with a digit behind the point; "none" where there is no interval."""
     return "none" if np.isnan(share) else f"{100 * share:.1f}"
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Both tables, printed and kept."""
-    rows, paired, record = [], [], {}
+    rows, difference_rows, record = [], [], {}
     asked = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in KINDS]
-    with progress("coverage", len(asked)) as advance:
+    with show_progress("coverage", len(asked)) as advance:
         for scene, kind, dependence in asked:
-            by_method = coverage(settings, scene, kind, dependence)
+            by_method = coverage_by_method(settings, scene, kind, dependence)
             ours = by_method["jackknife"]
             rows.append(
-                [scene, worded(dependence), kind, percent(ours.coverage), percent(ours.too_high)]
-                + [percent(ours.too_low), f"{ours.width:.2f}"]
-                + [percent(by_method[name].coverage) for name in methods(settings)[1:]]
+                [
+                    scene,
+                    describe_dependence(dependence),
+                    kind,
+                    format_percent(ours.coverage),
+                    format_percent(ours.too_high),
+                ]
+                + [format_percent(ours.too_low), f"{ours.width:.2f}"]
+                + [format_percent(by_method[name].coverage) for name in method_names(settings)[1:]]
             )
             record[" | ".join(rows[-1][:3])] = {name: f._asdict() for name, f in by_method.items()}
             advance(1)
     for scene, dependence in COMPARED.items():
         for kind in ("mean", "ratio", "share of .5"):
-            shares = differences(settings, scene, kind, dependence)
-            paired.append([scene, worded(dependence), kind, *map(percent, shares)])
+            shares = difference_coverage(settings, scene, kind, dependence)
+            difference_rows.append(
+                [scene, describe_dependence(dependence), kind, *map(format_percent, shares)]
+            )
     header = ["cases", "dependence", "metric", "covers %", "too high", "too low", "width"]
-    header += methods(settings)[1:]
+    header += method_names(settings)[1:]
     heads = {"Intervals": header, "Paired differences": [*header[:4], "p <= .05, %"]}
-    for (title, head), lines in zip(heads.items(), (rows, paired), strict=True):
-        table(title, head, lines)
-    path = keep("coverage", "all", {"coverage": record, "paired": paired}, **vars(settings))
+    for (title, head), lines in zip(heads.items(), (rows, difference_rows), strict=True):
+        print_table(title, head, lines)
+    path = record_stage("coverage", "all", {"coverage": record, "paired": difference_rows}, **vars(settings))
     with staged_file(path.with_name("coverage.md")) as aside:
-        texts = [markdown(head, lines, 3) for head, lines in zip(heads.values(), (rows, paired), strict=True)]
+        texts = [
+            markdown_table(head, lines, 3)
+            for head, lines in zip(heads.values(), (rows, difference_rows), strict=True)
+        ]
         aside.write_text("\n".join(texts), encoding="utf-8")
     covers = np.array([f["jackknife"]["coverage"] for f in record.values()])
     covers = covers[np.isfinite(covers)]
     inside = np.mean((covers >= 0.93) & (covers <= 0.97))
-    ends = f"{percent(covers.min())} to {percent(covers.max())}"
+    ends = f"{format_percent(covers.min())} to {format_percent(covers.max())}"
     say(f"{inside:.0%} of {len(covers)} rows cover 93 to 97%, all of them {ends}%")
     say(f"record: {path}")
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.coverage", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.coverage", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from testbed.scores.jackknife import Clusters, numbered
+from testbed.scores.jackknife import Clusters, number_clusters
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import LEAST, WORLD
 
@@ -28,33 +28,33 @@ class Scene(NamedTuple):
 
 def one_world(cases: int, objects: int, power: float = 0.85) -> Callable[[np.random.Generator], Clusters]:
     """Every case has a subject of its own; objects are drawn by Zipf's law."""
-    return worlds(1, cases, objects, power)
+    return several_worlds(1, cases, objects, power)
 
 
-def worlds(
+def several_worlds(
     count: int, cases: int = 86, objects: int = 120, power: float = 0.85
 ) -> Callable[[np.random.Generator], Clusters]:
     """Cases of several worlds, each with its own subjects and objects."""
 
-    def draw(rng: np.random.Generator) -> Clusters:
+    def draw_clusters(rng: np.random.Generator) -> Clusters:
         world = np.repeat(np.arange(count), cases)
-        named = world * objects + zipf(rng, count * cases, objects, power)
+        named = world * objects + draw_zipf(rng, count * cases, objects, power)
         levels = {"subject": np.arange(count * cases), "object": named}
         return levels | ({WORLD: world} if count > 1 else {})
 
-    return draw
+    return draw_clusters
 
 
-def seeds(rng: np.random.Generator) -> Clusters:
+def several_seeds(rng: np.random.Generator) -> Clusters:
     """Three seeds of one world: 40 subjects return with other objects."""
-    return {"subject": rng.integers(0, 40, 120), "object": zipf(rng, 120, 60, 0.85)}
+    return {"subject": rng.integers(0, 40, 120), "object": draw_zipf(rng, 120, 60, 0.85)}
 
 
-def sequences(count: int) -> Callable[[np.random.Generator], Clusters]:
+def edit_sequences(count: int) -> Callable[[np.random.Generator], Clusters]:
     """Sequences of 25 edits, whose objects appear in several."""
     return lambda rng: {
         "sequence": np.repeat(np.arange(count), 25),
-        "object": zipf(rng, 25 * count, 80, 0.85),
+        "object": draw_zipf(rng, 25 * count, 80, 0.85),
     }
 
 
@@ -64,7 +64,7 @@ def few_objects(counts: Sequence[int]) -> Callable[[np.random.Generator], Cluste
     return lambda _: {"subject": np.arange(len(shared)), "object": shared}
 
 
-def zipf(rng: np.random.Generator, cases: int, objects: int, power: float) -> np.ndarray:
+def draw_zipf(rng: np.random.Generator, cases: int, objects: int, power: float) -> np.ndarray:
     """int[cases]: objects, the n-th most popular with a probability in proportion to n^-power."""
     weights = np.arange(1, objects + 1) ** -power
     return rng.choice(objects, cases, p=weights / weights.sum())
@@ -76,13 +76,13 @@ SCENES = {
     "240 cases, ~90 objects": Scene(one_world(240, 150), BY_OBJECT),
     "22 cases, 7 objects": Scene(few_objects((8, 5, 3, 2, 2, 1, 1)), BY_OBJECT),
     "19 cases, 3 objects": Scene(few_objects((10, 5, 4)), BY_OBJECT[1:2]),
-    "3 seeds": Scene(seeds, ({}, {"subject": 0.15, "object": 0.15}, {"subject": 0.3, "object": 0.3})),
-    "2 sequences": Scene(sequences(2), ({"sequence": 0.2, "object": 0.2},)),
-    "8 sequences": Scene(sequences(8), ({}, {"sequence": 0.2, "object": 0.2})),
-    "2 worlds": Scene(worlds(2), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
-    "3 worlds": Scene(worlds(3), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
-    "5 worlds": Scene(worlds(5), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
-    "10 worlds": Scene(worlds(10), ({"object": 0.2, WORLD: 0.1},)),
+    "3 seeds": Scene(several_seeds, ({}, {"subject": 0.15, "object": 0.15}, {"subject": 0.3, "object": 0.3})),
+    "2 sequences": Scene(edit_sequences(2), ({"sequence": 0.2, "object": 0.2},)),
+    "8 sequences": Scene(edit_sequences(8), ({}, {"sequence": 0.2, "object": 0.2})),
+    "2 worlds": Scene(several_worlds(2), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "3 worlds": Scene(several_worlds(3), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "5 worlds": Scene(several_worlds(5), ({"object": 0.2}, {"object": 0.2, WORLD: 0.1})),
+    "10 worlds": Scene(several_worlds(10), ({"object": 0.2, WORLD: 0.1},)),
 }
 
 COMPARED = {
@@ -103,7 +103,7 @@ RATES = {
 KINDS = ("mean", "skewed mean", "ratio", *RATES)
 
 
-class Drawn(NamedTuple):
+class SimulatedValues(NamedTuple):
     """Simulated values: float64[E, R] numerators and denominators, and float64[R] what is true."""
 
     top: np.ndarray
@@ -118,32 +118,34 @@ class Drawn(NamedTuple):
 
 def draw_values(
     rng: np.random.Generator, kind: str, clusters: Clusters, dependence: Mapping[str, float], replicates: int
-) -> Drawn:
+) -> SimulatedValues:
     """Values of one of KINDS for every case."""
     normal = kind not in ("skewed mean", "ratio")
 
-    def effects(number: int) -> np.ndarray:
+    def draw_effects(number: int) -> np.ndarray:
         shape = (number, replicates)
         return rng.normal(size=shape) if normal else rng.exponential(size=shape) - 1
 
-    groups = numbered(clusters, np.ones(len(clusters["object"]), bool))
-    value = np.sqrt(1 - sum(dependence.values())) * effects(len(groups["object"]))
+    groups = number_clusters(clusters, np.ones(len(clusters["object"]), bool))
+    value = np.sqrt(1 - sum(dependence.values())) * draw_effects(len(groups["object"]))
     world = np.zeros_like(value)
     for level, part in dependence.items():
-        shared = np.sqrt(part) * effects(groups[level].max() + 1)[groups[level]]
+        shared = np.sqrt(part) * draw_effects(groups[level].max() + 1)[groups[level]]
         value += shared
         world += shared * (level == WORLD and groups[level].max() + 1 < LEAST)
     # What is true is so of all worlds, or of these few alone.
-    given = dependence.get(WORLD, 0.0) if world.any() else 0.0
+    world_variance = dependence.get(WORLD, 0.0) if world.any() else 0.0
     ones = np.ones_like(value)
     if kind in RATES:
         rate = ndtri(rng.choice(RATES[kind], replicates))
-        return Drawn((value < rate) * ones, ones, ndtr((rate - world) / np.sqrt(1 - given)).mean(0), True)
+        return SimulatedValues(
+            (value < rate) * ones, ones, ndtr((rate - world) / np.sqrt(1 - world_variance)).mean(0), True
+        )
     if kind != "ratio":
-        return Drawn(value, ones, world.mean(0))
-    moved = np.where(
+        return SimulatedValues(value, ones, world.mean(0))
+    agent_moves = np.where(
         rng.random(value.shape) < MOVES,
         rng.uniform(0.4, 1.1, value.shape),
         0.04 * rng.exponential(size=value.shape),
     )
-    return Drawn(moved * (0.3 + 0.35 * value), moved, 0.3 + 0.35 * world.mean(0))
+    return SimulatedValues(agent_moves * (0.3 + 0.35 * value), agent_moves, 0.3 + 0.35 * world.mean(0))

@@ -26,15 +26,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from corpus.files import read_json, write_json
-from experiments.measure import keep, run_measured
-from testbed.console import command, say, table
+from experiments.measure import measure_process, record_stage
+from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
 from testbed.engine.catalogue import method_named
-from testbed.engine.checks import prepare
-from testbed.engine.memory import SHARE, bytes_of_an_edit, fitting, fitting_compiled, free_bytes
+from testbed.engine.checks import prepare_editor
+from testbed.engine.memory import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.model import corpus_sample, load_model
@@ -81,15 +81,15 @@ class Settings:
         return self.run(size).folder / f"memory-{editor}.json"
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """All editors at all sizes, then the record; or one of them here and now."""
     if settings.only:
         size, editor = settings.sizes[0], settings.editors[0]
-        measured = {"figures": measure(settings, size, editor), "made_with": provenance()}
-        write_json(settings.file(size, editor), measured)
+        measurement = {"figures": measure_edits(settings, size, editor), "made_with": provenance()}
+        write_json(settings.file(size, editor), measurement)
         return
     for size in settings.sizes:
-        _model(settings, size)
+        _build_model(settings, size)
         figures = {}
         for editor in settings.editors:
             say(f"{editor}, {size}")
@@ -97,38 +97,38 @@ def experiment(settings: Settings) -> None:
             # What this very revision measured before it was killed need not be measured again.
             if not file.exists() or read_json(file)["made_with"] != provenance():
                 options = ("--sizes", size, "--editors", editor, "--runs", str(settings.runs), "--only")
-                run_measured(sys.executable, "-m", "experiments.edit_memory", *options)
+                measure_process(sys.executable, "-m", "experiments.edit_memory", *options)
             figures[editor] = read_json(file)["figures"]
-        _show(size, figures)
-        say(f"written to {keep('edit-memory', size, figures)}")
+        _show_figures(size, figures)
+        say(f"written to {record_stage('edit-memory', size, figures)}")
 
 
-def measure(settings: Settings, size: Size, editor: str) -> dict[str, float]:
+def measure_edits(settings: Settings, size: Size, editor: str) -> dict[str, float]:
     """Gibibytes of edits side by side, but for `edits`, which is how many there are."""
     prepare_jax()
     run = settings.run(size)
     world = load_world(run)
-    options = _short(replace(EDIT[size], run=run.name, runs=run.root))
-    exam = options.examination
+    options = _with_few_steps(replace(EDIT[size], run=run.name, runs=run.root))
+    exam = options.chosen_evaluation
     cases = list(exam.cases(world, paper_agent(world), MOST, options.cases.credence, 0))
     questions = Questions(world, load_model(run, world)[0], cases)
     method = method_named(editor, options, world)
-    state = prepare(method.editor, questions.model, corpus_sample(run, world, cases, 0))
+    state = prepare_editor(method.editor, questions.model, corpus_sample(run, world, cases, 0))
     worker = Worker(questions, method, state, 0)
-    shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.facts_told(1)
+    shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.facts_per_edit(1)
     estimated = bytes_of_an_edit(questions.model, shapes, questions.shape, facts)
     free = free_bytes()
-    edits = fitting(questions.model, shapes, questions.shape, facts, min(MOST, method.most))
-    edits = fitting_compiled(worker.bytes_compiled, edits)
+    edits = edits_that_fit(questions.model, shapes, questions.shape, facts, min(MOST, method.most))
+    edits = compiled_edits_that_fit(worker.bytes_compiled, edits)
     which, compiled = np.arange(edits)[:, None], worker.bytes_compiled(edits)
     _forget_peak()
-    before = _peak()
-    worker.independent(which)
-    sizes = {"estimated": edits * estimated, "compiled": edits * compiled, "measured": _peak() - before}
+    before = _peak_bytes()
+    worker.edit_independently(which)
+    sizes = {"estimated": edits * estimated, "compiled": edits * compiled, "measured": _peak_bytes() - before}
     return {"edits": edits} | {k: v / GIB for k, v in (sizes | {"promised": SHARE * free}).items()}
 
 
-def _model(settings: Settings, size: Size) -> None:
+def _build_model(settings: Settings, size: Size) -> None:
     """A corpus, and a model of one training step on one row; memory is that of any other."""
     where: dict[str, Any] = {"run": settings.run(size).name, "runs": settings.runs}
     build_corpus(replace(CORPUS[size], **where))
@@ -138,7 +138,7 @@ def _model(settings: Settings, size: Size) -> None:
         train(replace(TRAIN[size], train=steps, **where))
 
 
-def _short(options: EditSettings) -> EditSettings:
+def _with_few_steps(options: EditSettings) -> EditSettings:
     """As many optimiser steps as show what they keep."""
     configs = {
         name: replace(config, steps=STEPS) if "steps" in {f.name for f in fields(config)} else config
@@ -152,22 +152,22 @@ def _forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
-def _peak() -> float:
+def _peak_bytes() -> float:
     """Bytes that this process has held at most."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return 1024 * float(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 
 
-def _show(size: Size, figures: dict[str, dict[str, Any]]) -> None:
+def _show_figures(size: Size, figures: dict[str, dict[str, Any]]) -> None:
     columns = ("estimated", "compiled", "measured", "promised")
     rows = [(name, f"{f['edits']:.0f}", *(f"{f[c]:.3f}" for c in columns)) for name, f in figures.items()]
-    table(f"GiB of edits side by side, {size}", ("editor", "edits", *columns), rows)
+    print_table(f"GiB of edits side by side, {size}", ("editor", "edits", *columns), rows)
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.edit_memory", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.edit_memory", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

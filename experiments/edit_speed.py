@@ -38,20 +38,20 @@ import numpy as np
 import tyro
 
 from corpus.tokenizer import PAD, SEP
-from experiments.measure import run_stages, shown, spread
-from experiments.peft_twin import adapter, learn, opened, rows
-from lm.editors.interface import requests
+from experiments.measure import format_range, median_and_range, run_stages
+from experiments.peft_twin import add_adapter, open_in_transformers, train_adapter, unpadded_rows
+from lm.editors.interface import make_requests
 from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
-from lm.model import init
-from testbed.console import table
+from lm.model import init_params
+from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
-from testbed.engine.probes import option_log_probabilities, read
+from testbed.engine.probes import answer_probes, option_log_probabilities
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
@@ -65,7 +65,7 @@ PROBED: dict[Size, int] = {"tiny": 8, "paper": 1}
 
 
 @dataclass(frozen=True)
-class SpeedSettings:
+class Settings:
     """What is measured."""
 
     stages: tuple[Size, ...] = ("tiny", "paper")
@@ -81,91 +81,95 @@ class SpeedSettings:
         return self.folder / ".edit-speed"
 
 
-def questions_of(settings: SpeedSettings, size: Size) -> Questions:
+def build_questions(settings: Settings, size: Size) -> Questions:
     """The cases of a preset's world, asked of a model of its shapes."""
     build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
     world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
-    exam, credence = EDIT[size].examination, EDIT[size].cases.credence
+    exam, credence = EDIT[size].chosen_evaluation, EDIT[size].cases.credence
     cases = list(exam.cases(world, paper_agent(world), CASES, credence, 0))
-    params = jax.jit(lambda: init(config, world.tokenizer.vocabulary, 0))()
+    params = jax.jit(lambda: init_params(config, world.tokenizer.vocabulary, 0))()
     return Questions(world, LanguageModel(config, params), cases)
 
 
 @contextmanager
-def compilations() -> Iterator[list[float]]:
+def note_compilations() -> Iterator[list[float]]:
     """Seconds of every compilation inside."""
     seconds: list[float] = []
 
-    def note(event: str, duration_secs: float, **_: str | int) -> None:
+    def add_seconds(event: str, duration_secs: float, **_: str | int) -> None:
         if event == "/jax/core/compile/backend_compile_duration":
             seconds.append(duration_secs)
 
-    jax.monitoring.register_event_duration_secs_listener(note)
+    jax.monitoring.register_event_duration_secs_listener(add_seconds)
     try:
         yield seconds
     finally:
-        jax.monitoring.unregister_event_duration_listener(note)
+        jax.monitoring.unregister_event_duration_listener(add_seconds)
 
 
-def seconds_of(work: Callable[[], object]) -> float:
+def time_once(work: Callable[[], object]) -> float:
     """How long it takes once."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
-def worker_of(questions: Questions, size: Size) -> Worker:
+def build_worker(questions: Questions, size: Size) -> Worker:
     """lora-down by the preset's recipe."""
     return Worker(questions, Method(lora_down(EDIT[size].configs["lora-down"]), the_request), {}, 0)
 
 
-def editing(
+def compile_edits(
     questions: Questions, size: Size, batch: int
 ) -> tuple[Callable[[], object], int, dict[str, float]]:
     """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
-    worker, order = worker_of(questions, size), np.array(questions.shortest_first)
+    worker, order = build_worker(questions, size), np.array(questions.shortest_first)
     starts = (0, (CASES - batch) // 2, CASES - batch)
     batches = [order[start : start + batch, None] for start in starts]
 
-    def edit() -> None:
+    def edit_batches() -> None:
         for which in batches:
-            worker.independent(which)
+            worker.edit_independently(which)
 
-    compiling = seconds_of(edit)
-    with compilations() as again:
-        edit()
+    compiling = time_once(edit_batches)
+    with note_compilations() as again:
+        edit_batches()
     if again:
         raise RuntimeError(f"a sweep compiled {len(again)} programs more")
-    return edit, len(batches) * batch, {"first call, seconds": compiling, "compiled again": len(again)}
+    return (
+        edit_batches,
+        len(batches) * batch,
+        {"first call, seconds": compiling, "compiled again": len(again)},
+    )
 
 
-def probing(questions: Questions, batch: int) -> tuple[Callable[[], object], Callable[[], object]]:
+def compile_probes(questions: Questions, batch: int) -> tuple[Callable[[], object], Callable[[], object]]:
     """All probes of some cases, and the scores of their objects alone, each compiled."""
     which = np.arange(batch)[:, None]
-    probes = questions.probes(which)
+    probes = questions.probes_of(which)
     score = jax.jit(jax.vmap(option_log_probabilities, in_axes=(None, 0)))
-    every = partial(read, questions.model, {}, probes, questions.words, questions.names.longest)
+    every = partial(answer_probes, questions.model, {}, probes, questions.words, questions.names.longest)
 
-    def scores() -> object:
+    def score_options() -> object:
         return jax.block_until_ready(score(questions.model, probes))
 
-    def probed() -> object:
+    def read_probes() -> object:
         return jax.block_until_ready(every())
 
-    scores(), probed()
-    return scores, probed
+    score_options(), read_probes()
+    return score_options, read_probes
 
 
 def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray]:
     """int64[objects, T] rows of a case's probes, padded on the right, and which tokens are the answer's."""
     tokenizer = questions.tokenizer
-    asked = [(tokenizer.prompt(c.subject, c.relation), tokenizer.entity(int(o)))
+    texts = [(tokenizer.prompt(c.subject, c.relation), tokenizer.entity(int(o)))
              for c in questions.cases[case].choices for o in c.options]  # fmt: skip
-    tokens = np.full((len(asked), max(len(p) + len(o) + 1 for p, o in asked)), PAD, np.int64)
+    tokens = np.full((len(texts), max(len(p) + len(o) + 1 for p, o in texts)), PAD, np.int64)
     answer = np.zeros(tokens.shape, bool)
-    for row, counted, (prompt, name) in zip(tokens, answer, asked, strict=True):
+    for row, is_answer, (prompt, name) in zip(tokens, answer, texts, strict=True):
         row[: len(prompt) + len(name) + 1] = [*prompt, *name, SEP]
-        counted[len(prompt) : len(prompt) + len(name) + 1] = True
+        is_answer[len(prompt) : len(prompt) + len(name) + 1] = True
     return tokens, answer
 
 
@@ -180,80 +184,82 @@ def score_padded(theirs: Any, tokens: np.ndarray, answer: np.ndarray) -> np.ndar
     return (each * torch.from_numpy(answer)[:, 1:]).sum(1).numpy()
 
 
-def measure(settings: SpeedSettings, size: Size) -> dict[str, Any]:
+def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     """Seconds for an edit and for a case's probes, ours and theirs in turns."""
     import torch
 
-    questions, recipe = questions_of(settings, size), EDIT[size].configs["lora-down"]
+    questions, recipe = build_questions(settings, size), EDIT[size].configs["lora-down"]
     edits: dict[str, tuple[Callable[[], object], int]] = {}
     compiling = {}
     for batch in BATCHES[size]:
         name = f"ours, an edit of {batch} side by side"
-        work, made, compiling[str(batch)] = editing(questions, size, batch)
+        work, made, compiling[str(batch)] = compile_edits(questions, size, batch)
         edits[name] = work, made
-    scores, probed = probing(questions, PROBED[size])
+    scores, probed = compile_probes(questions, PROBED[size])
     shortest, middle, longest = (questions.shortest_first[i] for i in (0, CASES // 2, -1))
     fact = [the_request(questions.cases[middle])[0].fact]
-    request = requests(questions.tokenizer, fact, [0.0], [0.0])
-    worker = worker_of(questions, size)
-    flops = np.mean([worker.cost(np.array([[case]]))["flops"] for case in (shortest, middle, longest)])
+    request = make_requests(questions.tokenizer, fact, [0.0], [0.0])
+    worker = build_worker(questions, size)
+    flops = np.mean(
+        [worker.cost_per_case(np.array([[case]]))["flops"] for case in (shortest, middle, longest)]
+    )
     threads = sorted({1, os.cpu_count() or 1})
     seconds: dict[str, list[float]] = {}
 
-    def take(name: str, work: Callable[[], object], cases: int = 1) -> None:
-        seconds.setdefault(name, []).append(seconds_of(work) / cases)
+    def take_turn(name: str, work: Callable[[], object], cases: int = 1) -> None:
+        seconds.setdefault(name, []).append(time_once(work) / cases)
 
     attained = []
-    with opened(questions.model) as theirs:
-        row, padded = rows(request)[0], padded_rows(questions, 0)
+    with open_in_transformers(questions.model) as theirs:
+        row, padded = unpadded_rows(request)[0], padded_rows(questions, 0)
 
         def edit_once() -> None:
-            adapted = adapter(theirs, recipe)
-            learn(adapted, recipe, *row)
+            adapted = add_adapter(theirs, recipe)
+            train_adapter(adapted, recipe, *row)
             adapted.unload()
 
         for _ in range(settings.repeats):
             attained.append(attainable_flops(questions.model.config))
             for name, (work, made) in edits.items():
-                take(name, work, made)
-            take("ours, scores of a case", scores, PROBED[size])
-            take("ours, all probes of a case", probed, PROBED[size])
+                take_turn(name, work, made)
+            take_turn("ours, scores of a case", scores, PROBED[size])
+            take_turn("ours, all probes of a case", probed, PROBED[size])
             for n in threads:
                 torch.set_num_threads(n)
-                take(f"theirs, an edit, {n} threads", edit_once)
-                take(f"theirs, scores of a case, {n} threads", partial(score_padded, theirs, *padded))
-    figures = {name: spread(times) for name, times in seconds.items()}
+                take_turn(f"theirs, an edit, {n} threads", edit_once)
+                take_turn(f"theirs, scores of a case, {n} threads", partial(score_padded, theirs, *padded))
+    figures = {name: median_and_range(times) for name, times in seconds.items()}
 
-    def best(name: str) -> float:
+    def best_median(name: str) -> float:
         return min(figure["median"] for key, figure in figures.items() if key.startswith(name))
 
-    ours = best("ours, an edit")
+    ours = best_median("ours, an edit")
     summary = {
         "seconds": figures,
         "compiling": compiling,
-        "edits a second, ours / theirs": best("theirs, an edit") / ours,
-        "scores, ours / theirs": best("theirs, scores") / best("ours, scores"),
-        "probes of a case / its edit": best("ours, all probes") / ours,
+        "edits a second, ours / theirs": best_median("theirs, an edit") / ours,
+        "scores, ours / theirs": best_median("theirs, scores") / best_median("ours, scores"),
+        "probes of a case / its edit": best_median("ours, all probes") / ours,
         "flops of an edit": float(flops),
-        "share of attained FLOP/s": flops / ours / spread(attained)["median"],
-        "attained FLOP/s": spread(attained),
+        "share of attained FLOP/s": flops / ours / median_and_range(attained)["median"],
+        "attained FLOP/s": median_and_range(attained),
         "shape": questions.shape._asdict(),
     }
-    lines = [(name, shown(figure, 4)) for name, figure in figures.items()]
+    lines = [(name, format_range(figure, 4)) for name, figure in figures.items()]
     lines += [(name, f"{x:.2f}") for name, x in summary.items() if isinstance(x, float) and name[0] != "f"]
-    table(f"seconds, {size}", ("", ""), lines)
+    print_table(f"seconds, {size}", ("", ""), lines)
     return summary
 
 
-def run() -> int:
+def main() -> int:
     """Run the stages and write what they found."""
-    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     import peft
     import torch
     import transformers
 
     measures: dict[str, Callable[[], dict[str, Any]]] = {
-        size: partial(measure, settings, size) for size in settings.stages
+        size: partial(measure_size, settings, size) for size in settings.stages
     }
     run_stages(
         "edit-speed", measures, settings.scratch, repeats=settings.repeats, peft=peft.__version__,
@@ -264,4 +270,4 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    launch(run)
+    launch_command(main)

@@ -29,19 +29,19 @@ import numpy as np
 from corpus.seeds import generator
 from experiments.record import short, write_record
 from experiments.revision_tables import KINDS
-from experiments.revision_worlds import LISTS, prepare
+from experiments.revision_worlds import LISTS, prepare_run
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
 from lm.editors.self_bayes.dependence import find_dependence
-from testbed.console import command, progress, say
-from testbed.launch import launch
+from testbed.console import run_command, say, show_progress
+from testbed.launch import launch_command
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.metric import Metric
-from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.tables import Cell, Table, markdown_section
 
 
@@ -67,22 +67,22 @@ class Search(NamedTuple):
     brier: float
 
 
-def beliefs_of(run: Run, world: World) -> Beliefs:
+def read_run_beliefs(run: Run, world: World) -> Beliefs:
     """What the model of a run believes, as the editor reads it."""
     return read_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), SelfBayesConfig().beliefs)
 
 
-def searched(beliefs: Beliefs, upstream: np.ndarray) -> Search:
+def search_dependence(beliefs: Beliefs, upstream: np.ndarray) -> Search:
     """What the editor finds in beliefs, and never in the world.
 
     Args:
         upstream: int[R], what each relation does depend on, or -1.
     """
     dependence = find_dependence(beliefs, SelfBayesConfig().dependence)
-    return compared(dependence.parent, dependence.linked, upstream, dependence.persists)
+    return compare_forests(dependence.parent, dependence.link_probability, upstream, dependence.persists)
 
 
-def compared(
+def compare_forests(
     parent: np.ndarray, linked: np.ndarray, upstream: np.ndarray, persists: np.ndarray | None = None
 ) -> Search:
     """A forest that was found, beside the one that is.
@@ -95,8 +95,8 @@ def compared(
     """
     up, down = np.triu_indices(len(upstream), 1)
     depend = (upstream[up] == down) | (upstream[down] == up)
-    sure = linked[up, down]
-    yes, no = sure[depend], sure[~depend]
+    probability = linked[up, down]
+    yes, no = probability[depend], probability[~depend]
     auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
     children = np.flatnonzero(parent >= 0)
     parents = parent[children]
@@ -109,18 +109,18 @@ def compared(
         int((~either).sum()),
         int(right.sum()),
         None if persists is None or not either.any() else float(persists[children[either]].mean()),
-        float(((sure - depend) ** 2).mean()),
+        float(((probability - depend) ** 2).mean()),
     )
 
 
-def some(beliefs: Beliefs, count: int, rng: np.random.Generator) -> Beliefs:
+def sample_subjects(beliefs: Beliefs, count: int, rng: np.random.Generator) -> Beliefs:
     """The beliefs about so many of the subjects, drawn at random."""
-    kept = np.sort(rng.choice(len(beliefs.subjects), count, replace=False))
+    places = np.sort(rng.choice(len(beliefs.subjects), count, replace=False))
     return beliefs._replace(
-        subjects=beliefs.subjects[kept],
-        top=beliefs.top[:, kept],
-        p=beliefs.p[:, kept],
-        said=beliefs.said[:, kept],
+        subjects=beliefs.subjects[places],
+        top=beliefs.top[:, places],
+        p=beliefs.p[:, places],
+        mention_probability=beliefs.mention_probability[:, places],
     )
 
 
@@ -144,27 +144,30 @@ Found = dict[str, dict[str, list[tuple[int, Search]]]]
 """By kind of world and number of subjects, the world and what was found there, for each draw."""
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Read every model, search in some of its subjects, tables, record."""
     prepare_jax()
-    found: Found = {}
+    searches: Found = {}
     worlds = LISTS["report"]
-    with progress("worlds", len(worlds)) as advance:
-        for number, made in enumerate(worlds):
-            run = prepare(made, settings.runs)
+    with show_progress("worlds", len(worlds)) as advance:
+        for number, revision_world in enumerate(worlds):
+            run = prepare_run(revision_world, settings.runs)
             world = load_world(run)
-            beliefs, upstream = beliefs_of(run, world), world.graph.upstream
-            of_kind = found.setdefault(made.kind, {})
-            rng = generator(made.seed, "some subjects")
+            beliefs, upstream = read_run_beliefs(run, world), world.graph.upstream
+            of_kind = searches.setdefault(revision_world.kind, {})
+            rng = generator(revision_world.seed, "some subjects")
             for count in settings.subjects:
                 if count < len(beliefs.subjects):
                     of_kind.setdefault(f"{count}", []).extend(
-                        (number, searched(some(beliefs, count, rng), upstream)) for _ in range(settings.draws)
+                        (number, search_dependence(sample_subjects(beliefs, count, rng), upstream))
+                        for _ in range(settings.draws)
                     )
-            of_kind.setdefault("all", []).append((number, searched(beliefs, upstream)))
+            of_kind.setdefault("all", []).append((number, search_dependence(beliefs, upstream)))
             advance(1)
-    shares = {kind: {n: measured(of) for n, of in by_number.items()} for kind, by_number in found.items()}
-    text = "\n".join(markdown_section(shown(kind, of)) for kind, of in shares.items())
+    shares = {
+        kind: {n: search_estimates(of) for n, of in by_number.items()} for kind, by_number in searches.items()
+    }
+    text = "\n".join(markdown_section(recovery_table(kind, of)) for kind, of in shares.items())
     say(text)
     first = Run(settings.runs, worlds[0].name)
     folder = write_record(
@@ -183,29 +186,29 @@ def experiment(settings: Settings) -> None:
     say(f"record: {folder}")
 
 
-def measured(found: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
+def search_estimates(searches: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
     """Every column of the tables, over some worlds and draws."""
-    worlds = {"world": np.array([world for world, _ in found])}
+    worlds = {"world": np.array([world for world, _ in searches])}
 
-    def over(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
+    def estimate_over_worlds(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
         metric = Metric(np.array(numerators, float), np.array(denominators, float))
-        return estimate(metric, worlds, np.ones(len(found), bool))
+        return estimate_metric(metric, worlds, np.ones(len(searches), bool))
 
-    each = [one for _, one in found]
+    each = [one for _, one in searches]
     depend = [one.pairs[0] / max(sum(one.pairs), 1) for one in each]
     all_found = [one.found for one in each]
     return {
-        "AUC": over([one.auc or 0 for one in each], [one.auc is not None for one in each]),
-        "found": over(all_found, [one.pairs[0] for one in each]),
-        "false": over([one.false for one in each], [one.found + one.false for one in each]),
-        "cause right": over([one.right for one in each], all_found),
-        "p(persists)": over([(one.persists or 0) * one.found for one in each], all_found),
-        "Brier": over([one.brier for one in each], [1] * len(each)),
-        "Brier, constant": over([share * (1 - share) for share in depend], [1] * len(each)),
+        "AUC": estimate_over_worlds([one.auc or 0 for one in each], [one.auc is not None for one in each]),
+        "found": estimate_over_worlds(all_found, [one.pairs[0] for one in each]),
+        "false": estimate_over_worlds([one.false for one in each], [one.found + one.false for one in each]),
+        "cause right": estimate_over_worlds([one.right for one in each], all_found),
+        "p(persists)": estimate_over_worlds([(one.persists or 0) * one.found for one in each], all_found),
+        "Brier": estimate_over_worlds([one.brier for one in each], [1] * len(each)),
+        "Brier, constant": estimate_over_worlds([share * (1 - share) for share in depend], [1] * len(each)),
     }
 
 
-def shown(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Table:
+def recovery_table(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Table:
     """One row for each number of subjects."""
     columns = next(iter(by_number.values()))
     rows: list[list[Cell]] = [[n, *row.values()] for n, row in by_number.items()]
@@ -215,8 +218,8 @@ def shown(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Table:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.found_dependence", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.found_dependence", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

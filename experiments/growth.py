@@ -32,12 +32,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from corpus.files import read_json, write_json
-from experiments.measure import keep, run_measured
-from experiments.scaled import scaled
-from experiments.stages import Clock, done
+from experiments.measure import measure_process, record_stage
+from experiments.scaled import scale_world
+from experiments.stages import Clock, finish_stages
 from experiments.stages import Stage as Step
-from testbed.console import command, say, table
-from testbed.launch import launch
+from testbed.console import print_table, run_command, say
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.settings import CaseConfig, ReportSettings
@@ -83,43 +83,43 @@ class Settings:
         return self.runs / "growth" / "measured" / f"{stage}-{size}.json"
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Measure what is missing, then write the record; or one stage here and now."""
     if settings.only:
         seconds = MEASURES[settings.only](settings)
         write_json(settings.file(settings.only, settings.size), {"seconds": seconds})
-    elif done(_steps(settings), Clock(settings.minutes)):
-        growth = collected(settings)
-        _show(growth)
+    elif finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        growth = collect_growth(settings)
+        _show_growth(growth)
         for stage, figures in growth.items():
-            folder = keep("growth", stage, figures, cases=settings.cases).parent
+            folder = record_stage("growth", stage, figures, cases=settings.cases).parent
         say(f"record: {folder}")
 
 
-def _steps(settings: Settings) -> Iterator[Step]:
+def _study_stages(settings: Settings) -> Iterator[Step]:
     for stage in STAGES:
         for size in sorted(settings.rows if stage == "report" else settings.sizes):
-            yield f"{stage}, {size:,}", partial(_in_a_process, settings, stage, size)
+            yield f"{stage}, {size:,}", partial(_measure_in_process, settings, stage, size)
 
 
-def _in_a_process(settings: Settings, stage: Stage, size: int) -> None:
+def _measure_in_process(settings: Settings, stage: Stage, size: int) -> None:
     path = settings.file(stage, size)
     if path.exists() and "peak_gib" in read_json(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ["--only", stage, "--size", size, "--cases", settings.cases, "--runs", settings.runs]
     options += ["--sizes", *settings.sizes, "--rows", *settings.rows]
-    process = run_measured(sys.executable, "-m", "experiments.growth", *map(str, options))
+    process = measure_process(sys.executable, "-m", "experiments.growth", *map(str, options))
     write_json(path, read_json(path) | {"peak_gib": process["peak_gib"]})
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _time_once(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
-def _place(settings: Settings) -> dict[str, Any]:
+def _run_options(settings: Settings) -> dict[str, Any]:
     run = settings.run(settings.size)
     return {"runs": run.root, "run": run.name}
 
@@ -131,10 +131,10 @@ def measure_corpus(settings: Settings) -> float:
     """A world with as many subjects and objects for each fact as the paper's has."""
     from testbed.corpus import build_corpus
 
-    asked = replace(CORPUS["paper"], **_place(settings))
-    asked = replace(asked, world=scaled(asked.world, settings.size))
+    corpus_settings = replace(CORPUS["paper"], **_run_options(settings))
+    corpus_settings = replace(corpus_settings, world=scale_world(corpus_settings.world, settings.size))
     shutil.rmtree(settings.run(settings.size).folder, ignore_errors=True)
-    return _seconds(lambda: build_corpus(asked))
+    return _time_once(lambda: build_corpus(corpus_settings))
 
 
 def measure_fit(settings: Settings) -> float:
@@ -142,7 +142,7 @@ def measure_fit(settings: Settings) -> float:
     from testbed.run.agents import paper_agent
     from testbed.run.world import load_world
 
-    return _seconds(lambda: paper_agent(load_world(settings.run(settings.size))))
+    return _time_once(lambda: paper_agent(load_world(settings.run(settings.size))))
 
 
 def measure_gold(settings: Settings) -> float:
@@ -153,7 +153,7 @@ def measure_gold(settings: Settings) -> float:
 
     world = load_world(settings.run(settings.size))
     agent, count = paper_agent(world), settings.cases
-    return _seconds(lambda: list(Hase().cases(world, agent, count, 0.95, 0))) / count
+    return _time_once(lambda: list(Hase().cases(world, agent, count, 0.95, 0))) / count
 
 
 def measure_train(settings: Settings) -> float:
@@ -164,7 +164,7 @@ def measure_train(settings: Settings) -> float:
     # The more names, the more tokens some of them have: documents of 100,000 facts do not fit into 160.
     steps = replace(recipe.train, steps=STEPS, row_length=320, rows=recipe.train.rows // 2)
     steps = replace(steps, evaluate_every=STEPS // 2, checkpoint_every=STEPS)
-    train(replace(recipe, train=steps, **_place(settings)))
+    train(replace(recipe, train=steps, **_run_options(settings)))
     return 1 / read_metrics(settings.run(settings.size))[-1]["tokens_per_second"]
 
 
@@ -174,7 +174,7 @@ def measure_edit(settings: Settings) -> float:
 
     from testbed.edit import edit
 
-    edit(replace(EDIT["laptop"], cases=CaseConfig(count=EDITED), **_place(settings)))
+    edit(replace(EDIT["laptop"], cases=CaseConfig(count=EDITED), **_run_options(settings)))
     (folder,) = (settings.run(settings.size).edits / "hase").iterdir()
     return float(np.median(pq.read_table(folder / "cases.parquet")["seconds"].to_numpy()))
 
@@ -191,8 +191,8 @@ def measure_score(settings: Settings) -> float:
     world = load_world(run)
     cases = list(Hase().cases(world, paper_agent(world), SCORED, 0.95, 0))
     questions, which = Questions(world, load_model(run, world)[0], cases), np.arange(SCORED)[:, None]
-    questions.after({}, which)
-    return _seconds(lambda: questions.after({}, which)) / SCORED
+    questions.answers_after({}, which)
+    return _time_once(lambda: questions.answers_after({}, which)) / SCORED
 
 
 def measure_report(settings: Settings) -> float:
@@ -201,7 +201,7 @@ def measure_report(settings: Settings) -> float:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from testbed.engine.records import TABLES, seal, table_file
+    from testbed.engine.records import TABLES, seal_results, table_file
     from testbed.report import report
 
     source = settings.run(min(settings.sizes))
@@ -223,8 +223,8 @@ def measure_report(settings: Settings) -> float:
                 copy = copy.set_column(at, rows.schema.field(at), moved)
             copies.append(copy)
         pq.write_table(pa.concat_tables(copies).combine_chunks(), path)
-    seal(folder)
-    seconds = _seconds(lambda: report(ReportSettings(run=run.name, runs=run.root)))
+    seal_results(folder)
+    seconds = _time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
     shutil.rmtree(run.folder)
     return seconds
 
@@ -240,12 +240,12 @@ MEASURES: dict[Stage, Callable[[Settings], float]] = {
 }
 
 
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
+def fit_exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
     """The b of the power law cost = a * size ** b, by least squares of logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
 
 
-def collected(settings: Settings) -> dict[str, dict[str, Any]]:
+def collect_growth(settings: Settings) -> dict[str, dict[str, Any]]:
     """Sizes, seconds and peaks in GiB of every stage, and how both grow: over all, and in the last step."""
     growth: dict[str, dict[str, Any]] = {}
     for stage in STAGES:
@@ -253,14 +253,14 @@ def collected(settings: Settings) -> dict[str, dict[str, Any]]:
         lines = [read_json(settings.file(stage, size)) for size in sizes]
         costs = {key: [line[key] for line in lines] for key in ("seconds", "peak_gib")}
         exponents = {
-            key: {"all": exponent(sizes, cost), "last step": exponent(sizes[-2:], cost[-2:])}
+            key: {"all": fit_exponent(sizes, cost), "last step": fit_exponent(sizes[-2:], cost[-2:])}
             for key, cost in costs.items()
         }
         growth[stage] = {"per": PER.get(stage, ""), "sizes": sizes, **costs, "exponents": exponents}
     return growth
 
 
-def _show(growth: dict[str, dict[str, Any]]) -> None:
+def _show_growth(growth: dict[str, dict[str, Any]]) -> None:
     most = max(len(one["sizes"]) for one in growth.values())
     rows = []
     for stage, one in growth.items():
@@ -272,13 +272,13 @@ def _show(growth: dict[str, dict[str, Any]]) -> None:
         grows = ", ".join(f"{e:.2f}" for e in one["exponents"]["seconds"].values())
         rows.append((f"{stage} {one['per']}".strip(), *cells, grows))
     heads = ("", *(f"size {i}" for i in range(1, most + 1)), "exponent: all, last step")
-    table("seconds by size, and peak memory of the process", heads, rows)
+    print_table("seconds by size, and peak memory of the process", heads, rows)
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.growth", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.growth", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

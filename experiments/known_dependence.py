@@ -26,12 +26,12 @@ from bayes.structure import log_scores
 from corpus.config import ExactConfig
 from corpus.forests import forest_posterior, likeliest_forest
 from corpus.graph import KnowledgeGraph
-from experiments.found_dependence import Search, compared, measured, searched
+from experiments.found_dependence import Search, compare_forests, search_dependence, search_estimates
 from experiments.record import short, typed, unusual, write_record
-from experiments.revision_worlds import LISTS, RevisionWorld, build
+from experiments.revision_worlds import LISTS, RevisionWorld, build_run
 from lm.editors.self_bayes.beliefs import Beliefs
-from testbed.console import command, progress, say
-from testbed.launch import launch
+from testbed.console import run_command, say, show_progress
+from testbed.launch import launch_command
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.scores.tables import Cell, Table, markdown_section
@@ -89,8 +89,10 @@ def readers(graph: KnowledgeGraph) -> dict[str, Search]:
     for mass in ROW_MASSES:
         scores = log_scores(graph, ExactConfig.root_mass, mass)
         depends = forest_posterior(scores).depends
-        found[f"mass {mass:g}"] = compared(likeliest_forest(scores), depends + depends.T, graph.upstream)
-    return found | {"each its own": searched(sure_beliefs(graph), graph.upstream)}
+        found[f"mass {mass:g}"] = compare_forests(
+            likeliest_forest(scores), depends + depends.T, graph.upstream
+        )
+    return found | {"each its own": search_dependence(sure_beliefs(graph), graph.upstream)}
 
 
 def table_of(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[Table, dict[str, dict]]:
@@ -99,7 +101,7 @@ def table_of(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[Tab
     figures: dict[str, dict[str, dict]] = {}
     for world, by_reader in found.items():
         for reader, searches in by_reader.items():
-            shares = measured(searches)
+            shares = search_estimates(searches)
             rows.append([world, reader, *(shares[name] for name in COLUMNS)])
             figures.setdefault(world, {})[reader] = {name: short(shares[name]) for name in COLUMNS}
     note = "± is half of a 95% interval over worlds; brackets: worlds."
@@ -112,10 +114,10 @@ def experiment(settings: Settings) -> None:
     prepare_jax()
     found: dict[str, dict[str, list[tuple[int, Search]]]] = {}
     pooled: dict[str, list[tuple[int, Search]]] = {}
-    with progress("worlds", settings.draws * len(settings.worlds)) as advance:
+    with show_progress("worlds", settings.draws * len(settings.worlds)) as advance:
         for name, draws in settings.worlds.items():
             for world in draws:
-                run = build(world, settings.runs, settings.facts)
+                run = build_run(world, settings.runs, settings.facts)
                 for reader, one in readers(load_world(run).graph).items():
                     found.setdefault(name, {}).setdefault(reader, []).append((world.seed, one))
                     if world.shape != "real":
@@ -132,8 +134,8 @@ def experiment(settings: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.known_dependence", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.known_dependence", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

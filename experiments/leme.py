@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, done, train_until
+from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.in_context import InContextConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import examination_named
-from testbed.evaluations.leme.correlation import correlations
+from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.subsets import INJECTION, UPDATE
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import score
-from testbed.scores.gather import gather
+from testbed.scores.comparison import score_editors
+from testbed.scores.gather import gather_results
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 
 NAME = "leme"
@@ -67,33 +67,33 @@ class Settings:
             raise ValueError("seeds, edits and slow_edits must be positive")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if done(stages(options, clock), clock):
-        say(f"record: {record(options)}")
+    if finish_stages(study_stages(options, clock), clock):
+        say(f"record: {record_study(options)}")
 
 
-def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     """Everything in its order; trainings stop when the time is over."""
     for strength in STRENGTHS:
         for seed in range(options.seeds):
             run = run_of(options, strength, seed)
-            yield from _model(options, run, strength, seed, clock)
-            for one in _edits(options, run, seed):
+            yield from _model_stages(options, run, strength, seed, clock)
+            for one in _edit_settings(options, run, seed):
                 yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     for strength in STRENGTHS:
         first, *others = (run_of(options, strength, seed).name for seed in range(options.seeds))
-        told = ReportSettings(run=first, runs=options.runs, and_runs=tuple(others))
-        yield f"report of strength {strength}", partial(report, told)
+        report_settings = ReportSettings(run=first, runs=options.runs, and_runs=tuple(others))
+        yield f"report of strength {strength}", partial(report, report_settings)
 
 
-def _model(options: Settings, run: Run, strength: float, seed: int, clock: Clock) -> Iterator[Stage]:
+def _model_stages(options: Settings, run: Run, strength: float, seed: int, clock: Clock) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-    made = CORPUS[NAME]
-    world = replace(made.world, coupled=replace(made.world.coupled, strength=strength))
-    yield f"corpus of {run.name}", partial(build_corpus, replace(made, world=world, **where))
+    corpus = CORPUS[NAME]
+    world = replace(corpus.world, coupled=replace(corpus.world.coupled, strength=strength))
+    yield f"corpus of {run.name}", partial(build_corpus, replace(corpus, world=world, **where))
     yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
 
 
@@ -102,7 +102,7 @@ def run_of(options: Settings, strength: float, seed: int) -> Run:
     return Run(options.runs, f"{NAME}-{strength:.1f}-{seed}")
 
 
-def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
+def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor; contexts in the document of the passage, and in the one before it."""
     base = replace(
         EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
@@ -113,17 +113,17 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     yield replace(base, editors=("self-bayes",), cases=CaseConfig(count=options.slow_edits))
 
 
-def record(options: Settings) -> Path:
+def record_study(options: Settings) -> Path:
     """The figures of all editors by strength of the coupling, and everything that they depend on."""
     by_strength: dict[str, Any] = {}
     for strength in STRENGTHS:
         group = [run_of(options, strength, seed) for seed in range(options.seeds)]
-        editors = score(gather(group, examination_named(NAME)))
+        editors = score_editors(gather_results(group, recorded_evaluation_named(NAME)))
         by_editor = figures(editors, REPORTED)
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
-        related = correlations(editors, editors[0].edited.seed)
+        related_metrics = correlate_measures(editors, editors[0].edited.seed)
         by_strength[f"correlations, strength {strength}"] = {
-            f"{short} with {long}": one._asdict() for (short, long), one in related.items()
+            f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
         }
     first = run_of(options, STRENGTHS[0], 0)
     return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=by_strength)
@@ -131,8 +131,8 @@ def record(options: Settings) -> Path:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.leme", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.leme", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

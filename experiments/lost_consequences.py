@@ -27,23 +27,23 @@ from experiments import revision
 from experiments.record import short, typed, unusual, write_record
 from experiments.revision_tables import BOTH, KINDS
 from experiments.revision_worlds import LISTS, RevisionWorld
-from lm.editors.interface import requests, vocabulary_of
+from lm.editors.interface import make_requests, vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.reasoning import Consequences, Mind, about, consequences, make_up
+from lm.editors.self_bayes.reasoning import Consequences, Mind, infer_consequences, locate_request, read_mind
 from lm.language_model import LanguageModel
-from testbed.console import command, progress, say
-from testbed.engine.results import Results, clusters
-from testbed.evaluations.hase.layout import rows_of
+from testbed.console import run_command, say, show_progress
+from testbed.engine.results import Results, cluster_levels
+from testbed.evaluations.hase.layout import rows_of_role
 from testbed.evaluations.hase.roles import CHILD
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
-from testbed.scores.answers import as_good, must_change
-from testbed.scores.metric import Metric, mean
-from testbed.scores.pooling import pooled
-from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.answers import has_to_change, is_as_good
+from testbed.scores.metric import Metric, mean_of
+from testbed.scores.pooling import pool_results
+from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table, markdown_section
 
 EDITOR = "self-bayes"
@@ -71,7 +71,7 @@ class Settings:
             raise ValueError("cases must be positive")
 
 
-class WorkedOut(NamedTuple):
+class InferredConsequences(NamedTuple):
     """What the editor makes of the consequence of each edit, before anything is fitted.
 
     Attributes:
@@ -84,69 +84,73 @@ class WorkedOut(NamedTuple):
     moves: np.ndarray
 
 
-def worked_out(model: LanguageModel, world: World, asked: np.ndarray) -> WorkedOut:
+def infer_consequences_of(model: LanguageModel, world: World, questions: np.ndarray) -> InferredConsequences:
     """The first part of an edit by `self-bayes`, for requests and the relation asked about: int[E, 4]."""
     tokenizer = world.tokenizer
-    mind = make_up(model, vocabulary_of(tokenizer), SelfBayesConfig())
-    facts = [(int(s), int(r), int(o)) for s, r, o in asked[:, :3]]
-    told = requests(tokenizer, facts, np.zeros(len(facts)), np.ones(len(facts)))
-    one_each = jax.tree.map(lambda x: x[:, 0], told)
+    mind = read_mind(model, vocabulary_of(tokenizer), SelfBayesConfig())
+    facts = [(int(s), int(r), int(o)) for s, r, o in questions[:, :3]]
+    encoded_requests = make_requests(tokenizer, facts, np.zeros(len(facts)), np.ones(len(facts)))
+    one_each = jax.tree.map(lambda x: x[:, 0], encoded_requests)
 
     @jax.jit
-    def implied(model: LanguageModel, mind: Mind, batch: object) -> Consequences:
-        return jax.lax.map(lambda request: consequences(mind, about(model, mind, request)), batch)
+    def infer_batch(model: LanguageModel, mind: Mind, batch: object) -> Consequences:
+        return jax.lax.map(
+            lambda request: infer_consequences(mind, locate_request(model, mind, request)), batch
+        )
 
-    found = jax.tree.map(np.asarray, implied(model, mind, one_each))
-    there = found.real & (found.relation == asked[:, 3:])
-    where = np.arange(len(asked)), there.argmax(1)
+    inferred = jax.tree.map(np.asarray, infer_batch(model, mind, one_each))
+    there = inferred.real & (inferred.relation == questions[:, 3:])
+    where = np.arange(len(questions)), there.argmax(1)
     objects = {(*tokenizer.entity(int(o)), SEP): int(o) for o in world.graph.objects}
-    names = np.asarray(mind.objects)[found.objects[*where, 0]]
+    names = np.asarray(mind.objects)[inferred.objects[*where, 0]]
     answers = [objects.get(tuple(x for x in name.tolist() if x != PAD), -1) for name in names]
     some = there.any(1)
-    return WorkedOut(np.where(some, answers, -1), np.where(some, found.moves[where], 0.0))
+    return InferredConsequences(np.where(some, answers, -1), np.where(some, inferred.moves[where], 0.0))
 
 
-def decomposed(results: Results, told: WorkedOut) -> dict[str, Metric]:
+def following_metrics(results: Results, inferred: InferredConsequences) -> dict[str, Metric]:
     """COLUMNS, over the consequences that must change."""
-    c, row = results.choices, rows_of(results, CHILD)
-    must = results.cases["child"] & must_change(c)[row]
+    c, row = results.choices, rows_of_role(results, CHILD)
+    must = results.cases["child"] & has_to_change(c)[row]
     everything = np.full(len(c.case), -1)
-    everything[row] = told.answer
-    right = as_good(c, everything, 1)[row]
-    moves = told.moves >= 0.5
-    follows = as_good(c, c.lm_answer[:, 1], 1)[row]
+    everything[row] = inferred.answer
+    right = is_as_good(c, everything, 1)[row]
+    moves = inferred.moves >= 0.5
+    follows = is_as_good(c, c.lm_answer[:, 1], 1)[row]
     both = right & moves
     return {
-        FOLLOWS: mean(follows, must),
-        ROW: mean(right, must),
-        MOVES: mean(moves, must),
-        BOTH_RIGHT: mean(both, must),
-        FOLLOWS_THEN: mean(follows, must & both),
-        FOLLOWS_ELSE: mean(follows, must & ~both),
+        FOLLOWS: mean_of(follows, must),
+        ROW: mean_of(right, must),
+        MOVES: mean_of(moves, must),
+        BOTH_RIGHT: mean_of(both, must),
+        FOLLOWS_THEN: mean_of(follows, must & both),
+        FOLLOWS_ELSE: mean_of(follows, must & ~both),
     }
 
 
-def asked_of(results: Results) -> np.ndarray:
+def consequence_questions(results: Results) -> np.ndarray:
     """int[E, 4]: each request, and the relation of its consequence."""
-    cases, relation = results.cases, results.choices.relation[rows_of(results, CHILD)]
+    cases, relation = results.cases, results.choices.relation[rows_of_role(results, CHILD)]
     return np.stack([cases["subject"], cases["relation"], cases["object"], relation], axis=1)
 
 
-def found_in(settings: Settings, world: RevisionWorld) -> tuple[Results, dict[str, Metric]]:
+def measure_world(settings: Settings, world: RevisionWorld) -> tuple[Results, dict[str, Metric]]:
     """The edits of one world, and what became of their consequences."""
     like = revision.Settings(
         editors=(EDITOR,), cases=settings.cases, changing=settings.changing, runs=settings.runs
     )
     run = Run(settings.runs, world.name)
-    (edited,) = revision.edited(like, world)
+    (editor,) = revision.gather_edits(like, world)
     loaded = load_world(run)
-    told = worked_out(load_model(run, loaded)[0], loaded, asked_of(edited.results))
-    return edited.results, decomposed(edited.results, told)
+    inferred = infer_consequences_of(load_model(run, loaded)[0], loaded, consequence_questions(editor.results))
+    return editor.results, following_metrics(editor.results, inferred)
 
 
-def over(results: Sequence[Results], metrics: Sequence[dict[str, Metric]]) -> dict[str, Estimate]:
+def estimate_over_worlds(
+    results: Sequence[Results], metrics: Sequence[dict[str, Metric]]
+) -> dict[str, Estimate]:
     """COLUMNS over several worlds, of objects that several subjects have."""
-    whole = pooled(list(results), range(len(results)))
+    all_results = pool_results(list(results), range(len(results)))
     joined = {
         name: Metric(
             np.concatenate([of[name].numerator for of in metrics]),
@@ -155,27 +159,28 @@ def over(results: Sequence[Results], metrics: Sequence[dict[str, Metric]]) -> di
         )
         for name in COLUMNS
     }
-    return estimates(joined, clusters(whole), whole.cases["support_new"] >= 2)
+    return estimate_metrics(joined, cluster_levels(all_results), all_results.cases["support_new"] >= 2)
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Work out every edit again, tables, record."""
     prepare_jax()
     worlds = [world for world in LISTS["report"] if world.kind in settings.kinds]
     by_kind: dict[str, dict[str, Estimate]] = {}
     by_world: dict[str, dict[str, Estimate]] = {}
-    with progress("worlds", len(worlds)) as advance:
+    with show_progress("worlds", len(worlds)) as advance:
         for kind in settings.kinds:
             results, metrics = [], []
             for world in (w for w in worlds if w.kind == kind):
-                of_world, found = found_in(settings, world)
-                by_world[world.name] = over([of_world], [found])
+                of_world, world_metrics = measure_world(settings, world)
+                by_world[world.name] = estimate_over_worlds([of_world], [world_metrics])
                 results.append(of_world)
-                metrics.append(found)
+                metrics.append(world_metrics)
                 advance(1)
-            by_kind[KINDS[kind]] = over(results, metrics)
+            by_kind[KINDS[kind]] = estimate_over_worlds(results, metrics)
     text = "\n".join(
-        markdown_section(table(title, rows)) for title, rows in (("kind", by_kind), ("world", by_world))
+        markdown_section(consequence_table(title, rows))
+        for title, rows in (("kind", by_kind), ("world", by_world))
     )
     say(text)
     first = Run(settings.runs, worlds[0].name)
@@ -196,7 +201,7 @@ def experiment(settings: Settings) -> None:
     say(f"record: {folder}")
 
 
-def table(what: str, rows: dict[str, dict[str, Estimate]]) -> Table:
+def consequence_table(what: str, rows: dict[str, dict[str, Estimate]]) -> Table:
     """A row each."""
     cells: list[list[Cell]] = [
         [name, row[FOLLOWS].cases, *(row[column] for column in COLUMNS)] for name, row in rows.items()
@@ -207,8 +212,8 @@ def table(what: str, rows: dict[str, dict[str, Estimate]]) -> Table:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.lost_consequences", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.lost_consequences", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

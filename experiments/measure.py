@@ -18,12 +18,12 @@ from testbed.console import say
 from testbed.run.runs import provenance
 
 
-def spread(values: list[float]) -> dict[str, float]:
+def median_and_range(values: list[float]) -> dict[str, float]:
     """Median, smallest and largest."""
     return {"median": statistics.median(values), "least": min(values), "most": max(values)}
 
 
-def timed(work: Callable[[], object], repeats: int) -> list[float]:
+def time_runs(work: Callable[[], object], repeats: int) -> list[float]:
     """Seconds of each of `repeats` runs after one that is not counted."""
     seconds = []
     for _ in range(repeats + 1):
@@ -33,7 +33,7 @@ def timed(work: Callable[[], object], repeats: int) -> list[float]:
     return seconds[1:]
 
 
-def run_measured(*command: str) -> dict[str, float]:
+def measure_process(*command: str) -> dict[str, float]:
     """Wall-clock seconds and peak memory in GiB of a command.
 
     Raises:
@@ -50,12 +50,12 @@ def run_measured(*command: str) -> dict[str, float]:
     return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
 
 
-def spreads(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+def summarise_runs(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """The spread of each measurement over several runs."""
-    return {key: spread([one[key] for one in runs]) for key in runs[0]}
+    return {key: median_and_range([one[key] for one in runs]) for key in runs[0]}
 
 
-def shown(figures: dict[str, float], digits: int) -> str:
+def format_range(figures: dict[str, float], digits: int) -> str:
     """A median with its range."""
     least, most = figures["least"], figures["most"]
     return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
@@ -68,12 +68,12 @@ def run_stages(
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         for stage, measure in measures.items():
-            say(f"{stage}: written to {keep(title, stage, measure(), **settings)}")
+            say(f"{stage}: written to {record_stage(title, stage, measure(), **settings)}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def keep(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:
+def record_stage(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:
     """Write a stage's figures into records/<today>-<title>/record.json, beside those of other stages.
 
     Args:

@@ -9,7 +9,7 @@ parameters, 8 x 160 tokens) and `tiny` (24 x 160), in float32 and bfloat16; PyTo
 both under the same allocator settings. Every measurement is a process of its own, median of its steps; the
 three kinds take turns, and the whole is repeated. Expected on 2 cores: at least 1.5 times the tokens a second
 in float32 and as many in bfloat16 at `paper`, 1.5 times at `tiny`; `paper` in float32 under 4 GiB. Stage
-`profile` names the operations that our step spends its time in.
+`profile_step` names the operations that our step spends its time in.
 """
 
 import gzip
@@ -33,9 +33,9 @@ import numpy as np
 import tyro
 
 from corpus.tokenizer import BOS
-from experiments.measure import run_stages, shown, spreads
+from experiments.measure import format_range, run_stages, summarise_runs
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
-from testbed.console import table
+from testbed.console import print_table
 from testbed.launch import TUNABLES
 from testbed.presets import TRAIN
 
@@ -51,7 +51,7 @@ PARTS = ("project", "attend", "cross_entropy", "optimizer")
 
 
 @dataclass(frozen=True)
-class SpeedSettings:
+class Settings:
     """What is measured."""
 
     stages: tuple[Stage, ...] = ("tiny", "paper", "profile")
@@ -62,7 +62,7 @@ class SpeedSettings:
     """Only for the processes that this one starts: kind, size and precision of one measurement."""
 
 
-class Setting(NamedTuple):
+class Measurement(NamedTuple):
     """One measurement."""
 
     kind: Kind
@@ -70,7 +70,7 @@ class Setting(NamedTuple):
     precision: Precision
 
 
-def model_of(setting: Setting) -> tuple[ModelConfig, TrainConfig]:
+def model_settings(setting: Measurement) -> tuple[ModelConfig, TrainConfig]:
     """Shapes and recipe: AdamW for both, layers unrolled in ours."""
     shape = TRAIN[setting.size].model
     model = replace(shape, precision=setting.precision, unroll=shape.layers)
@@ -79,57 +79,60 @@ def model_of(setting: Setting) -> tuple[ModelConfig, TrainConfig]:
     )
 
 
-def some_rows(size: Size) -> np.ndarray:
+def random_rows(size: Size) -> np.ndarray:
     """Rows of random tokens, each one document."""
     rows = np.random.default_rng(0).integers(5, VOCABULARY[size], (ROWS[size], LENGTH), dtype=np.int32)
     rows[:, 0] = BOS
     return rows
 
 
-def ours(model: ModelConfig, recipe: TrainConfig, vocabulary: int) -> Callable[[np.ndarray], Any]:
+def build_our_step(model: ModelConfig, recipe: TrainConfig, vocabulary: int) -> Callable[[np.ndarray], Any]:
     """Our training step as a function of rows alone."""
     from lm.mesh import make_mesh
-    from lm.training import start, train_step
+    from lm.training import start_training, train_step
 
     mesh = make_mesh(MeshConfig())
-    state, step = start(model, recipe, vocabulary, 0, mesh), train_step(model, recipe, vocabulary, mesh)
+    state, step = (
+        start_training(model, recipe, vocabulary, 0, mesh),
+        train_step(model, recipe, vocabulary, mesh),
+    )
 
-    def take(rows: np.ndarray) -> float:
+    def take_step(rows: np.ndarray) -> float:
         nonlocal state
         state, loss = step(state, rows)
         return float(loss)
 
-    return take
+    return take_step
 
 
-def theirs(
+def build_their_step(
     model: ModelConfig, recipe: TrainConfig, vocabulary: int, compiled: bool
 ) -> Callable[[np.ndarray], Any]:
     """Hugging Face's training step as a function of rows alone."""
     import torch
 
-    from experiments.twin import build, optimizer_of, trainer
+    from experiments.twin import build_optimizer, build_step, build_twin
 
     torch.set_num_threads(os.cpu_count() or 1)
-    twin = build(model, vocabulary)
-    step = trainer(twin, optimizer_of(twin, recipe), model, recipe, compiled)
+    twin = build_twin(model, vocabulary)
+    step = build_step(twin, build_optimizer(twin, recipe), model, recipe, compiled)
 
-    def take(rows: np.ndarray) -> float:
+    def take_step(rows: np.ndarray) -> float:
         tokens = rows.astype(np.int64)
         return float(step(input_ids=tokens, labels=tokens))
 
-    return take
+    return take_step
 
 
-def measure_one(setting: Setting) -> dict[str, float]:
+def measure_one(setting: Measurement) -> dict[str, float]:
     """Train for some steps in this process: tokens a second, peak GiB, seconds of the first step."""
-    model, recipe = model_of(setting)
+    model, recipe = model_settings(setting)
     vocabulary = VOCABULARY[setting.size]
-    rows = some_rows(setting.size)
+    rows = random_rows(setting.size)
     if setting.kind == "ours":
-        step = ours(model, recipe, vocabulary)
+        step = build_our_step(model, recipe, vocabulary)
     else:
-        step = theirs(model, recipe, vocabulary, setting.kind == "torch compiled")
+        step = build_their_step(model, recipe, vocabulary, setting.kind == "torch compiled")
     seconds = []
     for _ in range(STEPS[setting.size] + 3):
         began = time.perf_counter()
@@ -142,42 +145,47 @@ def measure_one(setting: Setting) -> dict[str, float]:
     }
 
 
-def measure_size(settings: SpeedSettings, size: Size) -> dict[str, Any]:
+def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     """All kinds and precisions of a size, taking turns."""
     kinds: tuple[Kind, ...] = ("ours", "torch", "torch compiled")
-    which = [Setting(kind, size, precision) for precision in PRECISIONS for kind in kinds]
-    runs: dict[Setting, list[dict[str, float]]] = {setting: [] for setting in which}
+    which = [Measurement(kind, size, precision) for precision in PRECISIONS for kind in kinds]
+    runs: dict[Measurement, list[dict[str, float]]] = {setting: [] for setting in which}
     for _ in range(settings.repeats):
         for setting in which:
-            runs[setting].append(in_its_own_process(setting))
-    figures = {f"{s.kind}, {s.precision}": spreads(measured) for s, measured in runs.items()}
+            runs[setting].append(measure_in_process(setting))
+    figures = {f"{s.kind}, {s.precision}": summarise_runs(measured) for s, measured in runs.items()}
     ratios = {}
     for precision in PRECISIONS:
         best = max(figures[f"{kind}, {precision}"]["tokens_per_second"]["median"] for kind in kinds[1:])
         ratios[precision] = figures[f"ours, {precision}"]["tokens_per_second"]["median"] / best
     rows = [
-        (name, shown(f["tokens_per_second"], 0), f"{f['peak_gib']['most']:.2f}")
+        (name, format_range(f["tokens_per_second"], 0), f"{f['peak_gib']['most']:.2f}")
         for name, f in figures.items()
     ]
     rows += [(f"ours / best of theirs, {p}", f"{ratio:.2f}", "") for p, ratio in ratios.items()]
-    table(f"training, {size}", ("", "tokens a second", "peak GiB"), rows)
+    print_table(f"training, {size}", ("", "tokens a second", "peak GiB"), rows)
     return {**figures, "ours / best of theirs": ratios}
 
 
-def profile(precision: Precision) -> dict[str, Any]:
+def profile_step(precision: Precision) -> dict[str, Any]:
     """Where our `paper` step spends the device's time: shares of named parts, products and the rest apart."""
     import jax
 
     from lm.mesh import make_mesh
-    from lm.training import start, train_step
+    from lm.training import start_training, train_step
 
-    model, recipe = model_of(Setting("ours", "paper", precision))
+    model, recipe = model_settings(Measurement("ours", "paper", precision))
     vocabulary, mesh = VOCABULARY["paper"], make_mesh(MeshConfig())
-    state, step = start(model, recipe, vocabulary, 0, mesh), train_step(model, recipe, vocabulary, mesh)
-    rows = some_rows("paper")
+    state, step = (
+        start_training(model, recipe, vocabulary, 0, mesh),
+        train_step(model, recipe, vocabulary, mesh),
+    )
+    rows = random_rows("paper")
     program = step.lower(state, rows).compile()
     # Operations by the name that the trace gives them, and the scopes and primitive that made them.
-    made_by = dict(re.findall(r"%?([\w.-]+) = [^\n]*op_name=\"([^\"]*)\"", program.as_text() or ""))
+    scope_of_operation = dict(
+        re.findall(r"%?([\w.-]+) = [^\n]*op_name=\"([^\"]*)\"", program.as_text() or "")
+    )
     state, _ = program(state, rows)
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
@@ -186,37 +194,37 @@ def profile(precision: Precision) -> dict[str, Any]:
                 jax.block_until_ready(loss)
         (trace,) = Path(folder).rglob("*.trace.json.gz")
         events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
-    spent: Counter[str] = Counter()
+    seconds_by_part: Counter[str] = Counter()
     for event in events:
         if "hlo_op" in event.get("args", {}):
-            name = made_by.get(event["name"], "")
+            name = scope_of_operation.get(event["name"], "")
             part = next((part for part in PARTS if part in name), "norms, rotations, activations, residuals")
             product = "products" if name.endswith("dot_general") else "the rest"
-            spent[f"{part}, {product}"] += event["dur"]
-    shares = {name: time / spent.total() for name, time in spent.most_common()}
-    table(
+            seconds_by_part[f"{part}, {product}"] += event["dur"]
+    shares = {name: time / seconds_by_part.total() for name, time in seconds_by_part.most_common()}
+    print_table(
         f"our step, paper, {precision}", ("", "share"), [(n, f"{share:.1%}") for n, share in shares.items()]
     )
     return shares
 
 
-def in_its_own_process(setting: Setting) -> dict[str, float]:
+def measure_in_process(setting: Measurement) -> dict[str, float]:
     """`measure_one` in a fresh process under the commands' allocator settings."""
     command = [sys.executable, "-m", "experiments.model_speed", "--measure", *setting]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env={**os.environ, "GLIBC_TUNABLES": TUNABLES}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise RuntimeError(f"{setting}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    if process.returncode:
+        raise RuntimeError(f"{setting}: {process.stderr[-2000:]}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def main() -> int:
     """Run the stages and write what they found."""
-    settings = tyro.cli(SpeedSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     if settings.measure:
         kind, size, precision = settings.measure
-        print(json.dumps(measure_one(Setting(kind, size, precision))))  # type: ignore[arg-type]
+        print(json.dumps(measure_one(Measurement(kind, size, precision))))  # type: ignore[arg-type]
         return 0
     import jax
     import torch
@@ -225,7 +233,7 @@ def main() -> int:
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         "tiny": partial(measure_size, settings, "tiny"),
         "paper": partial(measure_size, settings, "paper"),
-        "profile": lambda: {p: profile(p) for p in PRECISIONS},
+        "profile": lambda: {p: profile_step(p) for p in PRECISIONS},
     }
     measures = {stage: measures[stage] for stage in settings.stages}
     versions = {"torch": torch.__version__, "transformers": transformers.__version__}

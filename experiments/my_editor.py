@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import PAD
 from lm.delta import Delta
-from lm.editors.fitting import inputs, request_loss, spent
+from lm.editors.fitting import gradient_info, request_inputs, request_loss
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
 
@@ -47,17 +47,17 @@ class MyEditor:
         weight = model.params["layers"]["mlp"]["down"]["kernel"]
 
         def delta_of(change: jax.Array) -> Delta:
-            whole = jnp.zeros_like(weight).at[-1].set(change)
-            return {"weights": {"layers": {"mlp": {"down": {"kernel": whole}}}}}
+            all_layers = jnp.zeros_like(weight).at[-1].set(change)
+            return {"weights": {"layers": {"mlp": {"down": {"kernel": all_layers}}}}}
 
         def loss_of(change: jax.Array) -> jax.Array:
-            return request_loss(model.edited(delta_of(change)), request)
+            return request_loss(model.with_delta(delta_of(change)), request)
 
         loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros_like(weight[-1]))
         downhill = -gradient * jnp.linalg.norm(weight[-1]) / jnp.linalg.norm(gradient)
         lengths = jnp.append(0.0, self.longest / 3.0 ** jnp.arange(self.tries))
-        tried = jax.lax.map(lambda length: loss_of(length * downhill), lengths)
-        best = lengths[jnp.argmin(tried)]
+        losses = jax.lax.map(lambda length: loss_of(length * downhill), lengths)
+        best = lengths[jnp.argmin(losses)]
         # The first pass and its gradient, and one more pass for every length.
-        passes = len(lengths) * (inputs(request) != PAD).sum()
-        return delta_of(best * downhill), spent(loss[None], request, passes)
+        passes = len(lengths) * (request_inputs(request) != PAD).sum()
+        return delta_of(best * downhill), gradient_info(loss[None], request, passes)

@@ -20,16 +20,16 @@ from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import Results
-from testbed.evaluations.gold import Gold
+from testbed.evaluations.gold import GoldMaker
 from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material
 from testbed.pages.costs import cost_section
-from testbed.pages.overview import comparison, details, difference_section
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
 from testbed.protocol import Case, ControlRequest
 from testbed.run.world import World
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Meaning, Metric, by_case
-from testbed.scores.readers import BEFORE_EDIT, Reader, references
+from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
+from testbed.scores.readers import BEFORE_EDIT, Reader, reference_readers
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class MyEvaluation:
     readings: ClassVar = ("evidence",)
     facets: ClassVar = {"new_holders": int}
     metrics: ClassVar = (
-        Meaning("edit success", "Share of requests that are stated when asked.", "high", "headline"),
-        Meaning(
+        MetricDefinition("edit success", "Share of requests that are stated when asked.", "high", "headline"),
+        MetricDefinition(
             "neighbours right", "Share of answers about neighbours that are the agent's.", "high", "headline"
         ),
-        Meaning(
+        MetricDefinition(
             "TV neighbours", "Total variation to the agent in what is said of neighbours.", "low", "compared"
         ),
     )
@@ -54,7 +54,7 @@ class MyEvaluation:
     def cases(self, world: World, agent: Agent, count: int, credence: float, seed: int) -> Iterator[Case]:
         """Random facts, each to a random other object of its relation; `count` of them."""
         graph, truth = world.graph, world.generative.truth
-        rng, gold = generator(seed, "my evaluation"), Gold(world, agent, options=24, cases=count)
+        rng, gold = generator(seed, "my evaluation"), GoldMaker(world, agent, options=24, cases=count)
         shared = [f for f in range(len(graph)) if self._neighbours(world, f)[0].size]
         if not shared:
             raise InputError("no two subjects of this world share an object, so nobody has a neighbour")
@@ -65,8 +65,8 @@ class MyEvaluation:
             same = graph.relation == r
             somebody = int(rng.choice(graph.subject[same & (graph.subject != s)]))
             request = EditRequest(s, r, o, agent.weight_for(s, r, o, credence))
-            asked = [("request", s, r), *(("neighbour", n, r) for n in near)]
-            choices, _ = gold.choices([request], asked)
+            questions = [("request", s, r), *(("neighbour", n, r) for n in near)]
+            choices, _ = gold.make_choices([request], questions)
             yield Case(
                 request,
                 credence,
@@ -86,20 +86,22 @@ class MyEvaluation:
 
     def readers(self, results: Results, editor: str) -> dict[str, Reader]:
         """The edited model, and the usual references."""
-        return references(results, editor)
+        return reference_readers(results, editor)
 
     def measure(self, results: Results, reader: Reader) -> dict[str, Metric]:
         """Sums over the questions of each case."""
         c, size = results.choices, len(results)
         request, near = c.role == "request", c.role == "neighbour"
         stated = reader.answer == results.cases["object"][c.case]
-        right = reader.answer == c.agent_answer[:, reader.time]
+        is_right = reader.answer == c.agent_answer[:, reader.time]
         far = total_variation(reader.probability, c.agent[:, reader.time])
         sums = {
-            "neighbours right": by_case(right, c.case, size, near),
-            "TV neighbours": by_case(far, c.case, size, near),
+            "neighbours right": sum_by_case(is_right, c.case, size, near),
+            "TV neighbours": sum_by_case(far, c.case, size, near),
         }
-        return sums if reader.time == 0 else {"edit success": by_case(stated, c.case, size, request), **sums}
+        return (
+            sums if reader.time == 0 else {"edit success": sum_by_case(stated, c.case, size, request), **sums}
+        )
 
     def subsets(self, results: Results) -> dict[str, np.ndarray]:
         """All cases, and those whose new object somebody has."""
@@ -116,10 +118,10 @@ class MyEvaluation:
             "A fact is edited, and others who share its old object are asked about.",
             {n: f"right about {s[n]['neighbours right'].value:.0%} of neighbours, "
                 f"{s[BEFORE_EDIT]['neighbours right'].value:.0%} before" for n, s in right.items()},
-            comparison(editors, material.differences),
+            comparison_table(editors, material.differences),
             [section for section in sections if section],
             panels={},
-            details={e.name: details(e, ("somebody has the new object",)) for e in editors},
+            details={e.name: detail_tables(e, ("somebody has the new object",)) for e in editors},
             words={"neighbour": "a subject whose true object was the edited subject's too"},
             metrics=self.metrics,
             ahead=[before_section(material)],

@@ -32,14 +32,14 @@ from corpus.tokenizer import BOS, PAD, SEP
 from experiments.measure import run_stages
 from lm.config import ModelConfig
 from lm.editors.fitting import request_loss
-from lm.editors.interface import Request, edit_batch, requests
+from lm.editors.interface import Request, edit_batch, make_requests
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
-from lm.model import init
+from lm.model import init_params
 from lm.prompts import left_pad
-from testbed.console import table
+from testbed.console import print_table
 from testbed.presets import EDIT
 from testbed.run.runs import Run
 
@@ -54,7 +54,7 @@ NO_TARGET = -100
 
 
 @dataclass(frozen=True)
-class TwinSettings:
+class Settings:
     """What is compared."""
 
     run: str = "demo"
@@ -65,7 +65,7 @@ class TwinSettings:
     """Write the golden files of the tests instead."""
 
 
-class Edited(NamedTuple):
+class EditOutcome(NamedTuple):
     """What edits came to.
 
     Attributes:
@@ -82,7 +82,7 @@ class Edited(NamedTuple):
 
 def random_case() -> tuple[LanguageModel, Request]:
     """A small model with weights so large that attention is far from uniform, and requests to it."""
-    params = jax.tree.map(lambda x: 15 * x if x.ndim > 2 else x, init(SMALL, VOCABULARY, 0))
+    params = jax.tree.map(lambda x: 15 * x if x.ndim > 2 else x, init_params(SMALL, VOCABULARY, 0))
     params["embedding"], params["head"] = (
         50 * params["embedding"],
         jax.tree.map(lambda x: 15 * x, params["head"]),
@@ -98,7 +98,7 @@ def random_case() -> tuple[LanguageModel, Request]:
     return LanguageModel(SMALL, params), request
 
 
-def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
+def trained_case(settings: Settings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
     from testbed.evaluations.hase.evaluation import Hase
     from testbed.run.agents import paper_agent
@@ -108,33 +108,35 @@ def trained_case(settings: TwinSettings) -> tuple[LanguageModel, Request]:
     run = Run(settings.runs, settings.run)
     world = load_world(run)
     cases = Hase().cases(world, paper_agent(world), EDITS, CREDENCE, 0)
-    facts = [case.fact for case in cases]
+    facts = [case.requested_fact for case in cases]
     nothing = np.zeros(EDITS)
-    return load_model(run, world)[0], requests(world.tokenizer, facts, nothing, nothing)
+    return load_model(run, world)[0], make_requests(world.tokenizer, facts, nothing, nothing)
 
 
-def by_us(model: LanguageModel, request: Request, recipe: LoraConfig) -> Edited:
+def edit_with_ours(model: LanguageModel, request: Request, recipe: LoraConfig) -> EditOutcome:
     """Our edits."""
     editor = lora_down(recipe)
     keys = jax.random.split(jax.random.key(0), len(request.answer))
     deltas, info = edit_batch(editor, model, {}, request, keys)
-    nats = jax.jit(jax.vmap(lambda delta, one: request_loss(model.edited(delta), one)))
-    start = np.stack([editor.start(model.config, key)["down"].a for key in keys])
+    nats = jax.jit(jax.vmap(lambda delta, one: request_loss(model.with_delta(delta), one)))
+    start = np.stack([editor.start_adapter(model.config, key)["down"].a for key in keys])
     lengths = (request.answer != PAD).sum((1, 2))
     before, after = np.asarray(info.loss)[:, 0], np.asarray(nats(deltas, request))
-    return Edited(start, np.asarray(info.loss), np.exp(-before * lengths), np.exp(-after * lengths))
+    return EditOutcome(start, np.asarray(info.loss), np.exp(-before * lengths), np.exp(-after * lengths))
 
 
-def by_peft(model: LanguageModel, request: Request, recipe: LoraConfig, start: np.ndarray) -> Edited:
+def edit_with_peft(
+    model: LanguageModel, request: Request, recipe: LoraConfig, start: np.ndarray
+) -> EditOutcome:
     """The same by peft on the exported model, one after another."""
     import torch
 
     torch.set_num_threads(1)  # Threads cost such small models more than they bring.
     losses, before, after = [], [], []
-    with opened(model) as theirs:
-        for row, a in zip(rows(request), start, strict=True):
-            adapted = adapter(theirs, recipe, a)
-            curve = learn(adapted, recipe, *row)
+    with open_in_transformers(model) as theirs:
+        for row, a in zip(unpadded_rows(request), start, strict=True):
+            adapted = add_adapter(theirs, recipe, a)
+            curve = train_adapter(adapted, recipe, *row)
             with torch.no_grad():
                 curve.append(adapted(input_ids=row[0], labels=row[1]).loss.item())
             adapted.unload()
@@ -142,11 +144,11 @@ def by_peft(model: LanguageModel, request: Request, recipe: LoraConfig, start: n
             losses.append(curve[:-1])
             before.append(np.exp(-curve[0] * length))
             after.append(np.exp(-curve[-1] * length))
-    return Edited(start, np.array(losses), np.array(before), np.array(after))
+    return EditOutcome(start, np.array(losses), np.array(before), np.array(after))
 
 
 @contextmanager
-def opened(model: LanguageModel) -> Iterator[Any]:
+def open_in_transformers(model: LanguageModel) -> Iterator[Any]:
     """The model as Hugging Face's MistralForCausalLM reads it from disk, its weights frozen."""
     from transformers import AutoModelForCausalLM
 
@@ -156,13 +158,15 @@ def opened(model: LanguageModel) -> Iterator[Any]:
         yield theirs.requires_grad_(False)
 
 
-def rows(request: Request) -> list[tuple[Any, Any]]:
+def unpadded_rows(request: Request) -> list[tuple[Any, Any]]:
     """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
     import torch
 
     pairs: list[tuple[Any, Any]] = []
-    for asked, wanted in zip(np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True):
-        prompt, answer = asked[asked != PAD], wanted[wanted != PAD]
+    for prompt_row, answer_row in zip(
+        np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True
+    ):
+        prompt, answer = prompt_row[prompt_row != PAD], answer_row[answer_row != PAD]
         labels = np.concatenate([np.full(len(prompt), NO_TARGET), answer])
         tokens = np.concatenate([prompt, answer])
         both = [torch.from_numpy(x.astype(np.int64)[None]) for x in (tokens, labels)]
@@ -170,7 +174,7 @@ def rows(request: Request) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) -> Any:
+def add_adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) -> Any:
     """A fresh adapter around the model; `unload` takes it off.
 
     Args:
@@ -192,27 +196,27 @@ def adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None) ->
     return adapted
 
 
-def learn(adapted: Any, recipe: LoraConfig, tokens: Any, labels: Any) -> list[float]:
+def train_adapter(adapted: Any, recipe: LoraConfig, tokens: Any, labels: Any) -> list[float]:
     """All steps on one request, as users write them; the losses before each."""
     import torch
 
-    learned = [x for x in adapted.parameters() if x.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    trainable = [x for x in adapted.parameters() if x.requires_grad]
+    optimizer = torch.optim.AdamW(trainable, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     losses = []
     for _ in range(recipe.steps):
         optimizer.zero_grad()
         loss = adapted(input_ids=tokens, labels=labels).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(learned, recipe.clip)
+        torch.nn.utils.clip_grad_norm_(trainable, recipe.clip)
         optimizer.step()
         losses.append(loss.item())
     return losses
 
 
-def compare(case: tuple[LanguageModel, Request], recipe: LoraConfig) -> dict[str, Any]:
+def compare_edits(case: tuple[LanguageModel, Request], recipe: LoraConfig) -> dict[str, Any]:
     """Largest differences over all edits, and what the edits did."""
-    ours = by_us(*case, recipe)
-    theirs = by_peft(*case, recipe, ours.start)
+    ours = edit_with_ours(*case, recipe)
+    theirs = edit_with_peft(*case, recipe, ours.start)
     figures = {
         "edits": EDITS,
         "largest difference of a probability after the edit": np.abs(ours.after - theirs.after).max(),
@@ -223,10 +227,14 @@ def compare(case: tuple[LanguageModel, Request], recipe: LoraConfig) -> dict[str
     return {name: float(x) for name, x in figures.items()}
 
 
-def stage(name: str, case: Callable[[], tuple[LanguageModel, Request]], recipe: LoraConfig) -> dict[str, Any]:
+def compare_and_show(
+    name: str, case: Callable[[], tuple[LanguageModel, Request]], recipe: LoraConfig
+) -> dict[str, Any]:
     """A comparison, shown."""
-    figures = compare(case(), recipe)
-    table(f"ours and peft's, {name}", ("", ""), [(key, f"{value:.3g}") for key, value in figures.items()])
+    figures = compare_edits(case(), recipe)
+    print_table(
+        f"ours and peft's, {name}", ("", ""), [(key, f"{value:.3g}") for key, value in figures.items()]
+    )
     return figures
 
 
@@ -235,14 +243,14 @@ def write_golden(folder: Path) -> None:
     model, request = random_case()
     shutil.rmtree(folder, ignore_errors=True)
     export_model(model, folder)
-    theirs = by_peft(model, request, RECIPE, by_us(model, request, RECIPE).start)
+    theirs = edit_with_peft(model, request, RECIPE, edit_with_ours(model, request, RECIPE).start)
     write_json(folder / "recipe.json", asdict(RECIPE))
     np.savez(folder / "expected.npz", prompt=request.prompt, answer=request.answer, **theirs._asdict())
 
 
 def main() -> int:
     """Compare and write what was found."""
-    settings = tyro.cli(TwinSettings, description=__doc__)
+    settings = tyro.cli(Settings, description=__doc__)
     if settings.golden:
         write_golden(GOLDEN)
         return 0
@@ -251,8 +259,8 @@ def main() -> int:
     import transformers
 
     measures = {
-        "random": lambda: stage("random model", random_case, RECIPE),
-        "trained": lambda: stage(
+        "random": lambda: compare_and_show("random model", random_case, RECIPE),
+        "trained": lambda: compare_and_show(
             "trained model", lambda: trained_case(settings), EDIT["tiny"].configs["lora-down"]
         ),
     }

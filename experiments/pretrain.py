@@ -19,9 +19,9 @@ from typing import Literal
 
 from corpus.files import read_json
 from experiments.record import typed, write_record
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.pages.training import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
@@ -31,7 +31,7 @@ from testbed.train import TARGETS, train
 
 
 @dataclass(frozen=True)
-class PretrainSettings:
+class Settings:
     """What is trained, and for how long at a time."""
 
     preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop"] = "paper-fast"
@@ -48,7 +48,7 @@ class PretrainSettings:
     """Folder of all runs."""
 
 
-def pretrain(settings: PretrainSettings) -> None:
+def run_study(settings: Settings) -> None:
     """One stage; the record, once the training is over."""
     recipe = TRAIN[settings.preset]
     run = Run(settings.runs, f"pretrain-{settings.preset}")
@@ -62,7 +62,7 @@ def pretrain(settings: PretrainSettings) -> None:
         until=settings.until,
     )
     given = {"preset": settings.preset, "seed": settings.seed}
-    repeated = typed("pretrain", given) + " --twin" * settings.twin
+    repeat_command = typed("pretrain", given) + " --twin" * settings.twin
     title = f"pretrain-{settings.preset}" + "-twin" * settings.twin
     if settings.twin:
         from experiments.twin import train_twin
@@ -74,20 +74,22 @@ def pretrain(settings: PretrainSettings) -> None:
         train(options)
         lines = read_metrics(run) if run.finished.exists() else []
     if not lines:
-        say(f"not finished; go on with {repeated}")
+        say(f"not finished; go on with {repeat_command}")
         return
     run.report.mkdir(exist_ok=True)
     draw_training(lines, run.report / "training.png")
     seconds = {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS}
     speed = median(line["tokens_per_second"] for line in lines)
-    folder = write_record(run, title, repeated, lines, seconds_to_accuracy=seconds, tokens_per_second=speed)
+    folder = write_record(
+        run, title, repeat_command, lines, seconds_to_accuracy=seconds, tokens_per_second=speed
+    )
     say(f"record {folder}")
 
 
 def main() -> int:
     """The command line."""
-    return command("experiments.pretrain", __doc__ or "", PretrainSettings, pretrain, None)
+    return run_command("experiments.pretrain", __doc__ or "", Settings, run_study, None)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -6,9 +6,9 @@ Command:
 Takes about an hour on 2 cores and writes experiments/records/<date>-recipes/record.json. Every trial is the
 real command, such as `python -m testbed.train laptop --until 0.95` with one thing changed, in a process of
 its own that starts without compiled programs; the time is what metrics.jsonl says, compilation and
-evaluations included. Stages: `facts` (4,000 facts with atomic and with all sentences, 10,000 with atomic
-ones, each in float32 and bfloat16), `ablation` (the laptop recipe on 4,000 facts and atomic sentences, one
-choice at a time), `many` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000 facts, with steps in
+evaluations included. Stages: `fact_trials` (4,000 facts with atomic and with all sentences, 10,000 with atomic
+ones, each in float32 and bfloat16), `ablation_trials` (the laptop recipe on 4,000 facts and atomic sentences, one
+choice at a time), `many_trials` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000 facts, with steps in
 proportion, and one choice at a time for 30,000: facts learned per token, per second and per parameter; an
 hour and a half of one core and seed). Trials that a killed command has done are not done again. Expected:
 4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
@@ -30,11 +30,11 @@ import tyro
 from corpus.config import DocumentConfig, TokenizerConfig
 from corpus.files import read_json, write_json
 from experiments.measure import run_stages
-from experiments.scaled import scaled
-from testbed.console import say, table
+from experiments.scaled import scale_world
+from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
-from testbed.run.runs import Run, read_metrics, recorded
+from testbed.run.runs import Run, read_metrics, recorded_settings
 from testbed.run.trainer import seconds_to
 from testbed.run.world import load_world
 
@@ -44,7 +44,7 @@ ATOMIC = DocumentConfig(sentences=("atomic",))
 
 
 @dataclass(frozen=True)
-class RecipeSettings:
+class Settings:
     """What is tried, and where its files go."""
 
     stages: tuple[Stage, ...] = ("facts", "ablation", "many")
@@ -70,10 +70,10 @@ class Trial(NamedTuple):
     until: float = TARGET
 
 
-def corpora(settings: RecipeSettings) -> None:
+def build_corpora(settings: Settings) -> None:
     """Write every corpus that a trial reads, once."""
     if "many" in settings.stages:
-        _corpora_of_many(settings)
+        _build_corpora_of_many(settings)
     if {"facts", "ablation"}.isdisjoint(settings.stages):
         return
     laptop = replace(CORPUS["laptop"], runs=settings.scratch)
@@ -89,25 +89,25 @@ def corpora(settings: RecipeSettings) -> None:
         build_corpus(options)
 
 
-def _corpora_of_many(settings: RecipeSettings) -> None:
-    whole = CORPUS["paper-laptop"]
+def _build_corpora_of_many(settings: Settings) -> None:
+    preset = CORPUS["paper-laptop"]
 
-    def write(run: str, facts: int, documents: DocumentConfig) -> None:
-        world = scaled(whole.world, facts)
-        build_corpus(replace(whole, run=run, runs=settings.scratch, world=world, documents=documents))
+    def write_corpus(run: str, facts: int, documents: DocumentConfig) -> None:
+        world = scale_world(preset.world, facts)
+        build_corpus(replace(preset, run=run, runs=settings.scratch, world=world, documents=documents))
 
     for facts in MANY:
-        write(f"{facts:,}", facts, whole.documents)
-    write("30,000 long", 30_000, replace(whole.documents, length=10))
-    write("30,000 alone", 30_000, replace(whole.documents, length=1))
-    write("30,000 atomic", 30_000, replace(whole.documents, sentences=("atomic",)))
+        write_corpus(f"{facts:,}", facts, preset.documents)
+    write_corpus("30,000 long", 30_000, replace(preset.documents, length=10))
+    write_corpus("30,000 alone", 30_000, replace(preset.documents, length=1))
+    write_corpus("30,000 atomic", 30_000, replace(preset.documents, sentences=("atomic",)))
 
 
 MANY = (1_000, 10_000, 30_000, 100_000)
 """Facts that the recipe for many learns."""
 
 
-def many() -> list[Trial]:
+def many_trials() -> list[Trial]:
     """The recipe of `paper-laptop` for more and more facts, and with one thing changed for 30,000."""
     wide = "--model.hidden {} --model.mlp {} --model.heads {} --model.kv-heads {}"
     changes = {
@@ -133,19 +133,19 @@ def many() -> list[Trial]:
         trial._replace(
             preset="paper-laptop",
             until=TARGET_OF_MANY,
-            options=(*often, *_in_proportion(trial), *trial.options),
+            options=(*often, *_steps_in_proportion(trial), *trial.options),
         )
         for trial in [*sizes, *others]
     ]
 
 
-def _in_proportion(trial: Trial) -> tuple[str, str]:
+def _steps_in_proportion(trial: Trial) -> tuple[str, str]:
     """As many steps a fact as `paper-laptop` takes for 100,000, but not fewer than a schedule needs."""
     facts = int(trial.corpus.split()[0].replace(",", ""))
     return "--train.steps", str(max(100, facts * TRAIN["paper-laptop"].train.steps // MANY[-1]))
 
 
-def facts() -> list[Trial]:
+def fact_trials() -> list[Trial]:
     """The laptop recipe as it is, for more facts and more kinds of sentence; steps as many as these need."""
     needed = {
         ("4,000", "atomic"): 500,
@@ -163,7 +163,7 @@ def facts() -> list[Trial]:
     ]
 
 
-def ablation() -> list[Trial]:
+def ablation_trials() -> list[Trial]:
     """The laptop recipe with one thing changed."""
     wide = "--model.hidden {} --model.mlp {} --model.heads {} --model.kv-heads {}"
     changes = {
@@ -200,7 +200,7 @@ def ablation() -> list[Trial]:
     return [t if steps[0] in t.options else t._replace(options=steps + t.options) for t in trials]
 
 
-def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
+def run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str, Any]:
     """Train once: seconds and steps to the target, None where it is not reached."""
     run = Run(settings.scratch, "trial")
     shutil.rmtree(run.folder, ignore_errors=True)
@@ -211,14 +211,14 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
         sys.executable, "-m", "testbed.train", trial.preset, "--runs", str(settings.scratch),
         "--run", run.name, "--until", str(trial.until), "--seed", str(seed), *trial.options,
     )  # fmt: skip
-    done = subprocess.run(
+    process = subprocess.run(
         command, env={**os.environ, "XDG_CACHE_HOME": str(cache)}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise RuntimeError(f"{trial.name}: {done.stderr}")
+    if process.returncode:
+        raise RuntimeError(f"{trial.name}: {process.stderr}")
     lines = read_metrics(run)
     steps = next((line["step"] for line in lines if line["accuracy"] >= trial.until), None)
-    recipe = recorded(run, "train")[0]["train"]
+    recipe = recorded_settings(run, "train")[0]["train"]
     facts = len(load_world(run).stated_facts)
     return {
         "seconds": seconds_to(lines, trial.until),
@@ -229,13 +229,14 @@ def one(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
     }
 
 
-def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
+def run_trials(settings: Settings, trials: list[Trial]) -> dict[str, Any]:
     """All runs of all trials."""
     by_trial = {
-        trial.name: [_kept(settings, trial, seed) for seed in range(settings.seeds)] for trial in trials
+        trial.name: [_load_or_run_trial(settings, trial, seed) for seed in range(settings.seeds)]
+        for trial in trials
     }
-    rows = [(name, *described(runs)) for name, runs in by_trial.items()]
-    table(
+    rows = [(name, *describe_runs(runs)) for name, runs in by_trial.items()]
+    print_table(
         f"to {trials[0].until:.0%} of facts, {settings.seeds} seeds",
         ("", "seconds", "steps", "tokens a fact", "last accuracy", "tokens/s"),
         rows,
@@ -246,38 +247,39 @@ def measure(settings: RecipeSettings, trials: list[Trial]) -> dict[str, Any]:
     }
 
 
-def _kept(settings: RecipeSettings, trial: Trial, seed: int) -> dict[str, Any]:
+def _load_or_run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str, Any]:
     """One run of a trial, from the scratch folder where a killed command has done it."""
     path = settings.scratch / "measured.json"
-    measured = read_json(path) if path.exists() else {}
+    results = read_json(path) if path.exists() else {}
     key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}"))
-    if key not in measured:
-        measured[key] = one(settings, trial, seed)
-        write_json(path, measured)
-    say(f"{trial.name}, seed {seed}: {measured[key]}")
-    return measured[key]
+    if key not in results:
+        results[key] = run_trial(settings, trial, seed)
+        write_json(path, results)
+    say(f"{trial.name}, seed {seed}: {results[key]}")
+    return results[key]
 
 
-def described(runs: list[dict[str, Any]]) -> tuple[str, ...]:
+def describe_runs(runs: list[dict[str, Any]]) -> tuple[str, ...]:
     """Seconds, steps, accuracy and speed of a trial in words; a dash for a run that never got there."""
 
-    def all_of(key: str, digits: int) -> str:
+    def format_column(key: str, digits: int) -> str:
         return " ".join("-" if run[key] is None else f"{run[key]:,.{digits}f}" for run in runs)
 
     speed = median(run["tokens_per_second"] for run in runs)
     words = (
-        all_of(*column) for column in (("seconds", 0), ("steps", 0), ("tokens_per_fact", 0), ("accuracy", 3))
+        format_column(*column)
+        for column in (("seconds", 0), ("steps", 0), ("tokens_per_fact", 0), ("accuracy", 3))
     )
     return *words, f"{speed:,.0f}"
 
 
 def main() -> int:
     """Run the stages and write what they found."""
-    settings = tyro.cli(RecipeSettings, description=__doc__)
-    corpora(settings)
-    trials = {"facts": facts, "ablation": ablation, "many": many}
+    settings = tyro.cli(Settings, description=__doc__)
+    build_corpora(settings)
+    trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials}
     measures: dict[str, Callable[[], dict[str, Any]]] = {
-        stage: partial(measure, settings, trials[stage]()) for stage in settings.stages
+        stage: partial(run_trials, settings, trials[stage]()) for stage in settings.stages
     }
     run_stages("recipes", measures, settings.scratch, seeds=settings.seeds)
     return 0

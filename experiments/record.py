@@ -15,7 +15,7 @@ import jax
 
 from corpus.files import read_json, read_record, write_json
 from testbed.run.runs import Run, provenance
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.statistics import Estimate
 
 RECORDS = Path(__file__).parent / "records"
@@ -66,7 +66,7 @@ def write_record(
     return folder
 
 
-def figures(editors: Sequence[Scored], parts: Collection[str]) -> dict[str, Any]:
+def figures(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str, Any]:
     """By editor, every metric over all edits and over some parts; and of its references over all edits.
 
     Each is value, low and high of its interval (None where there is none), and the number of cases. Editors
@@ -77,7 +77,7 @@ def figures(editors: Sequence[Scored], parts: Collection[str]) -> dict[str, Any]
     for editor in editors:
         summary, name = editor.summary, editor.name
         rows = {reader: _row(metrics) for reader, metrics in summary["all"].items()}
-        own = {reader: rows.pop(reader) for reader in (name, *editor.told)}
+        own = {reader: rows.pop(reader) for reader in (name, *editor.control_readers)}
         in_parts = {part: {name: _row(summary[part][name])} for part in parts if part in summary}
         by_editor[name] = in_parts | {"all": own}
         if rows not in known:

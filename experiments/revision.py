@@ -31,37 +31,37 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.belief_tables import Estimates, shortened
-from experiments.found_dependence import Search, beliefs_of, searched
-from experiments.made_by import made_by
+from experiments.belief_tables import Estimates, shorten_estimates
+from experiments.found_dependence import Search, read_run_beliefs, search_dependence
+from experiments.made_by import config_matcher
 from experiments.record import typed, unusual, write_record
-from experiments.revision_tables import by_world, estimated, tables
-from experiments.revision_worlds import LISTS, RevisionWorld, prepare
-from experiments.stages import Clock, Stage, done
+from experiments.revision_tables import estimate_editors, kind_tables, world_tables
+from experiments.revision_worlds import LISTS, RevisionWorld, prepare_run
+from experiments.stages import Clock, Stage, finish_stages
 from lm.editors.self_bayes import DependenceConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
-from testbed.scores.gather import Edited, gather
-from testbed.scores.pooling import pooled
+from testbed.scores.gather import EditorResults, gather_results
+from testbed.scores.pooling import pool_results
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
 say_once = cache(say)
-TOLD = "self-bayes, told dependences"
+GIVEN_DEPENDENCE = "self-bayes, told dependences"
 """It is given which relation depends on which, and looks for nothing."""
 TRUE = "no edit, of true facts"
 """The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
-    TOLD: ("self-bayes", {}),
+    GIVEN_DEPENDENCE: ("self-bayes", {}),
     "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
     "count-based, hard": ("count-based", {"soft": False}),
     "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
@@ -87,7 +87,7 @@ class Settings:
     """Folder in Wikidata5m's layout, of real facts."""
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
-    editors: tuple[str, ...] = tuple(name for name in VARIANTS if name != TOLD)
+    editors: tuple[str, ...] = tuple(name for name in VARIANTS if name != GIVEN_DEPENDENCE)
     """Who edits, by the names in tables."""
     cases: int = 100
     """Edits by each editor in each world."""
@@ -114,7 +114,7 @@ class Settings:
         } | unusual(self, "kinds", "editors", "cases")
         return typed("revision", given) + " --changing" * self.changing
 
-    def among(self, kind: str) -> list[RevisionWorld]:
+    def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind."""
         return [world for world in LISTS[self.worlds] if world.kind == kind]
 
@@ -123,27 +123,27 @@ class Settings:
         return Run(self.runs, world.name)
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Models, edits, tables, record."""
     prepare_jax()
-    if done(_stages(settings), Clock(settings.minutes)):
-        _report(settings)
+    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        _record_study(settings)
 
 
-def _stages(settings: Settings) -> Iterator[Stage]:
+def _study_stages(settings: Settings) -> Iterator[Stage]:
     for kind in settings.kinds:
-        for world in settings.among(kind):
-            yield f"{world.name}: model", partial(prepare, world, settings.runs, settings.facts)
+        for world in settings.worlds_of_kind(kind):
+            yield f"{world.name}: model", partial(prepare_run, world, settings.runs, settings.facts)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
+                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
 
 
-def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     """What one editor is to edit in one world."""
     editor, changes = VARIANTS[name]
     base = EDIT["tiny"]
     configs = dict(base.configs)
-    if name == TOLD:
+    if name == GIVEN_DEPENDENCE:
         upstream = load_world(settings.run(world)).graph.upstream
         changes = {"dependence": DependenceConfig(given=tuple(upstream.tolist()))}
     if changes:
@@ -167,40 +167,40 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     )
 
 
-def edited(settings: Settings, world: RevisionWorld) -> list[Edited]:
+def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
     """What each editor did in one world, by the names in tables."""
     by_name = []
     for name in settings.editors:
-        mine = made_by(asked(settings, world, name))
-        (one,) = gather([settings.run(world)], examination_named("hase"), mine, say_once)
+        mine = config_matcher(edit_settings(settings, world, name))
+        (one,) = gather_results([settings.run(world)], recorded_evaluation_named("hase"), mine, say_once)
         by_name.append(one._replace(name=name))
     return by_name
 
 
-def together(worlds: Sequence[Sequence[Edited]]) -> list[Edited]:
+def pool_worlds(worlds: Sequence[Sequence[EditorResults]]) -> list[EditorResults]:
     """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
     return [
-        of_one[0]._replace(results=pooled([one.results for one in of_one], range(len(of_one))))
+        of_one[0]._replace(results=pool_results([one.results for one in of_one], range(len(of_one))))
         for of_one in zip(*worlds, strict=True)
     ]
 
 
-def _search(run: Run) -> Search:
+def _search_world(run: Run) -> Search:
     world = load_world(run)
-    return searched(beliefs_of(run, world), world.graph.upstream)
+    return search_dependence(read_run_beliefs(run, world), world.graph.upstream)
 
 
 def search_table(searches: dict[str, Search]) -> Table:
     """What was found out about each world."""
     rows: list[list[Cell]] = [
-        [world, *one.pairs, _cell(one.auc), one.found, one.right, _cell(one.persists)]
+        [world, *one.pairs, _format_number(one.auc), one.found, one.right, _format_number(one.persists)]
         for world, one in searches.items()
     ]
     columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
     return Table("search", "What `self-bayes` takes the worlds for", columns, rows)
 
 
-def _cell(x: float | None) -> str:
+def _format_number(x: float | None) -> str:
     return "" if x is None else f"{x:.2f}"
 
 
@@ -209,25 +209,27 @@ def _unlike_the_default(settings: Settings) -> list[str]:
     return [*worlds, *(["changing"] if settings.changing else [])]
 
 
-def _report(settings: Settings) -> None:
+def _record_study(settings: Settings) -> None:
     sections: list[str] = []
     figures: dict[str, Any] = {}
     worlds: dict[str, Estimates] = {}
     searches: dict[str, Search] = {}
     for kind in settings.kinds:
-        among = settings.among(kind)
-        in_each = [edited(settings, world) for world in among]
-        editors = together(in_each)
-        by_reader = estimated(editors)
-        sections += map(markdown_section, tables(kind, by_reader, {e.name: len(e.results) for e in editors}))
-        figures[kind] = shortened(by_reader)
+        among = settings.worlds_of_kind(kind)
+        in_each = [gather_edits(settings, world) for world in among]
+        editors = pool_worlds(in_each)
+        by_reader = estimate_editors(editors)
+        sections += map(
+            markdown_section, kind_tables(kind, by_reader, {e.name: len(e.results) for e in editors})
+        )
+        figures[kind] = shorten_estimates(by_reader)
         for world, of_world in zip(among, in_each, strict=True):
-            worlds[world.name] = estimated(of_world)
-            searches[world.name] = _search(settings.run(world))
-    figures["worlds"] = {world: shortened(by_reader) for world, by_reader in worlds.items()}
+            worlds[world.name] = estimate_editors(of_world)
+            searches[world.name] = _search_world(settings.run(world))
+    figures["worlds"] = {world: shorten_estimates(by_reader) for world, by_reader in worlds.items()}
     figures["search"] = {world: one._asdict() for world, one in searches.items()}
-    sections += map(markdown_section, [*by_world(worlds), search_table(searches)])
-    first = settings.run(settings.among(settings.kinds[0])[0])
+    sections += map(markdown_section, [*world_tables(worlds), search_table(searches)])
+    first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
     first.report.mkdir(parents=True, exist_ok=True)
     (first.report / "revision.md").write_text("\n".join(sections), encoding="utf-8")
     say("\n".join(sections))
@@ -245,8 +247,8 @@ def _report(settings: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.revision", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.revision", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

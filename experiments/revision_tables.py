@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.belief_tables import Estimates, estimated_on
+from experiments.belief_tables import Estimates, estimate_parts
 from testbed.engine.results import Results
 from testbed.evaluations.hase.meanings import (
     DAMAGE,
@@ -18,7 +18,7 @@ from testbed.evaluations.hase.meanings import (
 )
 from testbed.evaluations.hase.roles import GRANDCHILD, OTHER_CHILD
 from testbed.run.strata import STRATA
-from testbed.scores.gather import Edited
+from testbed.scores.gather import EditorResults
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, PERFECT
 from testbed.scores.tables import Cell, Table
 
@@ -39,7 +39,7 @@ OVERALL = (
 REFERENCES = (BEFORE_EDIT, PERFECT, BAYESIAN)
 
 
-def parts(results: Results) -> dict[str, np.ndarray]:
+def case_parts(results: Results) -> dict[str, np.ndarray]:
     """bool[E]: all cases, by support of the new object, and by how often the consequence was stated."""
     child, support = results.cases["child"], results.cases["support_new"]
     masks = {"all": np.ones(len(results), bool), "support 1": support == 1, BOTH: support >= 2}
@@ -47,16 +47,16 @@ def parts(results: Results) -> dict[str, np.ndarray]:
     return masks | {FEW: masks["S0"] & (support >= 3) & (support <= 5)}
 
 
-def estimated(editors: Sequence[Edited]) -> Estimates:
+def estimate_editors(editors: Sequence[EditorResults]) -> Estimates:
     """Every editor, and the references on the cases of the first, on each part."""
 
-    def asked(part: str) -> tuple[str, ...]:
+    def metrics_of_part(part: str) -> tuple[str, ...]:
         return {"all": OVERALL, FEW: (FOLLOWS, MUST_CHANGE[OTHER_CHILD])}.get(part) or (PARTS[part], SKILL)
 
-    return estimated_on(editors, parts, asked, REFERENCES)
+    return estimate_parts(editors, case_parts, metrics_of_part, REFERENCES)
 
 
-def tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[Table]:
+def kind_tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[Table]:
     """One kind of worlds: everything about all edits, and what is asked of parts of them."""
     rows: list[list[Cell]] = [
         [reader, sizes.get(reader), row["all"][FOLLOWS].cases, *(row["all"].get(m) for m in OVERALL)]
@@ -69,7 +69,7 @@ def tables(kind: str, by_reader: Estimates, sizes: dict[str, int]) -> Iterator[T
     yield Table(f"{kind}-parts", f"{KINDS[kind]}: what depends on the edit", ["editor", *names], rows)
 
 
-def by_world(worlds: dict[str, Estimates]) -> Iterator[Table]:
+def world_tables(worlds: dict[str, Estimates]) -> Iterator[Table]:
     """Each world by itself, an editor a column."""
     names = list(next(iter(worlds.values())))
     of_few = ((FEW, FOLLOWS), (FEW, MUST_CHANGE[OTHER_CHILD]))

@@ -70,7 +70,7 @@ class RevisionWorld:
         return SHAPES.get(self.shape)
 
     @property
-    def recipe(self) -> TrainSettings:
+    def train_settings(self) -> TrainSettings:
         """The model, and how it is trained."""
         base = TRAIN["laptop" if self.shape == "real" else "tiny"]
         row = 192 if self.shape == "real" else 320 if self.several_tokens else 160
@@ -147,14 +147,14 @@ def write_table(world: RevisionWorld, path: Path) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def prepare(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
-    """The world's corpus and trained model; made where they are missing. Arguments as of `build`."""
-    run = build(world, runs, facts)
-    train(replace(world.recipe, run=run.name, runs=runs, seed=world.seed))
+def prepare_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+    """The world's corpus and trained model; made where they are missing. Arguments as of `build_run`."""
+    run = build_run(world, runs, facts)
+    train(replace(world.train_settings, run=run.name, runs=runs, seed=world.seed))
     return run
 
 
-def build(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+def build_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
     """The world and its corpus; made where they are missing.
 
     Args:
@@ -165,7 +165,7 @@ def build(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
     tokens = TokenizerConfig(kind="bpe", vocabulary=500) if world.several_tokens else TokenizerConfig()
     corpus = replace(
         CORPUS["tiny"],
-        world=_config(world, runs, facts),
+        world=_world_config(world, runs, facts),
         kind="exact" if exact else "published",
         tokenizer=tokens,
         run=run.name,
@@ -178,7 +178,7 @@ def build(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
     return run
 
 
-def _config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:
+def _world_config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:
     if world.shape == "real":
         return WorldConfig(source="wikidata", path=str(facts or ""), subjects=world.subjects, pairs=PAIRS)
     if world.parents is None:

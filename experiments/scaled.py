@@ -7,7 +7,7 @@ from corpus.config import WorldConfig
 PAPER_FACTS = 100_000
 
 
-def scaled(world: WorldConfig, facts: int) -> WorldConfig:
+def scale_world(world: WorldConfig, facts: int) -> WorldConfig:
     """A world of about so many facts; as it is for PAPER_FACTS, and else with the same proportions."""
     share, dials = facts / PAPER_FACTS, world.builtin
     objects = replace(

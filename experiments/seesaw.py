@@ -21,31 +21,35 @@ from typing import Any, NamedTuple
 from corpus.dials import PeopleWorld
 from corpus.seeds import generator
 from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, done, train_until
-from testbed.console import command, say
+from experiments.stages import Clock, Stage, finish_stages, train_until
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.seesaw import crossing
 from testbed.evaluations.seesaw.evaluation import Seesaw
-from testbed.evaluations.seesaw.frequency import group_or_frequency, regressions, size_or_frequency
+from testbed.evaluations.seesaw.frequency import (
+    fit_group_or_frequency,
+    fit_size_or_frequency,
+    regression_tables,
+)
 from testbed.evaluations.seesaw.groups import (
-    Moved,
-    largest_first,
-    lowered,
-    moves,
-    over_properties,
-    three_kinds,
+    EditorChanges,
+    changes_by_group,
+    editor_changes,
+    groups_by_size,
+    kinds_table,
+    lowered_table,
 )
 from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
-from testbed.scores.gather import gather
+from testbed.scores.comparison import ScoredEditor, score_editors
+from testbed.scores.gather import gather_results
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 
@@ -56,29 +60,29 @@ SHARES = (8, 6, 4, 3, 2, 1)
 """Sizes of the groups, in 24ths of all people."""
 
 
-class Cell(NamedTuple):
+class WorldKind(NamedTuple):
     """Worlds of one kind.
 
     Attributes:
         shift: groups differ.
         frequency: half of each group is spoken of often.
-        said: the corpus says who is in which group.
+        states_groups: the corpus says who is in which group.
         by_gender: work depends on gender, and on the group no longer.
     """
 
     shift: bool
     frequency: bool
-    said: bool = True
+    states_groups: bool = True
     by_gender: bool = False
 
     def __str__(self) -> str:
-        told = (("shift", self.shift), ("frequency", self.frequency), ("said", self.said))
+        told = (("shift", self.shift), ("frequency", self.frequency), ("said", self.states_groups))
         name = "-".join(f"{'' if on else 'no-'}{what}" for what, on in told)
         return f"{name}-by-gender" if self.by_gender else name
 
 
-FACTORIAL = [Cell(*switches) for switches in product((True, False), repeat=2)]
-HIDDEN, BY_GENDER = Cell(True, True, said=False), Cell(True, True, by_gender=True)
+FACTORIAL = [WorldKind(*switches) for switches in product((True, False), repeat=2)]
+HIDDEN, BY_GENDER = WorldKind(True, True, states_groups=False), WorldKind(True, True, by_gender=True)
 CELLS = [*FACTORIAL, HIDDEN, BY_GENDER]
 KINDS = {
     "groups differ": [cell for cell in FACTORIAL if cell.shift],
@@ -122,42 +126,47 @@ class Settings:
             raise ValueError(f"people must be a multiple of 24; they are {self.people}")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if done(stages(options, clock), clock):
-        say(f"record: {record(options)}")
+    if finish_stages(study_stages(options, clock), clock):
+        say(f"record: {record_study(options)}")
 
 
-def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     """Everything in its order; trainings stop when the time is over."""
     for seed, cell in product(range(options.seeds), CELLS):
         run = run_of(options, cell, seed)
         where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-        yield f"corpus of {run.name}", partial(build_corpus, replace(_corpus(options, cell, seed), **where))
+        yield (
+            f"corpus of {run.name}",
+            partial(build_corpus, replace(_corpus_settings(options, cell, seed), **where)),
+        )
         recipe = replace(TRAIN[NAME].train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
-        made = replace(TRAIN[NAME], train=recipe, **where)
-        yield f"model of {run.name}", partial(train_until, made, clock)
-        for one in _edits(options, run, seed):
+        train_settings = replace(TRAIN[NAME], train=recipe, **where)
+        yield f"model of {run.name}", partial(train_until, train_settings, clock)
+        for one in _edit_settings(options, run, seed):
             yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     for cell in CELLS:
         first, *others = runs_of(options, cell)
-        told = ReportSettings(run=first.name, runs=options.runs, and_runs=tuple(run.name for run in others))
-        yield f"report of {cell}", partial(report, told)
+        report_settings = ReportSettings(
+            run=first.name, runs=options.runs, and_runs=tuple(run.name for run in others)
+        )
+        yield f"report of {cell}", partial(report, report_settings)
 
 
-def run_of(options: Settings, cell: Cell, seed: int) -> Run:
+def run_of(options: Settings, cell: WorldKind, seed: int) -> Run:
     """The run of one world."""
     return Run(options.runs, f"{NAME}-{cell}-{seed}")
 
 
-def runs_of(options: Settings, cell: Cell) -> list[Run]:
+def runs_of(options: Settings, cell: WorldKind) -> list[Run]:
     """The runs of one kind of world."""
     return [run_of(options, cell, seed) for seed in range(options.seeds)]
 
 
-def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
+def _corpus_settings(options: Settings, cell: WorldKind, seed: int) -> Any:
     preset = CORPUS[NAME]
     each = options.people // sum(SHARES)
     sizes = generator(seed, "sizes of groups").permutation([each * share for share in SHARES])
@@ -165,15 +174,15 @@ def _corpus(options: Settings, cell: Cell, seed: int) -> Any:
         sizes=tuple(sizes.tolist()),
         shift=PeopleWorld().shift if cell.shift else 0.0,
         spoken="crossed" if cell.frequency else "alike",
-        said=1.0 if cell.said else 0.0,
+        said=1.0 if cell.states_groups else 0.0,
         by_gender=PeopleWorld().shift if cell.by_gender else 0.0,
     )
     world = replace(preset.world, subjects=options.people, people=people)
-    exact = preset.exact if cell.said else replace(preset.exact, rows="given")
+    exact = preset.exact if cell.states_groups else replace(preset.exact, rows="given")
     return replace(preset, world=world, exact=exact)
 
 
-def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
+def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     base = replace(
         EDIT[NAME],
         run=run.name,
@@ -187,60 +196,71 @@ def _edits(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     yield replace(base, editors=(SLOW,), cases=CaseConfig(count=options.slow_edits))
 
 
-def record(options: Settings) -> Path:
+def record_study(options: Settings) -> Path:
     """The figures of all editors in every kind of world, the tables and the picture of the four panels."""
-    scored = {cell: _scored(options, [cell]) for cell in CELLS}
+    editors_by_kind = {cell: _score_worlds(options, [cell]) for cell in CELLS}
     first = run_of(options, CELLS[0], 0)
-    _draw({cell: [moves(e) for e in scored[cell]] for cell in FACTORIAL}, first.report)
-    every = [moves(e) for e in _scored(options, [cell for cell in CELLS if cell.said])]
-    falls = crossing.falls({kind: _scored(options, cells) for kind, cells in KINDS.items()})
+    _draw_panels(
+        {cell: [editor_changes(e) for e in editors_by_kind[cell]] for cell in FACTORIAL}, first.report
+    )
+    every = [
+        editor_changes(e) for e in _score_worlds(options, [cell for cell in CELLS if cell.states_groups])
+    ]
+    falls = crossing.change_table({kind: _score_worlds(options, cells) for kind, cells in KINDS.items()})
     parts = ["# Which other facts fall\n\n" + markdown_section(falls)]
-    parts += [f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _tables(scored[cell]))) for cell in CELLS]
-    parts.append("# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regressions(every))))
+    parts += [
+        f"# {cell}\n\n" + "\n\n".join(map(markdown_section, _kind_tables(editors_by_kind[cell])))
+        for cell in CELLS
+    ]
+    parts.append(
+        "# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regression_tables(every)))
+    )
     (first.report / "factorial.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return write_record(
         first,
         NAME,
         options.command,
         read_metrics(first),
-        found={str(cell): _figures(scored[cell]) for cell in CELLS},
-        over_worlds={e.name: {kind: size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every},
+        found={str(cell): _kind_figures(editors_by_kind[cell]) for cell in CELLS},
+        over_worlds={
+            e.name: {kind: fit_size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every
+        },
         stated_facts={
             run.name: read_metrics(run)[-1]["accuracy"] for c in CELLS for run in runs_of(options, c)
         },
     )
 
 
-def _scored(options: Settings, cells: Sequence[Cell]) -> list[Scored]:
+def _score_worlds(options: Settings, cells: Sequence[WorldKind]) -> list[ScoredEditor]:
     """All editors in all worlds of some kinds."""
     runs = [run for cell in cells for run in runs_of(options, cell)]
-    return score(gather(runs, examination_named(NAME)))
+    return score_editors(gather_results(runs, recorded_evaluation_named(NAME)))
 
 
-def _tables(editors: Sequence[Scored]) -> list[Table]:
-    every = [moves(editor) for editor in editors]
-    matrices = [crossing.matrix(editors, stated) for stated in (True, False)]
+def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
+    every = [editor_changes(editor) for editor in editors]
+    matrices = [crossing.accuracy_table(editors, stated) for stated in (True, False)]
     return [
-        three_kinds(every), lowered(every), *regressions(every), *matrices, crossing.excess_losses(editors),
+        kinds_table(every), lowered_table(every), *regression_tables(every), *matrices, crossing.loss_table(editors),
     ]  # fmt: skip
 
 
-def _figures(editors: Sequence[Scored]) -> dict[str, Any]:
+def _kind_figures(editors: Sequence[ScoredEditor]) -> dict[str, Any]:
     by_editor = figures(editors, ())
-    for moved in map(moves, editors):
-        told = {kind: group_or_frequency(moved, kind)._asdict() for kind in OTHERS}
-        by_editor[moved.name]["group or frequency"] = told
+    for moves_of_editor in map(editor_changes, editors):
+        told = {kind: fit_group_or_frequency(moves_of_editor, kind)._asdict() for kind in OTHERS}
+        by_editor[moves_of_editor.name]["group or frequency"] = told
     return by_editor
 
 
-def _draw(every: dict[Cell, list[Moved]], folder: Path) -> None:
+def _draw_panels(every: dict[WorldKind, list[EditorChanges]], folder: Path) -> None:
     """Four panels: shift on and off by frequency on and off; excess of old holders by size of group."""
     lines = {}
     for cell, editors in every.items():
-        ticks = largest_first(editors[0].results, "race")
+        ticks = groups_by_size(editors[0].results, "race")
         title = f"{'groups differ' if cell.shift else 'groups alike'}, "
         title += "half are rarely spoken of" if cell.frequency else "all are spoken of alike"
-        lines[title] = {e.name: over_properties(e, "race", OLD_HOLDERS, ticks)["X_d"] for e in editors}
+        lines[title] = {e.name: changes_by_group(e, "race", OLD_HOLDERS, ticks)["X_d"] for e in editors}
     names = [str(size) for size in sorted(SHARES, reverse=True)]
     across = "size of the group, in 24ths of all people"
     draw_lines(lines, names, across, f"X_d of {OLD_HOLDERS}", folder / "factorial.png")
@@ -248,8 +268,8 @@ def _draw(every: dict[Cell, list[Moved]], folder: Path) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.seesaw", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.seesaw", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

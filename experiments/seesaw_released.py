@@ -15,9 +15,9 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
-from testbed.console import command, table
+from testbed.console import print_table, run_command
 from testbed.evaluations.seesaw.population import Population
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 
@@ -49,37 +49,41 @@ class Settings:
     """Folder of the authors' data."""
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Print a row for each file."""
     population = Population(load_world(Run(options.runs, options.run)))
     names = {name.partition(" (")[0]: i for i, name in enumerate(population.graph.entities)}
-    rows = [row(options.data / f"seesaw_cf_{name}.json", name, population, names) for name in FILES]
-    table(f"released requests that {options.run} can pose", HEADER, [list(map(str, one)) for one in rows])
+    rows = [
+        count_requests(options.data / f"seesaw_cf_{name}.json", name, population, names) for name in FILES
+    ]
+    print_table(
+        f"released requests that {options.run} can pose", HEADER, [list(map(str, one)) for one in rows]
+    )
 
 
-def row(path: Path, name: str, population: Population, names: dict[str, int]) -> list[str | int]:
+def count_requests(path: Path, name: str, population: Population, names: dict[str, int]) -> list[str | int]:
     """Counts of one file of requests.
 
     Raises:
         InputError: the file is missing, or holds no requests.
     """
-    edited, _, asked = name.removesuffix("_eff").partition("_")
+    edited_property, _, asked_property = name.removesuffix("_eff").partition("_")
     relations = population.graph.relations
-    r, other = relations.index(PROPERTIES[edited]), PROPERTIES.get(asked, "")
+    r, other = relations.index(PROPERTIES[edited_property]), PROPERTIES.get(asked_property, "")
     people = {*population.people.tolist()}
     counts = [0, 0, 0, 0, 0]
-    for subject, new in _requests(path):
+    for subject, new in _read_requests(path):
         person = names.get(subject, -1)
-        known = person in people
-        stated = known and bool(population.said[r, person])
-        able = stated and names.get(new, -1) in population.graph.candidates_of(r)
-        both = able and bool(other) and bool(population.said[relations.index(other), person])
-        for i, yes in enumerate((True, known, stated, able, both)):
+        is_known = person in people
+        is_stated = is_known and bool(population.is_stated[r, person])
+        able = is_stated and names.get(new, -1) in population.graph.candidates_of(r)
+        both = able and bool(other) and bool(population.is_stated[relations.index(other), person])
+        for i, yes in enumerate((True, is_known, is_stated, able, both)):
             counts[i] += yes
-    return [path.name, PROPERTIES[edited], other, *counts[:-1], counts[-1] if other else ""]
+    return [path.name, PROPERTIES[edited_property], other, *counts[:-1], counts[-1] if other else ""]
 
 
-def _requests(path: Path) -> Iterator[tuple[str, str]]:
+def _read_requests(path: Path) -> Iterator[tuple[str, str]]:
     """Subject and new object of every request."""
     try:
         requests = json.loads(path.read_text(encoding="utf-8"))
@@ -94,8 +98,8 @@ def _requests(path: Path) -> Iterator[tuple[str, str]]:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.seesaw_released", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.seesaw_released", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from corpus.errors import InputError
 from experiments.record import RECORDS
-from testbed.console import command, say
-from testbed.launch import launch
+from testbed.console import run_command, say
+from testbed.launch import launch_command
 
 HOME = Path(__file__).parents[1]
 FIGURES = re.compile(r"^\|[-:|]*-:\|", re.MULTILINE)
@@ -46,36 +46,36 @@ class Section(NamedTuple):
     records: tuple[str, ...]
 
 
-def sections(page: Path) -> list[Section]:
+def sections_with_figures(page: Path) -> list[Section]:
     """Every section of a page with a table of numbers."""
     parts = re.split(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return [
-        _section(str(page.relative_to(HOME)), title, text)
+        _read_section(str(page.relative_to(HOME)), title, text)
         for title, text in zip(parts[1::2], parts[2::2], strict=True)
         if FIGURES.search(text)
     ]
 
 
-def _section(page: str, title: str, text: str) -> Section:
-    named = dict.fromkeys(module or MADE[target] for module, target in NAMED.findall(text))
-    missing = tuple(name for name in named if importlib.util.find_spec(name) is None)
-    titles = {name.removeprefix("experiments.").replace("_", "-") for name in named}
-    kept = sorted(p.name for p in RECORDS.iterdir() if re.sub(r"^[\d-]{11}", "", p.name) in titles)
-    return Section(page, title, tuple(named), missing, tuple(kept))
+def _read_section(page: str, title: str, text: str) -> Section:
+    modules = dict.fromkeys(module or MADE[target] for module, target in NAMED.findall(text))
+    missing = tuple(name for name in modules if importlib.util.find_spec(name) is None)
+    titles = {name.removeprefix("experiments.").replace("_", "-") for name in modules}
+    records = sorted(p.name for p in RECORDS.iterdir() if re.sub(r"^[\d-]{11}", "", p.name) in titles)
+    return Section(page, title, tuple(modules), missing, tuple(records))
 
 
-def pages() -> list[Path]:
+def list_pages() -> list[Path]:
     """The README and all of docs/."""
     return [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
 
 
-def experiment(_: Settings) -> None:
+def run_study(_: Settings) -> None:
     """List them.
 
     Raises:
         InputError: figures without a command, or a command that is not there.
     """
-    every = [section for page in pages() for section in sections(page)]
+    every = [section for page in list_pages() for section in sections_with_figures(page)]
     for page, title, commands, _missing, records in every:
         say(f"{page}: {title}\n    {', '.join(commands) or 'no command'}")
         say("\n".join(f"    experiments/records/{name}" for name in records))
@@ -88,8 +88,8 @@ def experiment(_: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.sources", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.sources", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

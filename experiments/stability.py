@@ -40,22 +40,22 @@ import numpy as np
 from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json, staged_file
 from corpus.seeds import generator
-from experiments.agreement import CASES, Agreement, agreement, ratios, weights
+from experiments.agreement import CASES, Agreement, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.record import write_record
 from lm.config import ModelConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.results import clusters
-from testbed.evaluations.examination import examination_named
-from testbed.launch import launch
+from testbed.engine.results import cluster_levels
+from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
-from testbed.scores.gather import gather
-from testbed.scores.metric import shown_in
-from testbed.scores.ranks import goodness
+from testbed.scores.comparison import ScoredEditor, score_editors
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.ranks import rank_values
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
 from testbed.train import train
@@ -68,7 +68,7 @@ Factor = Literal["seed", "depth", "size", "tokenizer", "world"]
 RESAMPLES = 2000
 
 
-class Made(NamedTuple):
+class ModelVariant(NamedTuple):
     """What tells one model from another."""
 
     seed: int = 0
@@ -93,7 +93,7 @@ class Made(NamedTuple):
 
 
 OTHER: Mapping[str, tuple[Any, ...]] = {"depth": (12,), "size": (48,), "tokenizer": ("bpe",), "world": (1, 2)}
-"""What else a factor can be, besides what `Made` has; of seeds there are as many as one asks for."""
+"""What else a factor can be, besides what `ModelVariant` has; of seeds there are as many as one asks for."""
 
 
 @dataclass(frozen=True)
@@ -126,98 +126,105 @@ class Settings:
             raise ValueError("seeds, cases and steps must be positive, and there must be 3 editors to rank")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Models, edits, rankings, record."""
     prepare_jax()
     began = time.perf_counter()
-    made = models(options)
-    for work in _work(options, made):
+    variants = list_variants(options)
+    for work in _study_work(options, variants):
         if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
             say("there is more to do; the same command goes on")
             return
         work()
-    ranked = {one: _scored(options, Run(options.runs, one.name)) for one in made}
-    names = shown_in(next(iter(ranked.values()))[0].evaluation.metrics, "compared")
+    editors_by_model = {one: _score_run(options, Run(options.runs, one.name)) for one in variants}
+    names = metrics_shown_in(next(iter(editors_by_model.values()))[0].evaluation.metrics, "compared")
     rows, agreements = [], {}
     for name in names:
-        taus = _agreement(ranked, name)
+        taus = _rank_agreement(editors_by_model, name)
         agreements[name] = {factor: one._asdict() for factor, one in taus.items()}
         rows.append([name, *(cell for one in taus.values() for cell in (one.tau, one.spread))])
     header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
     title = f"Kendall's tau-b of {len(options.editors)} editors"
-    shown = Table("stability", title, header, rows, _note(options))
-    say(markdown_section(shown))
-    first = Run(options.runs, made[0].name)
+    table = Table("stability", title, header, rows, _table_note(options))
+    say(markdown_section(table))
+    first = Run(options.runs, variants[0].name)
     first.report.mkdir(parents=True, exist_ok=True)
     with staged_file(first.report / "stability.md") as aside:
-        aside.write_text(markdown_section(shown), encoding="utf-8")
+        aside.write_text(markdown_section(table), encoding="utf-8")
     values = {
-        one.name: {e.edited.editor: {n: _value(e, n) for n in names} for e in editors}
-        for one, editors in ranked.items()
+        one.name: {e.edited.editor: {n: _metric_value(e, n) for n in names} for e in editors}
+        for one, editors in editors_by_model.items()
     }
-    trained = {one.name: read_json(Run(options.runs, one.name).finished) for one in made}
-    kept = write_record(
+    training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
+    folder = write_record(
         first, "stability", "python -m experiments.stability", read_metrics(first),
-        (".md",), found=agreements, values=values, trained=trained, settings=_plain(options),
+        (".md",), found=agreements, values=values, trained=training_ends, settings=_settings_as_data(options),
     )  # fmt: skip
-    say(f"record: {kept}")
+    say(f"record: {folder}")
 
 
-def models(options: Settings) -> list[Made]:
+def list_variants(options: Settings) -> list[ModelVariant]:
     """All models: every seed with every depth, and one for each other value of the rest."""
     vary = set(options.vary)
     depths = (2, *OTHER["depth"]) if "depth" in vary else (2,)
     seeds = range(options.seeds if "seed" in vary else 1)
-    crossed = [Made(seed=seed, depth=depth) for seed in seeds for depth in depths]
+    crossed = [ModelVariant(seed=seed, depth=depth) for seed in seeds for depth in depths]
     rest = sorted(vary - {"seed", "depth"})
-    return [*crossed, *(Made()._replace(**{f: value}) for f in rest for value in OTHER[f])]
+    return [*crossed, *(ModelVariant()._replace(**{f: value}) for f in rest for value in OTHER[f])]
 
 
-def pairs(made: Sequence[Made]) -> dict[str, list[tuple[int, int]]]:
+def pairs_by_factor(variants: Sequence[ModelVariant]) -> dict[str, list[tuple[int, int]]]:
     """By factor, the pairs of models that differ in nothing else."""
     by_factor: dict[str, list[tuple[int, int]]] = {}
-    for (i, a), (j, b) in itertools.combinations(enumerate(made), 2):
-        differ = [name for name in Made._fields if getattr(a, name) != getattr(b, name)]
+    for (i, a), (j, b) in itertools.combinations(enumerate(variants), 2):
+        differ = [name for name in ModelVariant._fields if getattr(a, name) != getattr(b, name)]
         if len(differ) == 1:
             by_factor.setdefault(differ[0], []).append((i, j))
     return by_factor
 
 
-def _agreement(ranked: Mapping[Made, Sequence[Scored]], metric: str) -> dict[str, Agreement]:
-    whole, halves, made = [], [], list(ranked)
-    for one, editors in ranked.items():
+def _rank_agreement(
+    editors_by_model: Mapping[ModelVariant, Sequence[ScoredEditor]], metric: str
+) -> dict[str, Agreement]:
+    goodness_of_all, halves, variants = [], [], list(editors_by_model)
+    for one, editors in editors_by_model.items():
         rng = generator(0, f"stability {one.name}")
-        drawn = weights(clusters(editors[0].edited.results), RESAMPLES, rng)
-        side = rng.permutation(drawn.shape[1]) % 2 == 0
+        weights = draw_case_weights(cluster_levels(editors[0].edited.results), RESAMPLES, rng)
+        side = rng.permutation(weights.shape[1]) % 2 == 0
         better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
         pair = [e.values[e.name][metric] for e in editors]
-        parts = [goodness(ratios(pair, drawn * part), better) for part in (1, side, ~side)]
-        whole.append(parts[0])
+        parts = [rank_values(weighted_ratios(pair, weights * part), better) for part in (1, side, ~side)]
+        goodness_of_all.append(parts[0])
         halves.append(np.stack(parts[1:], axis=1))
-    least = min(len(editors[0].edited.results) for editors in ranked.values())
-    return agreement(np.stack(whole, 1), np.stack(halves, 1), pairs(made), least)
+    least = min(len(editors[0].edited.results) for editors in editors_by_model.values())
+    return agreement_by_factor(
+        np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs_by_factor(variants), least
+    )
 
 
-def _value(editor: Scored, metric: str) -> dict[str, Any]:
+def _metric_value(editor: ScoredEditor, metric: str) -> dict[str, Any]:
     return editor.summary["all"][editor.name][metric]._asdict()
 
 
-def _scored(options: Settings, run: Run) -> list[Scored]:
+def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:
     """The editors of one model, in the order of the settings."""
-    exam = examination_named(DEFAULT_EVALUATION)
-    by_name = {e.edited.editor: e for e in score(gather([run], exam, lambda made: _meant(options, made)))}
+    exam = recorded_evaluation_named(DEFAULT_EVALUATION)
+    by_name = {
+        e.edited.editor: e
+        for e in score_editors(gather_results([run], exam, lambda made: _is_of_study(options, made)))
+    }
     return [by_name[name] for name in options.editors]
 
 
-def _meant(options: Settings, config: dict) -> bool:
+def _is_of_study(options: Settings, config: dict) -> bool:
     settings = config["settings"]
     asked = (settings["cases"]["count"], settings["strength"])
     return asked == (options.cases, options.strength) and config["editor"] in options.editors
 
 
-def _work(options: Settings, made: Sequence[Made]) -> Iterator[Any]:
+def _study_work(options: Settings, variants: Sequence[ModelVariant]) -> Iterator[Any]:
     """What is to be done, in pieces of a minute or two; what was done before is quick."""
-    for one in made:
+    for one in variants:
         run = Run(options.runs, one.name)
         where: dict[str, Any] = {"run": run.name, "runs": options.runs}
         world = WorldConfig(subjects=options.subjects)
@@ -225,19 +232,19 @@ def _work(options: Settings, made: Sequence[Made]) -> Iterator[Any]:
             CORPUS["tiny"], world=world, tokenizer=TokenizerConfig(one.tokenizer), seed=one.world, **where
         )
         recipe = replace(TRAIN["tiny"].train, steps=options.steps)
-        trained = replace(
+        train_settings = replace(
             TRAIN["tiny"], model=one.shape, train=recipe, until=options.accuracy, seed=one.seed, **where
         )
-        asked = replace(
+        edit_settings = replace(
             EDIT["tiny"], cases=CaseConfig(options.cases), strength=options.strength, seed=one.seed, **where
         )
         yield lambda corpus=corpus: build_corpus(corpus)
-        yield lambda trained=trained: train(trained)
+        yield lambda trained=train_settings: train(trained)
         for name in options.editors:
-            yield lambda asked=asked, name=name: edit(replace(asked, editors=(name,)))
+            yield lambda asked=edit_settings, name=name: edit(replace(asked, editors=(name,)))
 
 
-def _note(options: Settings) -> str:
+def _table_note(options: Settings) -> str:
     stop = "as they are" if options.strength is None else f"at a strength of {options.strength:g}"
     return (
         f"Editors {stop}, {options.cases} edits of each model. ± is half of a 95% interval over cases; in "
@@ -245,14 +252,14 @@ def _note(options: Settings) -> str:
     )
 
 
-def _plain(options: Settings) -> dict[str, Any]:
+def _settings_as_data(options: Settings) -> dict[str, Any]:
     return {k: v for k, v in vars(options).items() if k not in ("runs", "minutes")}
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.stability", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.stability", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -22,17 +22,17 @@ class Clock:
     def __init__(self, minutes: float | None) -> None:
         self._end = None if minutes is None else time.perf_counter() + 60 * minutes
 
-    def left(self) -> float | None:
+    def minutes_left(self) -> float | None:
         """Minutes that are left, for a training to stop in; at least .1, and None where nothing limits it."""
         return None if self._end is None else max((self._end - time.perf_counter()) / 60, 0.1)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """The minutes have passed."""
         return self._end is not None and time.perf_counter() > self._end
 
 
-def done(stages: Iterable[Stage], clock: Clock) -> bool:
+def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
     """Do one stage after another, until the time is over.
 
     A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
@@ -46,11 +46,11 @@ def done(stages: Iterable[Stage], clock: Clock) -> bool:
     """
     import jax
 
-    for said, work in stages:
-        if clock.over:
-            say(f"next: {said}; run the same command to go on")
+    for title, work in stages:
+        if clock.is_over:
+            say(f"next: {title}; run the same command to go on")
             return False
-        say(said)
+        say(title)
         work()
         jax.clear_caches()
     return True
@@ -58,4 +58,4 @@ def done(stages: Iterable[Stage], clock: Clock) -> bool:
 
 def train_until(settings: TrainSettings, clock: Clock) -> None:
     """Train a model to its last step, or until the time is over."""
-    train(replace(settings, minutes=clock.left()))
+    train(replace(settings, minutes=clock.minutes_left()))

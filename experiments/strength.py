@@ -29,22 +29,22 @@ from matplotlib.ticker import NullLocator
 from corpus.errors import InputError
 from corpus.files import staged_file
 from experiments.record import write_record
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.edit import edit
-from testbed.engine.results import Results, clusters
+from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.catalogue import prefix_of
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch
-from testbed.pages.charts import halves
-from testbed.pages.style import GRID, STYLE, save
+from testbed.launch import launch_command
+from testbed.pages.charts import interval_halves
+from testbed.pages.style import GRID, STYLE, save_figure
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
-from testbed.scores.gather import gather
-from testbed.scores.metric import Meaning, mean
-from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.comparison import ScoredEditor, score_editors
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import MetricDefinition, mean_of
+from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.tables import Cell, Table, better_of, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
@@ -111,33 +111,40 @@ class Point(NamedTuple):
     estimates: dict[str, Estimate]
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Edits, picture, table, record."""
     prepare_jax()
     began, run = time.perf_counter(), Run(options.runs, options.run)
-    for asked in _asked(options):
+    for asked in _edit_settings(options):
         if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
             say("there is more to do; the same command goes on")
             return
         edit(asked)
-    editors = score(gather([run], examination_named(EVALUATION), lambda config: _meant(options, config)))
-    metrics = _shown(editors[0].evaluation.metrics, options.show)
-    points = sorted((_point(e, [m.name for m in metrics]) for e in editors), key=lambda p: _order(options, p))
+    editors = score_editors(
+        gather_results(
+            [run], recorded_evaluation_named(EVALUATION), lambda config: _is_of_study(options, config)
+        )
+    )
+    metrics = _choose_metrics(editors[0].evaluation.metrics, options.show)
+    points = sorted(
+        (_measure_point(e, [m.name for m in metrics]) for e in editors),
+        key=lambda p: _point_order(options, p),
+    )
     folder = run.report / "strength"
     folder.mkdir(parents=True, exist_ok=True)
-    draw(points, metrics, folder / "strength.png")
-    told = table(points, metrics)
-    say(markdown_section(told))
+    draw_strengths(points, metrics, folder / "strength.png")
+    shown_table = strength_table(points, metrics)
+    say(markdown_section(shown_table))
     with staged_file(folder / "strength.md") as aside:
-        aside.write_text(markdown_section(told), encoding="utf-8")
-    kept = write_record(
+        aside.write_text(markdown_section(shown_table), encoding="utf-8")
+    record_folder = write_record(
         run, "strength", options.command, read_metrics(run),
-        (".png", ".md"), points=[_plain(p) for p in points], cases=options.cases,
+        (".png", ".md"), points=[_point_as_data(p) for p in points], cases=options.cases,
     )  # fmt: skip
-    say(f"record: {kept}")
+    say(f"record: {record_folder}")
 
 
-def table(points: Sequence[Point], metrics: Sequence[Meaning]) -> Table:
+def strength_table(points: Sequence[Point], metrics: Sequence[MetricDefinition]) -> Table:
     """A row an editor and strength."""
     names = [m.name for m in metrics]
     rows: list[list[Cell]] = [
@@ -158,7 +165,7 @@ def table(points: Sequence[Point], metrics: Sequence[Meaning]) -> Table:
     return Table("strength", "At equal strength", header, rows, note, words=2, better=better_of(metrics))
 
 
-def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> None:
+def draw_strengths(points: Sequence[Point], metrics: Sequence[MetricDefinition], path: Path) -> None:
     """A panel a metric, in it a line an editor over the probability that its requests have."""
     by_editor: dict[str, list[Point]] = {}
     for point in points:
@@ -177,7 +184,7 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
                 axis.errorbar(
                     np.clip([p.reached.value for p in at], 0.001, 0.999),
                     [v.value for v in values],
-                    halves(*(np.array([v[k] for v in values]) for k in range(3))),
+                    interval_halves(*(np.array([v[k] for v in values]) for k in range(3))),
                     fmt="o-" if line[0].strength is not None else "s",
                     color=colours[i % 20], ms=3.5, lw=1.1, elinewidth=0.5, label=name,
                 )  # fmt: skip
@@ -191,21 +198,21 @@ def draw(points: Sequence[Point], metrics: Sequence[Meaning], path: Path) -> Non
         figure.tight_layout()
         handles, words = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=4, frameon=False)
-        save(figure, path)
+        save_figure(figure, path)
 
 
-def requested(results: Results) -> np.ndarray:
+def request_probability(results: Results) -> np.ndarray:
     """float64[E]: the probability of each case's request after the edit; nan where it is not asked about."""
-    cases, asked = results.cases, results.choices
-    s, r, o = (cases[name][asked.case] for name in ("subject", "relation", "object"))
-    itself = (asked.subject == s) & (asked.relation == r)
-    p = np.where(asked.options == o[:, None], asked.lm[:, 1], 0.0).sum(axis=1)
+    cases, choices = results.cases, results.choices
+    s, r, o = (cases[name][choices.case] for name in ("subject", "relation", "object"))
+    itself = (choices.subject == s) & (choices.relation == r)
+    p = np.where(choices.options == o[:, None], choices.lm[:, 1], 0.0).sum(axis=1)
     probability = np.full(len(results), np.nan)
-    probability[asked.case[itself]] = p[itself]
+    probability[choices.case[itself]] = p[itself]
     return probability
 
 
-def _asked(options: Settings) -> Iterator[EditSettings]:
+def _edit_settings(options: Settings) -> Iterator[EditSettings]:
     """What is to be edited, an editor and a strength at a time; what was done before is quick."""
     exam = Hase(reinforce=0.0)
     for name in options.editors:
@@ -217,7 +224,7 @@ def _asked(options: Settings) -> Iterator[EditSettings]:
             )  # fmt: skip
 
 
-def _meant(options: Settings, config: Mapping[str, Any]) -> bool:
+def _is_of_study(options: Settings, config: Mapping[str, Any]) -> bool:
     settings, name = config["settings"], config["editor"]
     strengths = (None,) if name in NO_DIAL else options.strengths
     asked = (settings["cases"]["count"], settings["seed"], settings["evaluation"].get("reinforce"))
@@ -225,33 +232,35 @@ def _meant(options: Settings, config: Mapping[str, Any]) -> bool:
     return same and name in options.editors and settings["strength"] in strengths
 
 
-def _shown(metrics: Sequence[Meaning], words: Sequence[str]) -> list[Meaning]:
+def _choose_metrics(metrics: Sequence[MetricDefinition], words: Sequence[str]) -> list[MetricDefinition]:
     """The metrics of tables whose names contain one of some words."""
     tabled = [m for m in metrics if m.shown != "file"]
-    chosen = [m for m in tabled if any(word in m.name for word in words)]
-    if not chosen:
+    metrics_chosen = [m for m in tabled if any(word in m.name for word in words)]
+    if not metrics_chosen:
         names = ", ".join(m.name for m in tabled)
         raise InputError(f"no metric is called anything like {', '.join(words)}; --show parts of {names}")
-    return chosen
+    return metrics_chosen
 
 
-def _point(editor: Scored, names: Sequence[str]) -> Point:
+def _measure_point(editor: ScoredEditor, names: Sequence[str]) -> Point:
     results, strength = editor.edited.results, editor.edited.settings["strength"]
-    p = requested(results)
+    p = request_probability(results)
     is_asked = ~np.isnan(p)
-    levels, everywhere = clusters(results), np.ones(len(results), bool)
+    levels, everywhere = cluster_levels(results), np.ones(len(results), bool)
     near = np.nan_to_num(p) >= (strength or 0.0) - NEAR
-    reached, within = (estimate(mean(x, is_asked), levels, everywhere) for x in (np.nan_to_num(p), near))
+    reached, within = (
+        estimate_metric(mean_of(x, is_asked), levels, everywhere) for x in (np.nan_to_num(p), near)
+    )
     summary = editor.summary["all"][editor.name]
     estimates = {name: summary[name] for name in names if name in summary}
     return Point(editor.edited.editor, strength, reached, None if strength is None else within, estimates)
 
 
-def _order(options: Settings, point: Point) -> tuple[int, float]:
+def _point_order(options: Settings, point: Point) -> tuple[int, float]:
     return options.editors.index(point.editor), point.strength or 0.0
 
 
-def _plain(point: Point) -> dict[str, Any]:
+def _point_as_data(point: Point) -> dict[str, Any]:
     estimates = {name: e._asdict() for name, e in point.estimates.items()}
     return point._asdict() | {
         "reached": point.reached._asdict(),
@@ -262,8 +271,8 @@ def _plain(point: Point) -> dict[str, Any]:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.strength", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.strength", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -19,24 +19,24 @@ from typing import Any, Literal
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
 from experiments.record import figures, write_record
-from testbed.console import command, say, table
+from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.tuned import tuned
-from testbed.evaluations.examination import examination_named
+from testbed.engine.tuned import with_tuned_settings
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import FOLLOWS, METRICS
 from testbed.evaluations.hase.support import draw_support
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.comparison import Scored, score
-from testbed.scores.gather import gather
-from testbed.scores.metric import shown_in
-from testbed.scores.tables import shown
+from testbed.scores.comparison import ScoredEditor, score_editors
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.tables import format_cell
 from testbed.settings import CaseConfig, ReportSettings, TuneSettings
 from testbed.train import train
 from testbed.tune import tune
@@ -45,7 +45,7 @@ EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embedd
 SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")
 DEVELOPMENT = 1000
 """Seed of the world that hyper-parameters are chosen in."""
-HEADLINES = shown_in(METRICS, "headline")
+HEADLINES = metrics_shown_in(METRICS, "headline")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Settings:
             raise ValueError("seeds, subjects, steps, edits and held_out must be positive")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Worlds, models, hyper-parameters, edits, tables, record."""
     prepare_jax()
     began = time.perf_counter()
@@ -95,24 +95,26 @@ def experiment(options: Settings) -> None:
             | {"run": development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
         )
     )
-    chosen = tuned(runs[0], EDITORS, contradicting)
-    tested = replace(first, cases=CaseConfig(count=options.edits), configs=chosen)
+    configs = with_tuned_settings(runs[0], EDITORS, contradicting)
+    base = replace(first, cases=CaseConfig(count=options.edits), configs=configs)
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:
             exam = {"hase": Hase(reinforce=0.0, sampler=sampler)}
-            edit(replace(tested, run=run.name, seed=seed, examinations=exam))
+            edit(replace(base, run=run.name, seed=seed, examinations=exam))
     others = tuple(run.name for run in runs[1:])
     report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
 
-    kept: dict[str, Any] = {}
+    figures_by_sampler: dict[str, Any] = {}
     for sampler in SAMPLERS:
-        editors = by_sampler(runs, sampler)
+        editors = score_by_sampler(runs, sampler)
         draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
-        kept[sampler] = figures(editors, [f"support {b}" for b in SUPPORT_BINS])
+        figures_by_sampler[sampler] = figures(editors, [f"support {b}" for b in SUPPORT_BINS])
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
-            texts = [[b, *(shown(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()]
-            table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
+            texts = [
+                [b, *(format_cell(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()
+            ]
+            print_table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
     seconds = time.perf_counter() - began
     folder = write_record(
         runs[0],
@@ -121,25 +123,25 @@ def experiment(options: Settings) -> None:
         read_metrics(runs[0]),
         copied=(".md", ".png"),
         seconds=seconds,
-        found=kept,
+        found=figures_by_sampler,
         tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
     )
     say(f"{seconds / 60:.0f} minutes this time; record: {folder}")
 
 
-def by_sampler(runs: Sequence[Run], sampler: str) -> list[Scored]:
+def score_by_sampler(runs: Sequence[Run], sampler: str) -> list[ScoredEditor]:
     """The editors whose cases one sampler drew."""
 
-    def drawn(config: dict) -> bool:
+    def is_of_sampler(config: dict) -> bool:
         return config["settings"]["evaluation"]["sampler"] == sampler
 
-    return score(gather(runs, examination_named("hase"), drawn))
+    return score_editors(gather_results(runs, recorded_evaluation_named("hase"), is_of_sampler))
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.support_law", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.support_law", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -26,23 +26,23 @@ import numpy as np
 
 from corpus.config import TokenizerConfig
 from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, done, train_until
-from testbed.console import command, say
+from experiments.stages import Clock, Stage, finish_stages, train_until
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.results import clusters
-from testbed.evaluations.examination import examination_named
+from testbed.engine.results import cluster_levels
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import FOLLOWS
 from testbed.evaluations.hase.paper import SUBSETS, in_published_terms, main_results
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import Scored, score
-from testbed.scores.gather import gather
-from testbed.scores.statistics import estimate
+from testbed.scores.comparison import ScoredEditor, score_editors
+from testbed.scores.gather import gather_results
+from testbed.scores.statistics import estimate_metric
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, ReportSettings
 
@@ -109,18 +109,18 @@ class Settings:
         return typed("table4", given)
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Corpus, training, edits by both samplers, report and record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if not done(_stages(options, clock), clock):
+    if not finish_stages(_study_stages(options, clock), clock):
         return
-    editors = score(gather([options.run], examination_named("hase")))
-    tables = [main_results(editors), in_published_terms(editors), by_support(editors)]
+    editors = score_editors(gather_results([options.run], recorded_evaluation_named("hase")))
+    tables = [main_results(editors), in_published_terms(editors), support_table(editors)]
     for shown in tables:
         say(markdown_section(shown))
     lines = read_metrics(options.run)
-    kept = write_record(
+    folder = write_record(
         options.run,
         "table4" if options.scale == "slice" else f"table4-{options.scale}",
         options.command,
@@ -128,11 +128,11 @@ def experiment(options: Settings) -> None:
         copied=(".md", ".png"),
         found=figures(editors, SUBSETS),
     )
-    (kept / "table4.md").write_text("\n".join(map(markdown_section, tables)), encoding="utf-8")
-    say(f"record: {kept}")
+    (folder / "table4.md").write_text("\n".join(map(markdown_section, tables)), encoding="utf-8")
+    say(f"record: {folder}")
 
 
-def by_support(editors: Sequence[Scored]) -> Table:
+def support_table(editors: Sequence[ScoredEditor]) -> Table:
     """What follows of what should, by how many subjects have the new object for their truth."""
     bins = [*zip(SUPPORTS, [*SUPPORTS[1:], np.inf], strict=True)]
     rows: list[list[Cell]] = []
@@ -140,13 +140,13 @@ def by_support(editors: Sequence[Scored]) -> Table:
         results = editor.edited.results
         support, metric = results.cases["support_new"], editor.values[editor.name][FOLLOWS]
         among = [(support >= low) & (support < high) for low, high in bins]
-        rows.append([editor.name, *(estimate(metric, clusters(results), one) for one in among)])
+        rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])
     ends = [f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(SUPPORTS)]
     header = ["editor", *ends, f"{SUPPORTS[-1]:,} and more"]
     return Table("support", f"{FOLLOWS}, by support of the new object", header, rows)
 
 
-def _stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def _study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": options.run.name, "runs": options.runs}
     seeded = where | {"seed": options.seed}
     small = options.scale == "slice"
@@ -163,15 +163,15 @@ def _stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     settings = replace(base, cases=CaseConfig(count=options.edits), **seeded)
     for sampler in options.samplers:
         for name in options.editors:
-            asked = replace(settings, editors=(name,), examinations={"hase": Hase(sampler=sampler)})
-            yield f"{sampler}: {name}", partial(edit, asked)
+            edit_settings = replace(settings, editors=(name,), examinations={"hase": Hase(sampler=sampler)})
+            yield f"{sampler}: {name}", partial(edit, edit_settings)
     yield "report", partial(report, ReportSettings(against=options.editors[0], **where))
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.table4", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.table4", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tyro
 
-from experiments.wikidata_standin import LINES_AT_ONCE, line_ends, words, write_lines
-from testbed.console import progress, say
+from experiments.wikidata_standin import LINES_AT_ONCE, line_ends, spell_numbers, write_lines
+from testbed.console import say, show_progress
 
 HOSTILE = (
     "{} or", "Not {}", "not {}", "and {}", "{} is true", '"{}"', "{}\\t", "{} (#7)", "{} relation",
@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 @dataclass(frozen=True)
-class TableSettings:
+class Settings:
     """How large the table is."""
 
     table: Path = Path("standin.tsv")
@@ -47,16 +47,16 @@ class TableSettings:
     """Root seed."""
 
 
-def write_table(settings: TableSettings) -> Path:
+def write_table(settings: Settings) -> Path:
     """Write the table; returns its path."""
     rng = np.random.default_rng(settings.seed)
     lonely = settings.rows // 200
     total = settings.subjects + settings.relations * settings.objects + lonely
-    names = _names(total)
+    names = _entity_names(total)
     relations = ["likes", "likes to", "born in", "or of", "is", *map(str, range(settings.relations - 5))]
     relations = [name if i < 5 else f"relation {name}" for i, name in enumerate(relations)]
     share = 1.0 / np.arange(3, settings.relations // 2 + 3)
-    with settings.table.open("wb") as file, progress("table", settings.rows) as advance:
+    with settings.table.open("wb") as file, show_progress("table", settings.rows) as advance:
         for low in range(0, settings.rows, LINES_AT_ONCE):
             n = min(LINES_AT_ONCE, settings.rows - low)
             subject = rng.integers(0, settings.subjects, n // 2)
@@ -76,10 +76,10 @@ def write_table(settings: TableSettings) -> Path:
     return settings.table
 
 
-def _names(total: int) -> pa.Array:
+def _entity_names(total: int) -> pa.Array:
     """A name for each entity, every eighth of them hostile; half of these are another name's with more."""
     numbers = np.arange(total)
-    plain = words(np.where(numbers % 16 == 0, numbers + 1, numbers))
+    plain = spell_numbers(np.where(numbers % 16 == 0, numbers + 1, numbers))
     kind = np.where(numbers % 8 == 0, numbers // 8 % len(HOSTILE) + 1, 0)
     before, behind = zip(*(form.split("{}") for form in ("{}", *HOSTILE)), strict=True)
     start, end = pa.array(before).take(pa.array(kind)), pa.array(behind).take(pa.array(kind))
@@ -87,5 +87,5 @@ def _names(total: int) -> pa.Array:
 
 
 if __name__ == "__main__":
-    chosen = tyro.cli(TableSettings, description=__doc__)
+    chosen = tyro.cli(Settings, description=__doc__)
     say(f"written to {write_table(chosen)}")

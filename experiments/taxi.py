@@ -21,22 +21,22 @@ from typing import Any
 
 from corpus.files import read_json
 from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, done, train_until
+from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.in_context import InContextConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.engine.tuned import tuned
-from testbed.evaluations.examination import examination_named
+from testbed.engine.tuned import with_tuned_settings
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.taxi.evaluation import Taxi
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.comparison import score
-from testbed.scores.gather import gather
+from testbed.scores.comparison import score_editors
+from testbed.scores.gather import gather_results
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
 from testbed.tune import tune
 
@@ -84,84 +84,90 @@ class Settings:
             raise ValueError("seeds, edits, real_edits, slow_edits and held_out must be positive")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Worlds, models, hyper-parameters, edits, report, record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if done(stages(options, clock), clock):
-        say(f"record: {record(options)}")
+    if finish_stages(study_stages(options, clock), clock):
+        say(f"record: {record_study(options)}")
 
 
-def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     """Everything in its order; trainings stop when the time is over."""
     tuning = Run(options.runs, f"{NAME}-tuning")
-    yield from _model(options, tuning, OTHER_SEED, "", clock)
-    chosen = replace(TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out))
+    yield from _model_stages(options, tuning, OTHER_SEED, "", clock)
+    tune_settings = replace(
+        TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out)
+    )
     for editor in TUNED:
-        yield f"tune {editor}", partial(tune, replace(chosen, editors=(editor,)))
-    for run, seed, path in worlds(options):
-        yield from _model(options, run, seed, path, clock)
-        for one in _edits(options, tuning, run, seed):
+        yield f"tune {editor}", partial(tune, replace(tune_settings, editors=(editor,)))
+    for run, seed, path in list_worlds(options):
+        yield from _model_stages(options, run, seed, path, clock)
+        for one in _edit_settings(options, tuning, run, seed):
             yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
     plain = Run(options.runs, PLAIN)
-    yield from _model(options, plain, 0, "", clock)
-    for one in _contexts(replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))):
+    yield from _model_stages(options, plain, 0, "", clock)
+    for one in _context_edits(
+        replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))
+    ):
         yield f"edit {PLAIN} by {', '.join(one.editors)}", partial(edit, one)
-    runs = [run.name for run, _, path in worlds(options) if not path]
-    told = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
-    yield "report", partial(report, told)
+    runs = [run.name for run, _, path in list_worlds(options) if not path]
+    report_settings = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
+    yield "report", partial(report, report_settings)
     if options.path:
         yield "report of TAXI's tables", partial(report, ReportSettings(run=REAL, runs=options.runs))
     yield "report of plain documents", partial(report, ReportSettings(run=PLAIN, runs=options.runs))
 
 
-def worlds(options: Settings) -> list[tuple[Run, int, str]]:
+def list_worlds(options: Settings) -> list[tuple[Run, int, str]]:
     """Runs that are reported, with their seeds and folders of tables."""
     generated = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
     return generated + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
 
 
-def _model(options: Settings, run: Run, seed: int, path: str, clock: Clock) -> Iterator[Stage]:
+def _model_stages(options: Settings, run: Run, seed: int, path: str, clock: Clock) -> Iterator[Stage]:
     where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-    made = CORPUS[NAME]
+    corpus = CORPUS[NAME]
     if run.name == PLAIN:
-        made = replace(made, documents=replace(made.documents, premise_again=False, bystanders=0.0))
-    world = replace(made.world, path=path)
-    yield f"corpus of {run.name}", partial(build_corpus, replace(made, world=world, **where))
+        corpus = replace(corpus, documents=replace(corpus.documents, premise_again=False, bystanders=0.0))
+    world = replace(corpus.world, path=path)
+    yield f"corpus of {run.name}", partial(build_corpus, replace(corpus, world=world, **where))
     yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
 
 
-def _edits(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
+def _edit_settings(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
     count = options.real_edits if run.name == REAL else options.edits
     base = replace(EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=count))
     for editor in EDITORS:
         yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
-    configs = tuned(run, TUNED, replace(base, tuned=tuning.name))
+    configs = with_tuned_settings(run, TUNED, replace(base, tuned=tuning.name))
     # Of the two tokens that ROME may read, also the one that was not chosen.
     other = {"subject": "last", "last": "subject"}[configs["rome"].token]
     yield replace(base, editors=("rome",), configs=configs | {"rome": replace(configs["rome"], token=other)})
-    yield from _contexts(replace(base, configs=configs))
+    yield from _context_edits(replace(base, configs=configs))
     yield replace(base, editors=SLOW, cases=CaseConfig(count=options.slow_edits))
 
 
-def _contexts(base: EditSettings) -> Iterator[EditSettings]:
+def _context_edits(base: EditSettings) -> Iterator[EditSettings]:
     """In-context editing, and contexts that say nothing of the request."""
     for context in (InContextConfig(), InContextConfig(imagine=True)):
-        own = base.configs | {"in-context": context}
-        yield replace(base, editors=("in-context",), configs=own, examinations={NAME: Taxi(controls=True)})
+        configs = base.configs | {"in-context": context}
+        yield replace(
+            base, editors=("in-context",), configs=configs, examinations={NAME: Taxi(controls=True)}
+        )
 
 
-def record(options: Settings) -> Path:
+def record_study(options: Settings) -> Path:
     """The figures of all editors, and everything that they depend on."""
-    runs = {run.name: run for run, _, _ in worlds(options)}
+    runs = {run.name: run for run, _, _ in list_worlds(options)}
     groups = {
         "generated": [run for name, run in runs.items() if name != REAL],
         "tables": [run for name, run in runs.items() if name == REAL],
         "plain documents": [Run(options.runs, PLAIN)],
     }
     by_group = {
-        name: figures(score(gather(group, examination_named(NAME))), KEPT)
+        name: figures(score_editors(gather_results(group, recorded_evaluation_named(NAME))), KEPT)
         for name, group in groups.items()
         if group
     }
@@ -180,8 +186,8 @@ def record(options: Settings) -> Path:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.taxi", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.taxi", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -18,18 +18,18 @@ import numpy as np
 from bayes.interface import EditRequest
 from corpus.errors import InputError
 from experiments.record import write_record
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.engine.questions import Questions
-from testbed.evaluations.taxi.kinds import Kinds
-from testbed.evaluations.taxi.tables import Baseline, baseline
-from testbed.launch import launch
-from testbed.protocol import ABSENT, Case, Choice, equally_good
+from testbed.evaluations.taxi.kinds import Taxonomy
+from testbed.evaluations.taxi.tables import BaselineQuestion, read_baseline
+from testbed.launch import launch_command
+from testbed.protocol import ABSENT, Case, Choice, is_equally_good
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
-from testbed.scores.metric import Metric, mean
-from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.metric import Metric, mean_of
+from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.tables import Cell, Table, markdown_section
 
 NAME = "taxi-baseline"
@@ -54,12 +54,12 @@ def experiment(options: Settings) -> None:
     world = load_world(run)
     if world.path is None:
         raise InputError(f"{run.name} is not built of TAXI's folder; see --world.path of testbed.corpus")
-    kinds = Kinds(world.graph)
-    every = baseline(kinds, world.path)
+    kinds = Taxonomy(world.graph)
+    every = read_baseline(kinds, world.path)
     asked = [one for one in every if world.graph.find(one.subject, one.relation) >= 0]
     say(f"{len(asked):,} of {len(every):,} questions are about subjects of this world")
     cases = [_case(kinds, one) for one in asked]
-    read = Questions(world, load_model(run, world)[0], cases).before(np.arange(len(cases))[:, None])
+    read = Questions(world, load_model(run, world)[0], cases).answers_before(np.arange(len(cases))[:, None])
     ended = np.asarray(read.ended)
     right = np.full((len(cases), 2), np.nan)
     for row, (one, case) in enumerate(zip(asked, cases, strict=True)):
@@ -75,10 +75,10 @@ def experiment(options: Settings) -> None:
     say(f"record: {kept}")
 
 
-def _case(kinds: Kinds, one: Baseline) -> Case:
+def _case(kinds: Taxonomy, one: BaselineQuestion) -> Case:
     """The question forward, and inversely where the relation can be said so."""
     ways = [(one.subject, one.options, 0)]
-    if len(one.subjects) > 1 and (inverse := kinds.inverse(one.relation)):
+    if len(one.subjects) > 1 and (inverse := kinds.inverse_phrasing(one.relation)):
         ways.append((one.label, one.subjects, inverse))
     choices = []
     for said_first, options, phrasing in ways:
@@ -94,7 +94,7 @@ def _case(kinds: Kinds, one: Baseline) -> Case:
 
 def _right(probability: np.ndarray, is_label: np.ndarray) -> float:
     """1 where the label is the most probable option, a share where several are."""
-    best = equally_good(probability, probability.max())
+    best = is_equally_good(probability, probability.max())
     return float((best & is_label).sum() / best.sum())
 
 
@@ -104,17 +104,17 @@ def _chance(case: Case) -> list[float]:
 
 
 def _rows(
-    asked: Sequence[Baseline], kinds: Kinds, right: np.ndarray, chance: np.ndarray
+    asked: Sequence[BaselineQuestion], kinds: Taxonomy, right: np.ndarray, chance: np.ndarray
 ) -> Iterator[tuple[str, str, Estimate, float]]:
     subject = np.array([one.subject for one in asked])
-    of = np.array([one.of for one in asked])
+    of = np.array([one.token_type for one in asked])
     category = np.array([one.relation == kinds.root for one in asked])
     for who in KINDS:
         for what, mine in (("category", category), ("properties", ~category)):
             for at, way in enumerate((FORWARD, INVERSE)):
                 among = (of == who) & mine & ~np.isnan(right[:, at])
-                metric: Metric = mean(np.where(among, right[:, at], 0.0), among)._replace(share=True)
-                share = estimate(metric, {"subject": subject}, among)
+                metric: Metric = mean_of(np.where(among, right[:, at], 0.0), among)._replace(share=True)
+                share = estimate_metric(metric, {"subject": subject}, among)
                 yield f"{who}: {what}", way, share, float(chance[among, at].mean()) if among.any() else np.nan
 
 
@@ -127,8 +127,8 @@ def _table(rows: Sequence[tuple[str, str, Estimate, float]]) -> Table:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.taxi_baseline", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.taxi_baseline", __doc__ or "", Settings, experiment, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

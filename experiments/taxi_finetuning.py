@@ -21,22 +21,22 @@ from typing import Any, NamedTuple
 from corpus.config import TaxonomyWorld
 from corpus.files import staged_file
 from experiments.record import write_record
-from experiments.stages import Clock, Stage, done, train_until
+from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.full import FullConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, KEPT, SUCCESS
-from testbed.launch import launch
-from testbed.pages.charts import fill, finish, panels
-from testbed.pages.style import save, styled
+from testbed.launch import launch_command
+from testbed.pages.charts import fill_panel, finish_figure, make_panels
+from testbed.pages.style import picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.scores.comparison import score
-from testbed.scores.gather import gather
+from testbed.scores.comparison import score_editors
+from testbed.scores.gather import gather_results
 from testbed.scores.readers import CHANCE
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table, markdown_section
@@ -72,7 +72,7 @@ class Settings:
             raise ValueError("edits must be positive")
 
 
-class Setting(NamedTuple):
+class ModelVariant(NamedTuple):
     """One trained model: how large categories are, how much is said, how deep it is."""
 
     members: int
@@ -95,14 +95,18 @@ class Point(NamedTuple):
     chance: Estimate
 
 
-def settings() -> list[Setting]:
+def list_variants() -> list[ModelVariant]:
     """All models, the one that the others vary first."""
     members, never, layers = BASE
-    varied = [Setting(m, never, layers) for m in MEMBERS] + [Setting(members, n, layers) for n in NEVER]
-    return list(dict.fromkeys([Setting(*BASE), *varied, *(Setting(members, never, d) for d in LAYERS)]))
+    varied = [ModelVariant(m, never, layers) for m in MEMBERS] + [
+        ModelVariant(members, n, layers) for n in NEVER
+    ]
+    return list(
+        dict.fromkeys([ModelVariant(*BASE), *varied, *(ModelVariant(members, never, d) for d in LAYERS)])
+    )
 
 
-def made(options: Settings, setting: Setting) -> tuple[CorpusSettings, TrainSettings]:
+def variant_settings(options: Settings, setting: ModelVariant) -> tuple[CorpusSettings, TrainSettings]:
     """Settings of one world and its model; training is longer where there is more to read."""
     corpus, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
     where: dict[str, Any] = {"run": setting.name, "runs": options.runs, "seed": options.seed}
@@ -121,36 +125,39 @@ def made(options: Settings, setting: Setting) -> tuple[CorpusSettings, TrainSett
     )
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Worlds, models, edits, figure, record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if done(stages(options, clock), clock):
-        say(f"record: {record(options)}")
+    if finish_stages(study_stages(options, clock), clock):
+        say(f"record: {record_study(options)}")
 
 
-def stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     """Worlds, models, edits; trainings stop when the time is over."""
-    for setting in settings():
-        corpus, training = made(options, setting)
+    for setting in list_variants():
+        corpus, training = variant_settings(options, setting)
         yield f"corpus of {setting.name}", partial(build_corpus, corpus)
         yield f"model of {setting.name}", partial(train_until, training, clock)
-        for rate in RATES if setting == Setting(*BASE) else (RATE,):
-            yield f"edit {setting.name}, learning rate {rate:g}", partial(edit, edits(options, setting, rate))
+        for rate in RATES if setting == ModelVariant(*BASE) else (RATE,):
+            yield (
+                f"edit {setting.name}, learning rate {rate:g}",
+                partial(edit, edit_settings(options, setting, rate)),
+            )
 
 
-def record(options: Settings) -> Path:
+def record_study(options: Settings) -> Path:
     """The figure, its table, and the points behind them."""
-    points = [point for setting in settings() for point in _points(options, setting)]
-    first = Run(options.runs, Setting(*BASE).name)
+    points = [point for setting in list_variants() for point in _measure_points(options, setting)]
+    first = Run(options.runs, ModelVariant(*BASE).name)
     folder = first.report / NAME
     folder.mkdir(parents=True, exist_ok=True)
-    draw(points, folder / "finetuning.png")
-    told = markdown_section(table(points))
-    say(told)
+    draw_points(points, folder / "finetuning.png")
+    text = markdown_section(points_table(points))
+    say(text)
     with staged_file(folder / "finetuning.md") as aside:
-        aside.write_text(told, encoding="utf-8")
-    accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in settings()}
+        aside.write_text(text, encoding="utf-8")
+    accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
     typed = f"python -m experiments.taxi_finetuning --edits {options.edits} --seed {options.seed}"
     return write_record(
         first,
@@ -158,12 +165,12 @@ def record(options: Settings) -> Path:
         typed,
         read_metrics(first),
         (".png", ".md"),
-        points=[_plain(p) for p in points],
+        points=[_point_as_data(p) for p in points],
         models=accuracy,
     )
 
 
-def edits(options: Settings, setting: Setting, rate: float) -> EditSettings:
+def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> EditSettings:
     """The same edits by all three editors, with one learning rate."""
     base = EDIT[EVALUATION]
     tuned = {name: replace(base.configs[name], learning_rate=rate) for name in EDITORS}
@@ -178,9 +185,11 @@ def edits(options: Settings, setting: Setting, rate: float) -> EditSettings:
     )
 
 
-def _points(options: Settings, setting: Setting) -> Iterator[Point]:
-    base = Setting(*BASE)
-    for editor in score(gather([Run(options.runs, setting.name)], examination_named(EVALUATION))):
+def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]:
+    base = ModelVariant(*BASE)
+    for editor in score_editors(
+        gather_results([Run(options.runs, setting.name)], recorded_evaluation_named(EVALUATION))
+    ):
         name, rate = (
             editor.edited.editor,
             editor.edited.settings["method"]["settings"]["config"]["learning_rate"],
@@ -200,7 +209,7 @@ def _points(options: Settings, setting: Setting) -> Iterator[Point]:
                 yield Point(panel, at, EDITORS[name], shown, chance[CONSISTENCY])
 
 
-def table(points: Sequence[Point]) -> Table:
+def points_table(points: Sequence[Point]) -> Table:
     """A row an editor at a place."""
     rows: list[list[Cell]] = [
         [p.panel, f"{p.at:g}", p.editor, *p.estimates.values(), p.chance]
@@ -211,11 +220,11 @@ def table(points: Sequence[Point]) -> Table:
     return Table(NAME, "What decides whether properties follow", header, rows, note, words=3)
 
 
-def draw(points: Sequence[Point], path: Path) -> None:
+def draw_points(points: Sequence[Point], path: Path) -> None:
     """A panel for what is varied, in it a line for the layers that are tuned, and one for chance."""
     names = list(dict.fromkeys(p.panel for p in points))
-    with styled():
-        figure, axes = panels(len(names), across=False)
+    with picture_style():
+        figure, axes = make_panels(len(names), across=False)
         for axis, panel in zip(axes, names, strict=True):
             mine = sorted((p for p in points if p.panel == panel), key=lambda p: p.at)
             places = sorted({p.at for p in mine})
@@ -223,20 +232,20 @@ def draw(points: Sequence[Point], path: Path) -> None:
                 who: [p.estimates[CONSISTENCY] for p in mine if p.editor == who] for who in EDITORS.values()
             }
             lines["chance"] = [next(p.chance for p in mine if p.at == at) for at in places]
-            fill(axis, panel, lines, [f"{at:g}" for at in places])
-        finish(figure, axes, "", CONSISTENCY)
-        save(figure, path)
+            fill_panel(axis, panel, lines, [f"{at:g}" for at in places])
+        finish_figure(figure, axes, "", CONSISTENCY)
+        save_figure(figure, path)
 
 
-def _plain(point: Point) -> dict[str, Any]:
+def _point_as_data(point: Point) -> dict[str, Any]:
     estimates = {name: estimate._asdict() for name, estimate in point.estimates.items()}
     return point._asdict() | {"estimates": estimates, "chance": point.chance._asdict()}
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.taxi_finetuning", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.taxi_finetuning", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

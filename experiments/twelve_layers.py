@@ -25,24 +25,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import DocumentConfig
-from experiments.made_by import made_by
+from experiments.made_by import config_matcher
 from experiments.record import figures, typed, unusual, write_record
-from experiments.stages import Clock, Stage, done, train_until
+from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.config import ModelConfig
-from testbed.console import command, say
+from testbed.console import run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import TrainSettings
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.comparison import Scored, differences, score
-from testbed.scores.gather import gather
+from testbed.scores.comparison import ScoredEditor, compare_editors, score_editors
+from testbed.scores.gather import gather_results
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
@@ -97,28 +97,28 @@ class Settings:
         return Run(self.runs, f"layers-{depth}")
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Models, edits, tables, record."""
     prepare_jax()
     clock = Clock(options.minutes)
-    if done(_stages(options, clock), clock):
-        _report(options)
+    if finish_stages(_study_stages(options, clock), clock):
+        _record_study(options)
 
 
-def _stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def _study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     for depth in DEPTHS:
         where: dict[str, Any] = {"run": options.run(depth).name, "runs": options.runs, "seed": options.seed}
         corpus = replace(CORPUS["tiny"], documents=DocumentConfig(length=3), **where)
         yield f"{depth} layers: corpus", partial(build_corpus, corpus)
         yield (
             f"{depth} layers: model",
-            partial(train_until, replace(recipe(depth, options.steps), **where), clock),
+            partial(train_until, replace(train_settings(depth, options.steps), **where), clock),
         )
         for name in options.editors:
-            yield f"{depth} layers: {name}", partial(edit, asked(options, depth, name))
+            yield f"{depth} layers: {name}", partial(edit, edit_settings(options, depth, name))
 
 
-def recipe(depth: Depth, steps: int) -> TrainSettings:
+def train_settings(depth: Depth, steps: int) -> TrainSettings:
     """The model of a depth, and how it is trained."""
     base = TRAIN["tiny"]
     if depth == 2:
@@ -136,7 +136,7 @@ def recipe(depth: Depth, steps: int) -> TrainSettings:
     return replace(base, model=ModelConfig(precision="bfloat16"), train=deep)
 
 
-def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
+def edit_settings(options: Settings, depth: Depth, name: str) -> EditSettings:
     """What one editor is to edit at one depth."""
     base = EDIT["tiny" if depth == 2 else "paper"]
     configs = base.configs | {name: EDIT["tiny"].configs[name] for name in AS_SMALL}
@@ -154,9 +154,11 @@ def asked(options: Settings, depth: Depth, name: str) -> EditSettings:
     )
 
 
-def _report(options: Settings) -> None:
-    edited = {depth: by_name(options, depth) for depth in DEPTHS}
-    text = "\n".join(map(markdown_section, (headlines(edited), by_support(edited), pairs(edited))))
+def _record_study(options: Settings) -> None:
+    by_depth = {depth: score_by_name(options, depth) for depth in DEPTHS}
+    text = "\n".join(
+        map(markdown_section, (headline_table(by_depth), support_table(by_depth), pair_table(by_depth)))
+    )
     run = options.run(12)
     say(text)
     parts = [f"support {b}" for b in SUPPORT_BINS]
@@ -167,71 +169,81 @@ def _report(options: Settings) -> None:
         read_metrics(run),
         copied=(),
         settings={k: v for k, v in asdict(options).items() if k not in ("runs", "minutes")},
-        found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in edited.items()},
+        found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in by_depth.items()},
     )
     (folder / "twelve_layers.md").write_text(text, encoding="utf-8")
     say(f"record: {folder}")
 
 
-def by_name(options: Settings, depth: Depth) -> dict[str, Scored]:
+def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:
     """What the editors did at one depth."""
-    exam, runs = examination_named("hase"), [options.run(depth)]
-    edited = [
-        one for name in options.editors for one in gather(runs, exam, made_by(asked(options, depth, name)))
+    exam, runs = recorded_evaluation_named("hase"), [options.run(depth)]
+    editors = [
+        one
+        for name in options.editors
+        for one in gather_results(runs, exam, config_matcher(edit_settings(options, depth, name)))
     ]
-    return {one.edited.editor: one for one in score(edited)}
+    return {one.edited.editor: one for one in score_editors(editors)}
 
 
-Edited = dict[Depth, dict[str, Scored]]
+ScoredByDepth = dict[Depth, dict[str, ScoredEditor]]
 
 
-def headlines(edited: Edited) -> Table:
+def headline_table(by_depth: ScoredByDepth) -> Table:
     """Every editor at both depths, over all cases."""
-    header = ["editor", *(f"{name}, {depth} layers" for name in SHOWN for depth in edited)]
+    header = ["editor", *(f"{name}, {depth} layers" for name in SHOWN for depth in by_depth)]
     rows = [
         [
             name,
-            *(edited[depth][name].summary["all"][name].get(metric) for metric in SHOWN for depth in edited),
+            *(
+                by_depth[depth][name].summary["all"][name].get(metric)
+                for metric in SHOWN
+                for depth in by_depth
+            ),
         ]
-        for name in edited[2]
+        for name in by_depth[2]
     ]
-    counts = " or ".join(map(str, sorted({len(one.edited.results) for one in edited[12].values()})))
+    counts = " or ".join(map(str, sorted({len(one.edited.results) for one in by_depth[12].values()})))
     note = f"± is half of a 95% interval. Edits: {counts} by each editor at each depth, in one world."
     return Table("twelve", "Two layers and twelve", header, rows, note)
 
 
-def by_support(edited: Edited) -> Table:
+def support_table(by_depth: ScoredByDepth) -> Table:
     """What follows of what should, by how many subjects share the new object."""
     header = ["editor", "layers", *SUPPORT_BINS]
     rows = [
-        [name, str(depth), *(_at(edited[depth][name], f"support {b}", FOLLOWS) for b in SUPPORT_BINS)]
-        for name in edited[2]
-        for depth in edited
+        [
+            name,
+            str(depth),
+            *(_metric_of_part(by_depth[depth][name], f"support {b}", FOLLOWS) for b in SUPPORT_BINS),
+        ]
+        for name in by_depth[2]
+        for depth in by_depth
     ]
     note = "The support law of Hase et al. would have rows rise to the right, as the rational agent's do."
     return Table("support", f"{FOLLOWS}, by support of the new object", header, rows, note, words=2)
 
 
-def pairs(edited: Edited) -> Table:
+def pair_table(by_depth: ScoredByDepth) -> Table:
     """Editors that could differ at one depth only: first minus second, on the same cases."""
     rows = []
     for first, second in PAIRS:
-        for depth, by_editor in edited.items():
+        for depth, by_editor in by_depth.items():
             if not {first, second} <= set(by_editor):
                 continue
-            beside = differences([by_editor[second], by_editor[first]], second).comparisons[first]
+            beside = compare_editors([by_editor[second], by_editor[first]], second).comparisons[first]
             rows.append([f"{first} - {second}", str(depth), *(beside.get(metric) for metric in SHOWN)])
     return Table("pairs", "One editor less another", ["", "layers", *SHOWN], rows, words=2)
 
 
-def _at(editor: Scored, part: str, metric: str) -> Cell:
+def _metric_of_part(editor: ScoredEditor, part: str, metric: str) -> Cell:
     return editor.summary[part][editor.name].get(metric) if part in editor.summary else None
 
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.twelve_layers", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.twelve_layers", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

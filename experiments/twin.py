@@ -23,7 +23,7 @@ from corpus.tokenizer import BOS, PAD
 from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
 from lm.huggingface import import_model
-from testbed.console import progress
+from testbed.console import show_progress
 from testbed.run.accuracy import generative_accuracy
 from testbed.run.runs import Run
 from testbed.run.settings import TrainSettings
@@ -34,7 +34,7 @@ NO_TARGET = -100
 MOMENTS = "moments.safetensors"
 
 
-def build(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausalLM:
+def build_twin(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausalLM:
     """A model of the same shapes with weights of its own, on the GPU where there is one."""
     torch.manual_seed(seed)
     config = MistralConfig(
@@ -54,14 +54,14 @@ def build(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausa
     return twin.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def optimizer_of(twin: MistralForCausalLM, recipe: TrainConfig) -> torch.optim.Optimizer:
+def build_optimizer(twin: MistralForCausalLM, recipe: TrainConfig) -> torch.optim.Optimizer:
     """Fused AdamW."""
     return torch.optim.AdamW(
         twin.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
     )
 
 
-def trainer(
+def build_step(
     twin: MistralForCausalLM,
     optimizer: torch.optim.Optimizer,
     model: ModelConfig,
@@ -72,7 +72,7 @@ def trainer(
     forward: Callable[..., Any] = torch.compile(twin.forward) if compiled else twin.forward
     device, narrow = twin.device.type, model.precision == "bfloat16"
 
-    def step(**inputs: np.ndarray) -> torch.Tensor:
+    def take_step(**inputs: np.ndarray) -> torch.Tensor:
         placed = {name: torch.from_numpy(x).to(device) for name, x in inputs.items()}
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device, torch.bfloat16, enabled=narrow):
@@ -82,7 +82,7 @@ def trainer(
         optimizer.step()
         return loss.detach()
 
-    return step
+    return take_step
 
 
 def packed_inputs(tokens: np.ndarray) -> dict[str, np.ndarray]:
@@ -114,17 +114,17 @@ def train_twin(options: TrainSettings) -> Path | None:
     world = load_world(run)
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, options.seed, recipe.packing)
     facts = generator(options.seed, "accuracy").permutation(world.stated_facts)[:FACTS_ON_THE_WAY]
-    twin, folder = build(options.model, world.tokenizer.vocabulary, options.seed), run.folder / "twin"
-    optimizer, lines = optimizer_of(twin, recipe), []
+    twin, folder = build_twin(options.model, world.tokenizer.vocabulary, options.seed), run.folder / "twin"
+    optimizer, lines = build_optimizer(twin, recipe), []
     newest = max(folder.glob("[0-9]*"), default=None)
     if newest:
-        lines = _restore(newest, twin, optimizer)
-    done, before = (lines[-1]["step"], lines[-1]["seconds"]) if lines else (0, 0.0)
-    step_once = trainer(twin, optimizer, options.model, recipe, compiled=True)
+        lines = _restore_twin(newest, twin, optimizer)
+    steps_done, before = (lines[-1]["step"], lines[-1]["seconds"]) if lines else (0, 0.0)
+    step_once = build_step(twin, optimizer, options.model, recipe, compiled=True)
     began = mark = time.perf_counter()
-    since, limit = done, 60 * (options.minutes or math.inf)
-    with progress("twin", recipe.steps, done) as advance:
-        for step in range(done, recipe.steps):
+    since, limit = steps_done, 60 * (options.minutes or math.inf)
+    with show_progress("twin", recipe.steps, steps_done) as advance:
+        for step in range(steps_done, recipe.steps):
             for group in optimizer.param_groups:
                 group["lr"] = recipe.learning_rate * (1 - (1 - recipe.final) * step / recipe.steps)
             loss = step_once(**packed_inputs(rows.batch(step, recipe.rows)))
@@ -141,7 +141,7 @@ def train_twin(options: TrainSettings) -> Path | None:
                 }
                 with staged_folder(folder / f"{finished:08d}") as aside:
                     twin.save_pretrained(aside)
-                    save_file(_moments(twin, optimizer), aside / MOMENTS)
+                    save_file(_named_moments(twin, optimizer), aside / MOMENTS)
                     line["accuracy"] = generative_accuracy(import_model(aside), world, facts)
                     lines.append(line)
                     write_json(aside / "metrics.json", {"lines": lines})
@@ -156,18 +156,18 @@ def train_twin(options: TrainSettings) -> Path | None:
     return newest
 
 
-def _moments(twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def _named_moments(twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     names = [name for name, _ in twin.named_parameters()]
     kept = zip(names, optimizer.state_dict()["state"].values(), strict=True)
     return {f"{name}/{key}": value for name, state in kept for key, value in state.items()}
 
 
-def _restore(folder: Path, twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> list[dict]:
+def _restore_twin(folder: Path, twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> list[dict]:
     verify_folder(folder)
     twin.load_state_dict(load_file(folder / "model.safetensors"))
-    kept, state = load_file(folder / MOMENTS), optimizer.state_dict()
+    moments, state = load_file(folder / MOMENTS), optimizer.state_dict()
     state["state"] = {
-        i: {key: kept[f"{name}/{key}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+        i: {key: moments[f"{name}/{key}"] for key in ("step", "exp_avg", "exp_avg_sq")}
         for i, (name, _) in enumerate(twin.named_parameters())
     }
     optimizer.load_state_dict(state)

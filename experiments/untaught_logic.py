@@ -24,22 +24,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments import revision
-from experiments.belief_tables import Estimates, estimated_on, shortened
+from experiments.belief_tables import Estimates, estimate_parts, shorten_estimates
 from experiments.consequence_logic import LAWS, ConsequenceLogic
-from experiments.made_by import made_by
+from experiments.made_by import config_matcher
 from experiments.record import typed, unusual, write_record
 from experiments.revision_tables import KINDS
-from experiments.revision_worlds import LISTS, RevisionWorld, prepare
-from experiments.stages import Clock, Stage, done
-from testbed.console import command, say
+from experiments.revision_worlds import LISTS, RevisionWorld, prepare_run
+from experiments.stages import Clock, Stage, finish_stages
+from testbed.console import run_command, say
 from testbed.edit import edit
 from testbed.evaluations.catalogue import prefix_of
-from testbed.evaluations.examination import examination_named
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.meanings import SUCCESS
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.scores.gather import Edited, gather
+from testbed.scores.gather import EditorResults, gather_results
 from testbed.scores.tables import Cell, Table, markdown_section
 from testbed.settings import EditSettings
 
@@ -74,7 +74,7 @@ class Settings:
         if self.cases < 1 or unknown or not self.editors:
             raise ValueError(f"cases must be positive, and editors some of {', '.join(revision.VARIANTS)}")
 
-    def among(self, kind: str) -> list[RevisionWorld]:
+    def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind in which a cause has two consequences."""
         return [w for w in LISTS[self.worlds] if w.kind == kind and _has_two_consequences(w.parents)]
 
@@ -83,32 +83,32 @@ def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
     """Whether some relation has two others below it; built-in worlds are pairs."""
     above = parents or ()
 
-    def root(r: int) -> int:
-        return r if above[r] < 0 else root(above[r])
+    def root_of(r: int) -> int:
+        return r if above[r] < 0 else root_of(above[r])
 
-    roots = [root(r) for r in range(len(above))]
+    roots = [root_of(r) for r in range(len(above))]
     return any(roots.count(r) > 2 for r in roots)
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Models, edits, tables, record."""
     prepare_jax()
-    if done(_stages(settings), Clock(settings.minutes)):
-        _report(settings)
+    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        _record_study(settings)
 
 
-def _stages(settings: Settings) -> Iterator[Stage]:
+def _study_stages(settings: Settings) -> Iterator[Stage]:
     for kind in settings.kinds:
-        for world in settings.among(kind):
-            yield f"{world.name}: model", partial(prepare, world, settings.runs)
+        for world in settings.worlds_of_kind(kind):
+            yield f"{world.name}: model", partial(prepare_run, world, settings.runs)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(edit, asked(settings, world, name))
+                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
 
 
-def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     """What one editor is to edit in one world: as in `experiments.revision`, other questions."""
     like = revision.Settings(cases=settings.cases, runs=settings.runs)
-    base = revision.asked(like, world, name)
+    base = revision.edit_settings(like, world, name)
     hase = base.examinations["hase"]
     mine = ConsequenceLogic(edits=hase.edits, reinforce=hase.reinforce)
     return replace(
@@ -116,16 +116,18 @@ def asked(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
     )
 
 
-def edited(settings: Settings, world: RevisionWorld) -> list[Edited]:
+def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
     """What each editor did in one world."""
     by_name, run = [], Run(settings.runs, world.name)
     for name in settings.editors:
-        (one,) = gather([run], examination_named(EVALUATION), made_by(asked(settings, world, name)))
+        (one,) = gather_results(
+            [run], recorded_evaluation_named(EVALUATION), config_matcher(edit_settings(settings, world, name))
+        )
         by_name.append(one._replace(name=name))
     return by_name
 
 
-def table(kind: str, by_editor: Estimates, worlds: int) -> Table:
+def logic_table(kind: str, by_editor: Estimates, worlds: int) -> Table:
     """An editor a row: what was taught, then what was not."""
     rows: list[list[Cell]] = [
         [name, row["all"][SUCCESS].cases, *(row["all"].get(metric) for metric in METRICS)]
@@ -135,18 +137,18 @@ def table(kind: str, by_editor: Estimates, worlds: int) -> Table:
     return Table(kind, KINDS[kind], ["editor", "edits", *METRICS], rows, note)
 
 
-def _report(settings: Settings) -> None:
+def _record_study(settings: Settings) -> None:
     tables, figures = [], {}
     for kind in settings.kinds:
-        worlds = [edited(settings, world) for world in settings.among(kind)]
-        found = estimated_on(
-            revision.together(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
+        worlds = [gather_edits(settings, world) for world in settings.worlds_of_kind(kind)]
+        estimates = estimate_parts(
+            revision.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
         )
-        tables.append(markdown_section(table(kind, found, len(worlds))))
-        figures[kind] = shortened(found)
+        tables.append(markdown_section(logic_table(kind, estimates, len(worlds))))
+        figures[kind] = shorten_estimates(estimates)
     text = "\n".join(tables)
     say(text)
-    run = Run(settings.runs, settings.among(settings.kinds[0])[0].name)
+    run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
     plain: dict[str, Any] = {k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")}
     words = unusual(settings, "worlds", "kinds", "editors", "cases")
     folder = write_record(
@@ -164,8 +166,8 @@ def _report(settings: Settings) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """The command line."""
-    return command("experiments.untaught_logic", __doc__ or "", Settings, experiment, args)
+    return run_command("experiments.untaught_logic", __doc__ or "", Settings, run_study, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tyro
 
-from testbed.console import progress, say
+from testbed.console import say, show_progress
 
 LINES_AT_ONCE = 1_000_000
 SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
 
 @dataclass(frozen=True)
-class StandinSettings:
+class Settings:
     """How large the stand-in is."""
 
     folder: Path = Path("standin")
@@ -45,32 +45,32 @@ class StandinSettings:
     """Root seed."""
 
 
-def write_standin(settings: StandinSettings) -> Path:
+def write_standin(settings: Settings) -> Path:
     """Write the three files; returns their folder."""
     rng = np.random.default_rng(settings.seed)
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
     ids = np.sort(rng.choice(13 * settings.entities, settings.entities, replace=False) + 1)
-    with progress("stand-in", settings.triples + settings.entities) as advance:
+    with show_progress("stand-in", settings.triples + settings.entities) as advance:
         with (folder / "standin_all_triplet.txt").open("wb") as file:
-            for block, count in _triples(settings, ids, rng):
+            for block, count in _draw_triples(settings, ids, rng):
                 write_lines(file, block)
                 advance(count)
             file.write(b"Q%d\tP1\tQ1" % ids[0])
         with (folder / "standin_entity.txt").open("wb") as file:
-            for block, count in _names(settings, ids, rng):
+            for block, count in _draw_names(settings, ids, rng):
                 write_lines(file, block)
                 advance(count)
             file.write(b"Q%d\tcut o" % (13 * settings.entities + 7))
-    relations = words(np.arange(settings.relations))
+    relations = spell_numbers(np.arange(settings.relations))
     with (folder / "standin_relation.txt").open("wb") as file:
         numbers = pa.array(np.arange(1, settings.relations + 1)).cast(pa.string())
         write_lines(file, pc.binary_join_element_wise("P", numbers, "\tis ", relations, " of\n", ""))
     return folder
 
 
-def _triples(
-    settings: StandinSettings, ids: np.ndarray, rng: np.random.Generator
+def _draw_triples(
+    settings: Settings, ids: np.ndarray, rng: np.random.Generator
 ) -> Iterator[tuple[pa.Array, int]]:
     share = 1.0 / np.arange(1, settings.relations + 1)
     pools = rng.integers(0, len(ids), (settings.relations, settings.objects))
@@ -84,8 +84,8 @@ def _triples(
         yield pc.binary_join_element_wise("Q", s, "\tP", r, "\tQ", o, line_ends(n, rng), ""), n
 
 
-def _names(
-    settings: StandinSettings, ids: np.ndarray, rng: np.random.Generator
+def _draw_names(
+    settings: Settings, ids: np.ndarray, rng: np.random.Generator
 ) -> Iterator[tuple[pa.Array, int]]:
     for low in range(0, len(ids), LINES_AT_ONCE):
         listed = ids[low : low + LINES_AT_ONCE]
@@ -94,7 +94,9 @@ def _names(
         listed = listed[rng.random(total) > 0.01]
         n = len(listed)
         label = np.where(rng.random(n) < 0.05, rng.integers(0, 1000, n), low + np.arange(n))
-        names = [words(label)] + [words(rng.integers(0, 10**9, n)) for _ in range(settings.aliases - 1)]
+        names = [spell_numbers(label)] + [
+            spell_numbers(rng.integers(0, 10**9, n)) for _ in range(settings.aliases - 1)
+        ]
         names.insert(0, names.pop(1))
         nameless = pa.array(rng.random(n) < 0.01)
         ends = line_ends(n, rng)
@@ -103,7 +105,7 @@ def _names(
         yield pc.if_else(nameless, pc.binary_join_element_wise(start, ends, ""), whole), total
 
 
-def words(numbers: np.ndarray) -> pa.Array:
+def spell_numbers(numbers: np.ndarray) -> pa.Array:
     """A pronounceable name for each number; equal numbers have equal names."""
     syllables = pa.array(SYLLABLES)
     digits = [pa.array(numbers // len(SYLLABLES) ** i % len(SYLLABLES)) for i in range(5)]
@@ -126,5 +128,5 @@ def write_lines(file: IO[bytes], lines: pa.Array) -> None:
 
 
 if __name__ == "__main__":
-    chosen = tyro.cli(StandinSettings, description=__doc__)
+    chosen = tyro.cli(Settings, description=__doc__)
     say(f"written to {write_standin(chosen)}")

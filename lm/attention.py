@@ -30,7 +30,7 @@ class Layout(NamedTuple):
     real: jax.Array
 
 
-def packed(tokens: Array, start: int) -> Layout:
+def packed_layout(tokens: Array, start: int) -> Layout:
     """Rows of whole documents, int32[B, T], each beginning with the token `start`.
 
     A token sees itself and the tokens before it in its own document, and positions restart with each.
@@ -42,7 +42,7 @@ def packed(tokens: Array, start: int) -> Layout:
     return Layout(index - begins, same & (index[:, :, None] >= index[:, None, :]), tokens != PAD)
 
 
-def left_padded(prompts: Array) -> Layout:
+def left_padded_layout(prompts: Array) -> Layout:
     """Prompts int32[B, T] with PAD before them; padding sees itself, so that no query is without a key."""
     real = jnp.asarray(prompts) != PAD
     positions = jnp.maximum(jnp.cumsum(real, axis=1) - 1, 0).astype(jnp.int32)
@@ -50,13 +50,13 @@ def left_padded(prompts: Array) -> Layout:
     return Layout(positions, (lower & real[:, None, :]) | jnp.eye(real.shape[1], dtype=bool), real)
 
 
-def rotary(config: ModelConfig, positions: jax.Array) -> Rotation:
+def rotary_angles(config: ModelConfig, positions: jax.Array) -> Rotation:
     """Cosines and sines of the rotation angles of int32[B, T] positions, each [B, T, 1, H/2]."""
     frequency = config.rope_theta ** (
         -jnp.arange(0, config.head_width, 2, dtype=jnp.float32) / config.head_width
     )
     if config.rope_scaling is not None:
-        frequency = _stretched(frequency, *config.rope_scaling)
+        frequency = _stretch_frequencies(frequency, *config.rope_scaling)
     angle = positions[..., None, None].astype(jnp.float32) * frequency
     # Computed once, and not again inside every product that is rotated.
     return jax.lax.optimization_barrier((jnp.cos(angle), jnp.sin(angle)))
@@ -88,30 +88,32 @@ def attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) 
     return _attend(grouped, key, value, mask).reshape(query.shape)
 
 
-def attend_in_parts(query: jax.Array, seen: Sequence[KeysValues], mask: jax.Array) -> jax.Array:
+def attend_in_parts(query: jax.Array, keys_values: Sequence[KeysValues], mask: jax.Array) -> jax.Array:
     """As `attend`, for one token: of keys and values that stand in several parts no copy is made.
 
     Args:
         query: [B, 1, N, H].
-        seen: keys and values, each [B, K, S', H], of S tokens in all.
+        keys_values: keys and values, each [B, K, S', H], of S tokens in all.
         mask: bool[B, 1, S].
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
-    first, _ = seen[0]
+    first, _ = keys_values[0]
     grouped = query.reshape(query.shape[0], first.shape[1], -1, query.shape[3])
-    products = [jnp.einsum("bkgh,bksh->bkgs", grouped, k, preferred_element_type=wide) for k, _ in seen]
+    products = [
+        jnp.einsum("bkgh,bksh->bkgs", grouped, k, preferred_element_type=wide) for k, _ in keys_values
+    ]
     score = jnp.concatenate(products, axis=-1) * query.shape[-1] ** -0.5
     score = jnp.where(mask[:, :, None], score, HIDDEN_SCORE)
     weight = jax.nn.softmax(score, axis=-1).astype(query.dtype)
-    ends = np.cumsum([key.shape[2] for key, _ in seen])[:-1].tolist()
-    parts = zip(jnp.split(weight, ends, axis=-1), seen, strict=True)
+    ends = np.cumsum([key.shape[2] for key, _ in keys_values])[:-1].tolist()
+    parts = zip(jnp.split(weight, ends, axis=-1), keys_values, strict=True)
     mixed = [jnp.einsum("bkgs,bksh->bkgh", w, v, preferred_element_type=wide) for w, (_, v) in parts]
     return sum(mixed[1:], mixed[0]).astype(query.dtype).reshape(query.shape)
 
 
-def joined(seen: Sequence[KeysValues]) -> KeysValues:
+def join_parts(keys_values: Sequence[KeysValues]) -> KeysValues:
     """Keys and values in parts, [B, K, S', H], as one."""
-    key, value = (jnp.concatenate(parts, axis=2) for parts in zip(*seen, strict=True))
+    key, value = (jnp.concatenate(parts, axis=2) for parts in zip(*keys_values, strict=True))
     return key, value
 
 
@@ -160,7 +162,9 @@ def _attend_backward(
 _attend.defvjp(_attend_forward, _attend_backward)
 
 
-def _stretched(frequency: jax.Array, factor: float, low: float, high: float, original: float) -> jax.Array:
+def _stretch_frequencies(
+    frequency: jax.Array, factor: float, low: float, high: float, original: float
+) -> jax.Array:
     """Llama 3's frequencies: waves longer than original / low are slowed by factor, a ramp between."""
     turns = original * frequency / (2 * jnp.pi)
     share = jnp.clip((turns - low) / (high - low), 0, 1)

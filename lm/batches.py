@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from corpus.compiled import chosen
+from corpus.compiled import choose_kernels
 from corpus.errors import InputError
 from corpus.kernels import next_fit
 from corpus.seeds import generator
@@ -48,7 +48,7 @@ class PackedRows:
             self.cuts = self.begins
         else:
             firsts = np.empty(len(lengths) + 1, np.int64)
-            rows = chosen(next_fit, len(lengths))(lengths[self.order], row_length, firsts)
+            rows = choose_kernels(next_fit, len(lengths))(lengths[self.order], row_length, firsts)
             self.cuts = self.begins[firsts[:rows]]
         self._epoch = lru_cache(maxsize=2)(self._permute)
 

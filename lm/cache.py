@@ -26,33 +26,33 @@ class Cache(NamedTuple):
     positions: jax.Array
     real: jax.Array
 
-    def joined(self, other: "Cache") -> "Cache":
+    def join(self, other: "Cache") -> "Cache":
         """The tokens of both, those of `other` behind."""
         pairs = zip(self, other, SLOTS, strict=True)
         return Cache(*(jnp.concatenate([mine, behind], axis) for mine, behind, axis in pairs))
 
-    def blank(self, slots: int) -> "Cache":
+    def make_blank(self, slots: int) -> "Cache":
         """A cache like this one with `slots` places that hold no token."""
         shapes = [(*x.shape[:axis], slots, *x.shape[axis + 1 :]) for x, axis in zip(self, SLOTS, strict=True)]
         return Cache(*(jnp.zeros(shape, x.dtype) for shape, x in zip(shapes, self, strict=True)))
 
-    def put(self, slot: jax.Array, one: "Cache") -> "Cache":
+    def put_at(self, slot: jax.Array, one: "Cache") -> "Cache":
         """This cache with the tokens of `one` from `slot` on."""
         update = jax.lax.dynamic_update_slice_in_dim
         return Cache(*(update(x, y, slot, axis) for x, y, axis in zip(self, one, SLOTS, strict=True)))
 
-    def last(self, slots: int) -> "Cache":
+    def last_tokens(self, slots: int) -> "Cache":
         """The last `slots` tokens alone."""
         take = jax.lax.slice_in_dim
         pairs = zip(self, SLOTS, strict=True)
         return Cache(*(take(x, x.shape[axis] - slots, x.shape[axis], axis=axis) for x, axis in pairs))
 
-    def repeated(self, rows: int) -> "Cache":
+    def repeat_row(self, rows: int) -> "Cache":
         """A cache of one row as `rows` rows."""
         pairs = zip(self, ROWS, strict=True)
         return Cache(*(jnp.broadcast_to(x, (*x.shape[:a], rows, *x.shape[a + 1 :])) for x, a in pairs))
 
-    def taken(self, row: jax.Array, slot: jax.Array, real: jax.Array) -> "Cache":
+    def take_tokens(self, row: jax.Array, slot: jax.Array, real: jax.Array) -> "Cache":
         """Some tokens as B' rows of S': those of each row int32[B'] at int32[B', S'], where they are real."""
         at = row[:, None]
         picked = (x[:, at, :, slot] for x in (self.key, self.value))

@@ -23,10 +23,12 @@ def latest_checkpoint(folder: Path) -> Path | None:
 def best_checkpoint(folder: Path) -> Path | None:
     """The checkpoint with the highest accuracy, the newest of equals, or None."""
     checkpoints = all_checkpoints(folder)
-    return max(checkpoints, key=lambda path: (measured(path)[-1]["accuracy"], path.name), default=None)
+    return max(
+        checkpoints, key=lambda path: (read_measurements(path)[-1]["accuracy"], path.name), default=None
+    )
 
 
-def measured(path: Path) -> list[dict]:
+def read_measurements(path: Path) -> list[dict]:
     """What had been measured when a checkpoint was written, the last line at its own step.
 
     Raises:

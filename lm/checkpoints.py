@@ -12,7 +12,7 @@ from orbax.checkpoint import v1 as ocp
 from corpus.errors import InputError
 from corpus.files import partial_folder, staged_folder, verify_folder, write_json
 from lm.checkpoint_files import MEASURED, all_checkpoints, best_checkpoint
-from lm.cluster import meet
+from lm.cluster import meet_at
 from lm.training import TrainState
 
 KEPT = 2
@@ -37,19 +37,19 @@ def save_checkpoint(
     """
     path, first = folder / f"{int(state.step):08d}", jax.process_index() == 0
     with staged_folder(path) if first else nullcontext(partial_folder(path)) as aside:
-        meet(f"opened {path}")
+        meet_at(f"opened {path}")
         try:
             ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
         except (ValueError, RuntimeError, MemoryError) as error:
             # TensorStore reports what the system said as one of these, the reason last.
             raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
-        meet(f"wrote {path}")
+        meet_at(f"wrote {path}")
         if first:
             write_json(aside / MEASURED, {"lines": list(lines), "made": made or {}})
     if first:
         for old in set(all_checkpoints(folder)[:-KEPT]) - {best_checkpoint(folder)}:
             shutil.rmtree(old)
-    meet(f"finished {path}")
+    meet_at(f"finished {path}")
     return path
 
 
@@ -57,24 +57,24 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
     """Read a checkpoint after verifying its checksums, onto whatever devices `like` lies.
 
     Args:
-        like: shapes and shardings of a state of the same model and recipe; see `lm.training.abstract`.
+        like: shapes and shardings of a state of the same model and recipe; see `lm.training.abstract_state`.
 
     Raises:
         InputError: a corrupted file, or a checkpoint of another architecture or optimiser.
     """
     verify_folder(path)
-    stored = ocp.checkpointables_metadata((path / "state").absolute()).metadata
-    _require_same_shapes(path, stored, like._asdict())
+    metadata = ocp.checkpointables_metadata((path / "state").absolute()).metadata
+    _require_same_shapes(path, metadata, like._asdict())
     return TrainState(**ocp.load_checkpointables((path / "state").absolute(), like._asdict()))
 
 
-def _require_same_shapes(path: Path, stored: dict, wanted: dict) -> None:
+def _require_same_shapes(path: Path, metadata: dict, template: dict) -> None:
     def shapes(tree: dict) -> dict[str, tuple[int, ...]]:
         leaves = jax.tree_util.tree_leaves_with_path(tree, is_leaf=lambda x: hasattr(x, "shape"))
         # Orbax stores tuples and records as lists and dicts, whose keys only look the same in this form.
         return {jax.tree_util.keystr(key, simple=True, separator="."): tuple(x.shape) for key, x in leaves}
 
-    have, want = shapes(stored), shapes(wanted)
+    have, want = shapes(metadata), shapes(template)
     # Parameters say more than the optimiser's state, and sort behind it.
     for key in sorted(have.keys() | want.keys(), reverse=True):
         if have.get(key) != want.get(key):

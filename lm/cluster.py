@@ -17,7 +17,7 @@ from lm.config import ClusterConfig
 
 
 @contextmanager
-def cluster(config: ClusterConfig) -> Iterator[None]:
+def join_cluster(config: ClusterConfig) -> Iterator[None]:
     """Inside, this process is one of several that train together; nothing where there is only one.
 
     A process that fails leaves at once, with exit code 2. The others notice at their next exchange, or
@@ -30,7 +30,7 @@ def cluster(config: ClusterConfig) -> Iterator[None]:
         yield
         return
     try:
-        _gather(config)
+        _await_processes(config)
     except (OSError, EOFError) as error:
         raise InputError(
             f"process {config.process} of {config.processes} waited up to {config.patience} s "
@@ -61,13 +61,13 @@ def cluster(config: ClusterConfig) -> Iterator[None]:
         raise
 
 
-def meet(name: str) -> None:
+def meet_at(name: str) -> None:
     """Wait until every process is here."""
     if jax.process_count() > 1:
         multihost_utils.sync_global_devices(name)
 
 
-def agreed(value: float) -> float:
+def broadcast_value(value: float) -> float:
     """What the first process says, to the last bit."""
     if jax.process_count() == 1:
         return value
@@ -92,7 +92,7 @@ def require_same(content: str) -> None:
         )
 
 
-def _gather(config: ClusterConfig) -> None:
+def _await_processes(config: ClusterConfig) -> None:
     """Return once all processes are there; JAX would abort where the port is taken or one is missing."""
     end = time.monotonic() + config.patience
     if config.process:

@@ -55,7 +55,7 @@ def generate(model: LanguageModel, context: Context, longest: int, key: jax.Arra
             return jnp.argmax(logits, axis=-1).astype(jnp.int32)
         return jax.random.categorical(jax.random.fold_in(key, step), logits).astype(jnp.int32)
 
-    return _said(model, context, longest, pick, (SEP, EOS))
+    return _decode_tokens(model, context, longest, pick, (SEP, EOS))
 
 
 def write(
@@ -83,12 +83,12 @@ def write(
     """
 
     def pick(logits: jax.Array, step: jax.Array) -> jax.Array:
-        return jax.vmap(_drawn, in_axes=(0, 0, 0, None, None))(logits, keys, sampling, step, most_k)
+        return jax.vmap(_draw_token, in_axes=(0, 0, 0, None, None))(logits, keys, sampling, step, most_k)
 
-    return _said(model, context, room, pick, (EOS, PAD), sampling.longest)
+    return _decode_tokens(model, context, room, pick, (EOS, PAD), sampling.longest)
 
 
-def _drawn(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Array, most_k: int) -> jax.Array:
+def _draw_token(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Array, most_k: int) -> jax.Array:
     """One token of one text."""
     temperature = jnp.where(how.temperature > 0, how.temperature, 1.0)
     values, tokens = jax.lax.top_k(logits / temperature, min(most_k, len(logits)))
@@ -103,7 +103,7 @@ def _drawn(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Array, mo
     return tokens[jnp.argmax(values + jax.vmap(jax.random.gumbel)(own))].astype(jnp.int32)
 
 
-def _said(
+def _decode_tokens(
     model: LanguageModel,
     context: Context,
     longest: int,
@@ -125,11 +125,11 @@ def _said(
     for begin in range(0, longest, STRETCH):
         stretch = min(STRETCH, longest - begin)
 
-        def unfinished(carry: tuple, end: int = begin + stretch) -> jax.Array:
+        def is_unfinished(carry: tuple, end: int = begin + stretch) -> jax.Array:
             (step, _, _, ended), _ = carry
             return (step < end) & ~ended.all()
 
-        def say(carry: tuple, settled: Cache = settled, begin: int = begin) -> tuple:
+        def decode_step(carry: tuple, settled: Cache = settled, begin: int = begin) -> tuple:
             (step, token, tokens, ended), lately = carry
             ended = ended | jnp.isin(token, jnp.array(endings))
             # An ended row goes on being decoded beside the others; what it says is dropped.
@@ -140,6 +140,6 @@ def _said(
             following, ended = pick(model.unembed(hidden[:, 0]), step + 1), ended | (step + 1 >= most)
             return (step + 1, following, tokens, ended), lately.put(step - begin, own)
 
-        now, lately = jax.lax.while_loop(unfinished, say, (now, settled.blank(stretch)))
-        settled = settled.joined(lately)
+        now, lately = jax.lax.while_loop(is_unfinished, decode_step, (now, settled.make_blank(stretch)))
+        settled = settled.join(lately)
     return now[2]

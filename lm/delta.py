@@ -1,4 +1,4 @@
-"""Edits as data: what a model adds to its parameters, which stay as they are (DESIGN 7).
+"""Edits as data: what a model adds to its parameters, which stay as they are (design.md 7).
 
 A *delta* is a dict; every key is optional, and arrays lead with layers L as the parameters do:
 
@@ -74,16 +74,16 @@ class Prefix(NamedTuple):
     start: jax.Array
 
 
-def compose(first: Delta | None, second: Delta | None) -> Delta:
+def compose_deltas(first: Delta | None, second: Delta | None) -> Delta:
     """Both edits, the second made on top of the first."""
     first, second = first or {}, second or {}
     both = first | second
     for name in first.keys() & second.keys():
-        both[name] = _composed(name, first[name], second[name])
+        both[name] = _compose_parts(name, first[name], second[name])
     return both
 
 
-def fold(delta: Delta, vocabulary: int) -> Delta:
+def fold_delta(delta: Delta, vocabulary: int) -> Delta:
     """The same edit with low-rank parts and rows as weights, so that a sequence of edits stays as large."""
     kept = {name: part for name, part in delta.items() if name not in (*MATRICES, "embedding")}
     weights: dict[str, Any] = {}
@@ -97,7 +97,7 @@ def fold(delta: Delta, vocabulary: int) -> Delta:
         table = jnp.zeros((vocabulary, values.shape[1]), values.dtype)
         # Entries that name no token fall outside the table and are dropped.
         weights["embedding"] = table.at[jnp.where(tokens < 0, vocabulary, tokens)].add(values, mode="drop")
-    return compose(kept, {"weights": weights}) if weights else kept
+    return compose_deltas(kept, {"weights": weights}) if weights else kept
 
 
 def has_dial(delta: Delta) -> bool:
@@ -105,7 +105,7 @@ def has_dial(delta: Delta) -> bool:
     return bool(delta) and delta.keys() <= set(ADDED)
 
 
-def scaled(delta: Delta, by: Array | float) -> Delta:
+def scale_delta(delta: Delta, by: Array | float) -> Delta:
     """`by` times all that an edit adds.
 
     Raises:
@@ -124,13 +124,13 @@ def scaled(delta: Delta, by: Array | float) -> Delta:
     return multiple
 
 
-def room(delta: Delta, vocabulary: int, times: int) -> Delta:
+def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
     """An edit that does nothing yet, into which `times` edits like this one can be settled.
 
     Args:
         delta: of one edit; only its shapes matter.
     """
-    empty = jax.tree.map(jnp.zeros_like, fold(delta, vocabulary))
+    empty = jax.tree.map(jnp.zeros_like, fold_delta(delta, vocabulary))
     if "prefix" in empty:
         cache = empty["prefix"].cache
         empty["prefix"] = Prefix(cache.blank(times * cache.real.shape[1]), delta["prefix"].start)
@@ -140,12 +140,12 @@ def room(delta: Delta, vocabulary: int, times: int) -> Delta:
     return empty
 
 
-def settle(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array) -> Delta:
+def add_to_carry(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array) -> Delta:
     """What is carried from edit to edit after one more, the `index`-th; its shapes stay as they are."""
-    latest = fold(delta, vocabulary)
+    latest = fold_delta(delta, vocabulary)
     settled = dict(carried)
     if "weights" in latest:
-        settled["weights"] = _united(carried["weights"], latest["weights"])
+        settled["weights"] = _add_trees(carried["weights"], latest["weights"])
     if "prefix" in latest:
         text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
         settled["prefix"] = Prefix(carried["prefix"].cache.put(index * slots, text.cache), text.start)
@@ -162,13 +162,13 @@ def block_of(matrix: str) -> str:
     return "attention" if matrix in ATTENTION else "mlp"
 
 
-def added(params: dict, changes: dict) -> dict:
+def add_changes(params: dict, changes: dict) -> dict:
     """The tree `params` with `changes`, a part of the same tree, added."""
     return {
         name: (
             part
             if name not in changes
-            else added(part, changes[name])
+            else add_changes(part, changes[name])
             if isinstance(part, dict)
             else part + changes[name]
         )
@@ -176,13 +176,13 @@ def added(params: dict, changes: dict) -> dict:
     }
 
 
-def low_rank(x: jax.Array, factors: LowRank) -> jax.Array:
+def apply_low_rank(x: jax.Array, factors: LowRank) -> jax.Array:
     """What a low-rank part adds to x @ W."""
     a, b = (factor.astype(x.dtype) for factor in factors)
     return (x @ a) @ b
 
 
-def looked_up(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
+def look_up_codebook(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
     """`out`, or the value of the nearest key of one layer's codebook where x [B, T, D] lies in its ball.
 
     Of keys that are equally near, to a hundredth of a radius, the latest counts: it was stored to replace
@@ -196,7 +196,7 @@ def looked_up(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
     return jnp.where(hit, book.values[nearest].astype(out.dtype), out)
 
 
-def behind(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache]:
+def place_behind_prefix(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache]:
     """The layout of documents that go on where a prefix ends, and the prefix as each of them sees it.
 
     Args:
@@ -210,12 +210,12 @@ def behind(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache
     alone = jnp.eye(opens.shape[1], dtype=bool)
     mask = layout.mask & (~opens[:, None, :] | alone)
     moved = Layout(layout.positions + jnp.maximum(length - 1, 0), mask, layout.real & ~opens)
-    return moved, prefix.cache.repeated(opens.shape[0])
+    return moved, prefix.cache.repeat_row(opens.shape[0])
 
 
-def _composed(name: str, first: Any, second: Any) -> Any:
+def _compose_parts(name: str, first: Any, second: Any) -> Any:
     if name == "weights":
-        return _united(first, second)
+        return _add_trees(first, second)
     if name == "prefix":
         return Prefix(first.cache.joined(second.cache), second.start)
     if name == "embedding":
@@ -227,10 +227,10 @@ def _composed(name: str, first: Any, second: Any) -> Any:
     return LowRank(jnp.concatenate([first.a, second.a], axis=2), jnp.concatenate([first.b, second.b], axis=1))
 
 
-def _united(first: dict, second: dict) -> dict:
+def _add_trees(first: dict, second: dict) -> dict:
     """The sum of two parts of a tree, of which either may lack what the other has."""
     both = first | second
     for name in first.keys() & second.keys():
         a, b = first[name], second[name]
-        both[name] = _united(a, b) if isinstance(a, dict) else a + b
+        both[name] = _add_trees(a, b) if isinstance(a, dict) else a + b
     return both

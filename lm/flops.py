@@ -34,10 +34,10 @@ def count_flops(function: Callable[..., Any], *args: Any, turns: int = 1) -> flo
     what the result does not depend on.
     """
     program = jax.make_jaxpr(function)(*args).jaxpr
-    return _flops(dce_jaxpr(program, [True] * len(program.outvars))[0], turns)
+    return _program_flops(dce_jaxpr(program, [True] * len(program.outvars))[0], turns)
 
 
-def _flops(program: Any, turns: int) -> float:
+def _program_flops(program: Any, turns: int) -> float:
     total = 0.0
     for step in program.eqns:
         if step.primitive.name == "dot_general":
@@ -45,7 +45,7 @@ def _flops(program: Any, turns: int) -> float:
             a, out = step.invars[0].aval.shape, step.outvars[0].aval.shape
             total += 2.0 * math.prod(out) * math.prod(a[i] for i in contracted)
             continue
-        inner = [_flops(part, turns) for part in _programs(step.params.values())]
+        inner = [_program_flops(part, turns) for part in _inner_programs(step.params.values())]
         if step.primitive.name == "cond":
             total += max(inner)
         elif step.primitive.name == "scan":
@@ -57,12 +57,12 @@ def _flops(program: Any, turns: int) -> float:
     return total
 
 
-def _programs(values: Any) -> list[Any]:
+def _inner_programs(values: Any) -> list[Any]:
     """The programs among the parameters of a step."""
     programs = []
     for value in values:
         if isinstance(value, list | tuple):
-            programs += _programs(value)
+            programs += _inner_programs(value)
         elif hasattr(value, "eqns"):
             programs.append(value)
         elif hasattr(value, "jaxpr"):

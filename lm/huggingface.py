@@ -20,7 +20,7 @@ from corpus.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel
-from lm.model import Params, shapes
+from lm.model import Params, parameter_shapes
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 HEAD = "lm_head"
@@ -75,7 +75,7 @@ def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] 
         for name, content in {CONFIG: config, "generation_config.json": generation, **(beside or {})}.items():
             write_json(aside / name, content)
         try:
-            save_file(dict(_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
+            save_file(dict(_export_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
         except SafetensorError as error:
             raise OSError(f"{folder} could not be written: {error}") from None
 
@@ -91,68 +91,70 @@ def import_model(folder: Path) -> LanguageModel:
     architecture = read_config(_read_json(folder / CONFIG), folder / CONFIG)
     tensors = _find_tensors(folder)
     _check_tensors(folder, architecture, tensors)
-    return LanguageModel(architecture.config, _params(architecture.config, architecture.tied, tensors))
+    return LanguageModel(architecture.config, _load_params(architecture.config, architecture.tied, tensors))
 
 
-def _tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
+def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
     """Every tensor under Hugging Face's name."""
     params = jax.device_get(model.params)
     for name, path in OUTER.items():
-        yield _weight(name), _turned(_at(params, path), path)
+        yield _weight_name(name), _turn_kernel(_get_leaf(params, path), path)
     for name, path in LAYER.items():
-        stacked = _at(params["layers"], path)
+        stacked = _get_leaf(params["layers"], path)
         if model.delta and path[1:-1] == ("down",):
             a, b = jax.device_get(model.delta["down"])
             stacked = stacked + a @ b
         for i, one in enumerate(stacked):
-            yield _weight(f"model.layers.{i}.{name}"), _turned(one, path)
+            yield _weight_name(f"model.layers.{i}.{name}"), _turn_kernel(one, path)
 
 
-def _params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:
+def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:
     """The parameters of `lm.model`, from tensors that `_check_tensors` has seen."""
     params: Params = {"layers": {}}
     with ExitStack() as stack:
-        opened = {path: stack.enter_context(_opened(path)) for path in {t.path for t in tensors.values()}}
+        opened = {
+            path: stack.enter_context(_open_tensors(path)) for path in {t.path for t in tensors.values()}
+        }
 
         def read(name: str, path: tuple[str, ...]) -> np.ndarray:
-            weight = _weight(name)
-            tensor = _turned(opened[tensors[weight].path].get_tensor(weight), path)
+            weight = _weight_name(name)
+            tensor = _turn_kernel(opened[tensors[weight].path].get_tensor(weight), path)
             if not np.isfinite(tensor).all():
                 raise InputError(f"{tensors[weight].path}: {weight} holds NaN or infinity; fetch it again")
             return tensor
 
         for name, path in OUTER.items():
             source = "model.embed_tokens" if tied and name == HEAD else name
-            _put(params, path, read(source, path))
+            _put_leaf(params, path, read(source, path))
         for name, path in LAYER.items():
             stacked = np.stack([read(f"model.layers.{i}.{name}", path) for i in range(config.layers)])
-            _put(params["layers"], path, stacked)
+            _put_leaf(params["layers"], path, stacked)
     return params
 
 
-def _turned(x: np.ndarray, path: tuple[str, ...]) -> np.ndarray:
+def _turn_kernel(x: np.ndarray, path: tuple[str, ...]) -> np.ndarray:
     """Their kernels are [out, in], ours [in, out]; contiguous, as safetensors writes memory as it lies."""
     return np.ascontiguousarray(x.T if path[-1] == "kernel" else x, np.float32)
 
 
-def _at(tree: Params, path: tuple[str, ...]) -> Any:
+def _get_leaf(tree: Params, path: tuple[str, ...]) -> Any:
     return reduce(getitem, path, tree)
 
 
-def _put(tree: Params, path: tuple[str, ...], value: np.ndarray) -> None:
+def _put_leaf(tree: Params, path: tuple[str, ...], value: np.ndarray) -> None:
     for key in path[:-1]:
         tree = tree.setdefault(key, {})
     tree[path[-1]] = jnp.asarray(value)
 
 
-def _weight(name: str) -> str:
+def _weight_name(name: str) -> str:
     return f"{name}.weight"
 
 
 def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[str, Tensor]) -> None:
     """Refuse tensors that are missing, superfluous, of another shape, or no plain floats."""
     left = dict(tensors)
-    for name, shape in _expected(*architecture):
+    for name, shape in _expected_tensors(*architecture):
         tensor = left.pop(name, None)
         if tensor is None:
             raise InputError(f"{folder} has no tensor {name}, which its {CONFIG} asks for; fetch it again")
@@ -172,25 +174,30 @@ def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[st
         )
 
 
-def _expected(config: ModelConfig, vocabulary: int, tied: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _expected_tensors(
+    config: ModelConfig, vocabulary: int, tied: bool
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of their tensors, one by one: a configuration may claim any number of layers."""
-    params = shapes(config, vocabulary)
+    params = parameter_shapes(config, vocabulary)
 
     def theirs(shape: tuple[int, ...], path: tuple[str, ...]) -> tuple[int, ...]:
         return shape[::-1] if path[-1] == "kernel" else shape
 
     for name, path in OUTER.items():
         if not (tied and name == HEAD):
-            yield _weight(name), theirs(_at(params, path).shape, path)
+            yield _weight_name(name), theirs(_get_leaf(params, path).shape, path)
     for i in range(config.layers):
         for name, path in LAYER.items():
-            yield _weight(f"model.layers.{i}.{name}"), theirs(_at(params["layers"], path).shape[1:], path)
+            yield (
+                _weight_name(f"model.layers.{i}.{name}"),
+                theirs(_get_leaf(params["layers"], path).shape[1:], path),
+            )
 
 
 def _find_tensors(folder: Path) -> dict[str, Tensor]:
     """Every tensor of a folder by name, from one file or from those that the index lists."""
     if (folder / WEIGHTS).exists():
-        return _listed(folder / WEIGHTS)
+        return _list_tensors(folder / WEIGHTS)
     index = folder / INDEX
     if not index.exists():
         raise InputError(
@@ -204,7 +211,7 @@ def _find_tensors(folder: Path) -> dict[str, Tensor]:
     for file in sorted(set(promised.values())):
         if Path(file).name != file or not file.endswith(".safetensors"):
             raise InputError(f"{index}: {file!r} should be the plain name of a .safetensors file beside it")
-        tensors |= _listed(folder / file)
+        tensors |= _list_tensors(folder / file)
     for name in tensors.keys() | promised.keys():
         if name not in tensors or tensors[name].path.name != promised.get(name):
             raise InputError(
@@ -213,14 +220,14 @@ def _find_tensors(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _listed(path: Path) -> dict[str, Tensor]:
-    with _opened(path) as file:
+def _list_tensors(path: Path) -> dict[str, Tensor]:
+    with _open_tensors(path) as file:
         views = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         return {name: Tensor(path, v.get_dtype(), tuple(v.get_shape())) for name, v in views.items()}
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_tensors(path: Path) -> Iterator[Any]:
     """A safetensors file, whose header and length were checked."""
     require_regular(path)
     try:

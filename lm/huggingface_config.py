@@ -74,7 +74,7 @@ def write_config(config: ModelConfig, vocabulary: int) -> dict:
     }
 
 
-def read_config(stored: dict, path: Path) -> Architecture:
+def read_config(content: dict, path: Path) -> Architecture:
     """The architecture that a config.json describes; what it leaves out is what transformers would take.
 
     Args:
@@ -83,30 +83,30 @@ def read_config(stored: dict, path: Path) -> Architecture:
     Raises:
         InputError: something that `lm.model` does not compute, or no size.
     """
-    kind = stored.get("model_type")
-    if (kind, stored.get("architectures")) not in [(k, [name]) for k, name in ARCHITECTURES.items()]:
+    kind = content.get("model_type")
+    if (kind, content.get("architectures")) not in [(k, [name]) for k, name in ARCHITECTURES.items()]:
         raise InputError(
-            f"{path}: model_type {kind!r} with architectures {stored.get('architectures')!r} is not "
+            f"{path}: model_type {kind!r} with architectures {content.get('architectures')!r} is not "
             f"supported; convert a model of {' or '.join(ARCHITECTURES.values())}"
         )
     for key, known in ONLY.items():
-        if stored.get(key, known[0]) not in known:
+        if content.get(key, known[0]) not in known:
             raise InputError(
-                f"{path}: {key} {stored[key]!r} is not supported; convert a model with {known[0]!r}"
+                f"{path}: {key} {content[key]!r} is not supported; convert a model with {known[0]!r}"
             )
-    tied = stored.get("tie_word_embeddings", False)
+    tied = content.get("tie_word_embeddings", False)
     if not isinstance(tied, bool):
         raise InputError(f"{path}: tie_word_embeddings should be true or false, not {tied!r}")
-    sizes = {ours: _size(path, stored, theirs) for ours, theirs in SIZES.items()}
+    sizes = {ours: _read_size(path, content, theirs) for ours, theirs in SIZES.items()}
     heads, window = sizes["heads"], 0
-    if kind == "mistral" and stored.get("sliding_window", 4096) is not None:
-        window = _size(path, stored, "sliding_window", 4096)
+    if kind == "mistral" and content.get("sliding_window", 4096) is not None:
+        window = _read_size(path, content, "sliding_window", 4096)
     # A Mistral that does not say has eight heads of keys; null, or a Llama, means no grouping.
-    grouped = 8 if kind == "mistral" and "num_key_value_heads" not in stored else heads
-    theta, scaling = _rope(path, stored)
-    kv_heads = _size(path, stored, "num_key_value_heads", grouped)
-    head_width = _size(path, stored, "head_dim", sizes["hidden"] // heads)
-    epsilon = _positive(path, stored, "rms_norm_eps", 1e-6)
+    grouped = 8 if kind == "mistral" and "num_key_value_heads" not in content else heads
+    theta, scaling = _read_rope(path, content)
+    kv_heads = _read_size(path, content, "num_key_value_heads", grouped)
+    head_width = _read_size(path, content, "head_dim", sizes["hidden"] // heads)
+    epsilon = _read_positive(path, content, "rms_norm_eps", 1e-6)
     try:
         config = ModelConfig(
             hidden=sizes["hidden"],
@@ -122,13 +122,13 @@ def read_config(stored: dict, path: Path) -> Architecture:
         )
     except ValueError as error:
         raise InputError(f"{path} describes no model of ours: {error}") from None
-    return Architecture(config, _size(path, stored, "vocab_size"), tied)
+    return Architecture(config, _read_size(path, content, "vocab_size"), tied)
 
 
-def _rope(path: Path, stored: dict) -> tuple[float, tuple[float, float, float, float] | None]:
+def _read_rope(path: Path, content: dict) -> tuple[float, tuple[float, float, float, float] | None]:
     """Base and Llama 3's scaling, from either spelling."""
-    name = "rope_scaling" if stored.get("rope_scaling") else "rope_parameters"
-    rope = stored.get(name) or {}
+    name = "rope_scaling" if content.get("rope_scaling") else "rope_parameters"
+    rope = content.get(name) or {}
     if not isinstance(rope, dict):
         raise InputError(f"{path}: {name} should be an object, not {rope!r}")
     kind = rope.get("rope_type", rope.get("type", "default"))
@@ -137,30 +137,30 @@ def _rope(path: Path, stored: dict) -> tuple[float, tuple[float, float, float, f
         known |= set(SCALING)
     if kind not in ("default", "llama3") or not rope.keys() <= known:
         raise InputError(f"{path}: {name} {rope!r} is not supported; only rope_type default and llama3 are")
-    theta = _positive(path, stored | rope, "rope_theta", 10_000.0)
+    theta = _read_positive(path, content | rope, "rope_theta", 10_000.0)
     if kind == "default":
         return theta, None
-    original = {SCALING[3]: stored.get("max_position_embeddings")}
-    factor, low, high, length = (_positive(path, original | rope, key) for key in SCALING)
+    original = {SCALING[3]: content.get("max_position_embeddings")}
+    factor, low, high, length = (_read_positive(path, original | rope, key) for key in SCALING)
     if low >= high:
         raise InputError(f"{path}: low_freq_factor {low} should be below high_freq_factor {high}")
     return theta, (factor, low, high, length)
 
 
-def _size(path: Path, stored: dict, key: str, otherwise: int | None = None) -> int:
-    value = _given(stored, key, otherwise)
+def _read_size(path: Path, content: dict, key: str, otherwise: int | None = None) -> int:
+    value = _value_or_default(content, key, otherwise)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < LARGEST:
         raise InputError(f"{path}: {key} should be a positive integer below 2**31, not {value!r}")
     return value
 
 
-def _positive(path: Path, stored: dict, key: str, otherwise: float | None = None) -> float:
-    value = _given(stored, key, otherwise)
+def _read_positive(path: Path, content: dict, key: str, otherwise: float | None = None) -> float:
+    value = _value_or_default(content, key, otherwise)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
         raise InputError(f"{path}: {key} should be a positive number, not {value!r}")
     return float(value)
 
 
-def _given(stored: dict, key: str, otherwise: Any) -> Any:
-    value = stored.get(key)
+def _value_or_default(content: dict, key: str, otherwise: Any) -> Any:
+    value = content.get(key)
     return otherwise if value is None else value

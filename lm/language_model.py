@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import jax
 
-from lm.attention import Array, Layout, left_padded
+from lm.attention import Array, Layout, left_padded_layout
 from lm.cache import Cache
 from lm.config import ModelConfig
-from lm.delta import Delta, behind, compose
+from lm.delta import Delta, compose_deltas, place_behind_prefix
 from lm.model import Activations, Params, hidden_states, unembed, vocabulary_of
 
 
@@ -48,9 +48,9 @@ class LanguageModel:
         """Number of token ids."""
         return vocabulary_of(self.params)
 
-    def edited(self, delta: Delta | None) -> "LanguageModel":
+    def with_delta(self, delta: Delta | None) -> "LanguageModel":
         """The same parameters with one more edit on top of those that are there; None adds nothing."""
-        return replace(self, delta=compose(self.delta, delta)) if delta else self
+        return replace(self, delta=compose_deltas(self.delta, delta)) if delta else self
 
     def hidden_states(
         self, tokens: Array, layout: Layout, past: Sequence[Cache] = ()
@@ -62,16 +62,16 @@ class LanguageModel:
         """
         before = None
         if not past and self.delta and "prefix" in self.delta:
-            layout, before = behind(self.delta["prefix"], tokens, layout)
+            layout, before = place_behind_prefix(self.delta["prefix"], tokens, layout)
             past = (before,)
         hidden, cache, _ = hidden_states(self.config, self.params, self.delta, tokens, layout, past)
-        return hidden, cache if before is None else before.joined(cache)
+        return hidden, cache if before is None else before.join(cache)
 
     def activations(self, tokens: Array, layout: Layout) -> Activations:
         """What the layers compute on the way over int32[B, T] tokens."""
         past: Sequence[Cache] = ()
         if self.delta and "prefix" in self.delta:
-            layout, before = behind(self.delta["prefix"], tokens, layout)
+            layout, before = place_behind_prefix(self.delta["prefix"], tokens, layout)
             past = (before,)
         computed = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
         assert computed is not None
@@ -85,8 +85,8 @@ class LanguageModel:
         """Next-token logits float32[B, T, V] at every position of int32[B, T] tokens."""
         return self.unembed(self.hidden_states(tokens, layout)[0])
 
-    def read(self, prompts: Array) -> Context:
+    def read_prompts(self, prompts: Array) -> Context:
         """Read int32[B, P] prompts, padded on the left."""
-        layout = left_padded(prompts)
+        layout = left_padded_layout(prompts)
         hidden, cache = self.hidden_states(prompts, layout)
         return Context(cache, hidden[:, -1], cache.positions[:, -1] + 1)

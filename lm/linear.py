@@ -11,13 +11,13 @@ import jax.numpy as jnp
 Dims = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def dot(a: jax.Array, b: jax.Array, contract: Dims) -> jax.Array:
+def contract_axes(a: jax.Array, b: jax.Array, contract: Dims) -> jax.Array:
     """Contract axes of `a` with axes of `b`, accumulated and returned in float32 (or wider inputs' type)."""
     wide = jnp.promote_types(a.dtype, jnp.float32)
     return jax.lax.dot_general(a, b, (contract, ((), ())), preferred_element_type=wide)
 
 
-def rows(x: jax.Array) -> jax.Array:
+def flatten_rows(x: jax.Array) -> jax.Array:
     """All leading axes as one."""
     return x.reshape(-1, x.shape[-1])
 
@@ -30,15 +30,19 @@ def project(x: jax.Array, weight: jax.Array) -> jax.Array:
 
 @jax.named_scope("project")
 def _forward(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-    out = dot(rows(x), weight.astype(x.dtype), ((1,), (0,)))
+    out = contract_axes(flatten_rows(x), weight.astype(x.dtype), ((1,), (0,)))
     return out.astype(x.dtype).reshape(*x.shape[:-1], -1), (x, weight)
 
 
 @jax.named_scope("project")
 def _backward(kept: tuple[jax.Array, jax.Array], d_out: jax.Array) -> tuple[jax.Array, jax.Array]:
     x, weight = kept
-    d_x = dot(rows(d_out), weight.astype(x.dtype), ((1,), (1,))).astype(x.dtype).reshape(x.shape)
-    d_weight = dot(x, d_out, ((0, 1), (0, 1)))
+    d_x = (
+        contract_axes(flatten_rows(d_out), weight.astype(x.dtype), ((1,), (1,)))
+        .astype(x.dtype)
+        .reshape(x.shape)
+    )
+    d_weight = contract_axes(x, d_out, ((0, 1), (0, 1)))
     return d_x, d_weight.astype(weight.dtype)
 
 

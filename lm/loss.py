@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import BOS, PAD
-from lm.attention import Array, packed
+from lm.attention import Array, packed_layout
 from lm.config import ModelConfig
-from lm.linear import dot, rows
+from lm.linear import contract_axes, flatten_rows
 from lm.model import Params, hidden_states
 
 
@@ -29,35 +29,35 @@ def next_token_loss(
     Args:
         tokens: int32[B, T], packed documents.
         piece: how many tokens' logits exist at once; at least one of each row does.
-        entries: of the vocabulary that the softmax is over; see `some_entries`. 0 takes all.
+        entries: of the vocabulary that the softmax is over; see `sample_entries`. 0 takes all.
         draw: which of the others are drawn.
     """
     tokens = jnp.asarray(tokens)
-    hidden, _, _ = hidden_states(model, params, None, tokens, packed(tokens, BOS))
+    hidden, _, _ = hidden_states(model, params, None, tokens, packed_layout(tokens, BOS))
     target = jnp.pad(tokens[:, 1:], ((0, 0), (0, 1)), constant_values=PAD)
     # A document's first token follows nothing, and padding is not text.
-    counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)
-    weight = counted / jnp.maximum(counted.sum(), 1)
+    is_counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)
+    weight = is_counted / jnp.maximum(is_counted.sum(), 1)
     pieces = min(-(-tokens.size // piece), tokens.shape[1])
     head = params["head"]["kernel"]
     vocabulary = head.shape[1]
 
-    def whole() -> jax.Array:
+    def full_loss() -> jax.Array:
         return cross_entropy(pieces, hidden, head, jnp.zeros(vocabulary), target, weight)
 
     if not 0 < entries < vocabulary:
-        return whole()
+        return full_loss()
     own = entries // 2
 
-    def part() -> jax.Array:
-        ids, log_weight = some_entries(target, own, entries - own, vocabulary, draw)
+    def sampled_loss() -> jax.Array:
+        ids, log_weight = sample_entries(target, own, entries - own, vocabulary, draw)
         place = jnp.searchsorted(ids[:own], target)
         return cross_entropy(pieces, hidden, head[:, ids], log_weight, place, weight)
 
-    return jax.lax.cond(_distinct(target) > own, whole, part)
+    return jax.lax.cond(_count_distinct(target) > own, full_loss, sampled_loss)
 
 
-def some_entries(
+def sample_entries(
     target: jax.Array, own: int, drawn: int, vocabulary: int, draw: int | jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """Entries of the vocabulary that stand for all in the softmax of a batch.
@@ -85,7 +85,7 @@ def some_entries(
     return jnp.concatenate([jnp.minimum(mine, vocabulary - 1), others]), jnp.concatenate(log_weight)
 
 
-def _distinct(ids: jax.Array) -> jax.Array:
+def _count_distinct(ids: jax.Array) -> jax.Array:
     """How many different ones there are."""
     ordered = jnp.sort(ids.reshape(-1))
     return 1 + jnp.sum(ordered[1:] != ordered[:-1])
@@ -130,10 +130,12 @@ def _forward(
         filled = jnp.pad(x, ((0, 0), (0, pieces * positions - length)) + ((0, 0),) * (x.ndim - 2))
         return filled.reshape(x.shape[0], pieces, positions, *x.shape[2:]).swapaxes(0, 1)
 
-    def one(carry: tuple[jax.Array, jax.Array], here: tuple) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+    def piece_loss(
+        carry: tuple[jax.Array, jax.Array], here: tuple
+    ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
         total, d_head = carry
         hidden, target, weight = here
-        logits = dot(rows(hidden), narrow, ((1,), (0,))) + bias
+        logits = contract_axes(flatten_rows(hidden), narrow, ((1,), (0,))) + bias
         top = logits.max(axis=1, keepdims=True)
         odds = jnp.exp(logits - top)
         mass = odds.sum(axis=1, keepdims=True)
@@ -141,14 +143,14 @@ def _forward(
         nats = top + jnp.log(mass) - jnp.take_along_axis(logits, wanted, axis=1)
         is_wanted = jnp.arange(logits.shape[1]) == wanted
         d_logits = ((odds / mass - is_wanted) * weight).astype(hidden.dtype)
-        d_hidden = dot(d_logits, narrow, ((1,), (1,))).astype(hidden.dtype).reshape(hidden.shape)
+        d_hidden = contract_axes(d_logits, narrow, ((1,), (1,))).astype(hidden.dtype).reshape(hidden.shape)
         d_logits = d_logits.reshape(*hidden.shape[:2], -1)
-        d_head = d_head + dot(hidden, d_logits, ((0, 1), (0, 1)))
+        d_head = d_head + contract_axes(hidden, d_logits, ((0, 1), (0, 1)))
         return (total + jnp.sum(weight * nats), d_head), d_hidden
 
     wide = jnp.promote_types(hidden.dtype, jnp.float32)
     start = (jnp.zeros((), wide), jnp.zeros(head.shape, wide))
-    (total, d_head), d_hidden = jax.lax.scan(one, start, tuple(map(split, (hidden, target, weight))))
+    (total, d_head), d_hidden = jax.lax.scan(piece_loss, start, tuple(map(split, (hidden, target, weight))))
     d_hidden = d_hidden.swapaxes(0, 1).reshape(hidden.shape[0], -1, hidden.shape[2])[:, :length]
     return total, (d_hidden, d_head.astype(head.dtype))
 

@@ -1,4 +1,4 @@
-"""Where arrays live: one mesh of devices with two axes, "data" for rows and "model" for widths (DESIGN 10).
+"""Where arrays live: one mesh of devices with two axes, "data" for rows and "model" for widths (design.md 10).
 
 A single device is a mesh of one by one, so there is one way to train.
 """
@@ -33,22 +33,22 @@ def make_mesh(config: MeshConfig) -> Mesh:
     return Mesh(np.array(devices[: config.size]).reshape(config.data, config.model), ("data", "model"))
 
 
-def sharded(mesh: Mesh, state: Any) -> Any:
+def state_shardings(mesh: Mesh, state: Any) -> Any:
     """The sharding of each array of a tree of parameters, or of an optimiser's state, which has their names.
 
     Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
     vocabulary by tokens. An axis that the devices do not divide stays whole.
     """
 
-    def of(path: tuple, leaf: Any) -> NamedSharding:
+    def leaf_sharding(path: tuple, leaf: Any) -> NamedSharding:
         names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
         axes: list[str | None] = [None] * leaf.ndim
-        axis = _cut(names) if leaf.ndim > 1 else None
+        axis = _cut_axis(names) if leaf.ndim > 1 else None
         if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
             axes[axis] = "model"
         return NamedSharding(mesh, PartitionSpec(*axes))
 
-    return jax.tree_util.tree_map_with_path(of, state)
+    return jax.tree_util.tree_map_with_path(leaf_sharding, state)
 
 
 def place_rows(mesh: Mesh, tokens: np.ndarray) -> jax.Array:
@@ -57,7 +57,7 @@ def place_rows(mesh: Mesh, tokens: np.ndarray) -> jax.Array:
     return jax.make_array_from_callback(tokens.shape, sharding, lambda index: tokens[index])
 
 
-def on_every_device(mesh: Mesh, tree: Any) -> Any:
+def replicate(mesh: Mesh, tree: Any) -> Any:
     """The whole tree on each device."""
     return tree if mesh.size == 1 else jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
@@ -82,15 +82,15 @@ def local_copy(mesh: Mesh, tree: Any) -> Any:
     """The whole tree on this process's first device."""
     if mesh.size == 1:
         return tree
-    return jax.tree.map(lambda x: x.addressable_data(0), _everywhere(mesh, tree))
+    return jax.tree.map(lambda x: x.addressable_data(0), _replicate(mesh, tree))
 
 
 @partial(jax.jit, static_argnums=0)
-def _everywhere(mesh: Mesh, tree: Any) -> Any:
+def _replicate(mesh: Mesh, tree: Any) -> Any:
     return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh, PartitionSpec()))
 
 
-def _cut(names: list[str]) -> int | None:
+def _cut_axis(names: list[str]) -> int | None:
     if names[-1:] == ["embedding"]:
         return -2
     module = names[-2] if names[-1:] == ["kernel"] else None

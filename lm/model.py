@@ -16,10 +16,20 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from lm.attention import Array, KeysValues, Layout, Rotation, attend, attend_in_parts, joined, rotary, rotate
+from lm.attention import (
+    Array,
+    KeysValues,
+    Layout,
+    Rotation,
+    attend,
+    attend_in_parts,
+    join_parts,
+    rotary_angles,
+    rotate,
+)
 from lm.cache import Cache
 from lm.config import ModelConfig
-from lm.delta import IN_LAYERS, Delta, LowRank, added, looked_up, low_rank
+from lm.delta import IN_LAYERS, Delta, LowRank, add_changes, apply_low_rank, look_up_codebook
 from lm.linear import project
 
 INITIAL_SCALE = 0.02
@@ -33,14 +43,14 @@ class Activations(NamedTuple):
     Attributes:
         inner: [L, B, T, F], what goes into each down-projection.
         states: [L, B, T, D], the residual stream behind each layer.
-        read: [L, B, T, D], what each MLP reads: the stream before it, normed.
-        written: [L, B, T, D], what each MLP adds to the stream.
+        mlp_inputs: [L, B, T, D], what each MLP reads: the stream before it, normed.
+        mlp_outputs: [L, B, T, D], what each MLP adds to the stream.
     """
 
     inner: jax.Array
     states: jax.Array
-    read: jax.Array
-    written: jax.Array
+    mlp_inputs: jax.Array
+    mlp_outputs: jax.Array
 
 
 class Linear(nnx.Module):
@@ -51,7 +61,7 @@ class Linear(nnx.Module):
 
     def __call__(self, x: jax.Array, change: LowRank | None = None) -> jax.Array:
         out = project(x, self.kernel[...])
-        return out if change is None else out + low_rank(x, change)
+        return out if change is None else out + apply_low_rank(x, change)
 
 
 class Norm(nnx.Module):
@@ -94,7 +104,9 @@ class Attention(nnx.Module):
         query, now = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
         seen = *past, now
         # What one token does with keys and values costs no more than a copy of them.
-        mixed = attend_in_parts(query, seen, mask) if x.shape[1] == 1 else attend(query, *joined(seen), mask)
+        mixed = (
+            attend_in_parts(query, seen, mask) if x.shape[1] == 1 else attend(query, *join_parts(seen), mask)
+        )
         return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), now
 
 
@@ -110,7 +122,7 @@ class Mlp(nnx.Module):
         inner = jax.nn.silu(self.gate(x, delta.get("gate"))) * self.up(x, delta.get("up"))
         out = self.down(inner, delta.get("down"))
         if "codebook" in delta:
-            out = looked_up(x, out, delta["codebook"])
+            out = look_up_codebook(x, out, delta["codebook"])
         return out, inner
 
 
@@ -168,7 +180,7 @@ class Decoder(nnx.Module):
         keys = jnp.concatenate([*(c.positions for c in past), positions], axis=1)
         if config.window:
             mask &= positions[:, :, None] - keys[:, None, :] < config.window
-        rotation = rotary(config, positions)
+        rotation = rotary_angles(config, positions)
         block, stacked = nnx.split(self.layers)
 
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
@@ -185,16 +197,16 @@ class Decoder(nnx.Module):
         return self.norm(x), Cache(key, value, positions, real), activations
 
 
-def init(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:
+def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:
     """Fresh parameters in float32: weights normal with standard deviation 0.02, norms 1."""
     model = Decoder(config, vocabulary, nnx.Rngs(jax.random.key(seed)))
     return nnx.to_pure_dict(nnx.split(model)[1])
 
 
 @lru_cache
-def shapes(config: ModelConfig, vocabulary: int) -> Params:
+def parameter_shapes(config: ModelConfig, vocabulary: int) -> Params:
     """Shapes and types of all parameters; nothing is made."""
-    return jax.eval_shape(lambda: init(config, vocabulary, 0))
+    return jax.eval_shape(lambda: init_params(config, vocabulary, 0))
 
 
 def vocabulary_of(params: Params) -> int:
@@ -225,24 +237,24 @@ def hidden_states(
         [B, T, D] in the model's precision, the cache of these tokens alone, and activations or None.
     """
     delta = delta or {}
-    model = nnx.merge(_graph(config, vocabulary_of(params)), nnx.State(changed(params, delta)))
+    model = nnx.merge(_module_graph(config, vocabulary_of(params)), nnx.State(add_weights(params, delta)))
     return model(jnp.asarray(tokens), layout, past, delta, inside)
 
 
-def changed(params: Params, delta: Delta | None) -> Params:
+def add_weights(params: Params, delta: Delta | None) -> Params:
     """The parameters with the weights that a delta adds."""
-    return added(params, delta["weights"]) if delta and "weights" in delta else params
+    return add_changes(params, delta["weights"]) if delta and "weights" in delta else params
 
 
 def unembed(params: Params, delta: Delta | None, hidden: jax.Array) -> jax.Array:
     """Next-token logits float32[..., V] of hidden states [..., D]; call it on no more than needed."""
-    kernel = changed(params, delta)["head"]["kernel"].astype(hidden.dtype)
+    kernel = add_weights(params, delta)["head"]["kernel"].astype(hidden.dtype)
     wide = jnp.promote_types(hidden.dtype, jnp.float32)
     return jnp.matmul(hidden, kernel, preferred_element_type=wide)
 
 
 @lru_cache
-def _graph(config: ModelConfig, vocabulary: int) -> nnx.GraphDef:
+def _module_graph(config: ModelConfig, vocabulary: int) -> nnx.GraphDef:
     return nnx.split(nnx.eval_shape(lambda: Decoder(config, vocabulary, nnx.Rngs(0))))[0]
 
 

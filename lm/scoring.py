@@ -1,4 +1,4 @@
-"""Probabilities of whole objects and of single words after a prompt (DESIGN 4).
+"""Probabilities of whole objects and of single words after a prompt (design.md 4).
 
 p(o | prompt) is the product of the object's token probabilities times the probability that the object
 ends there: that "." or the end of the document follows. A prompt is read once, and all its candidates are
@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import EOS, PAD, SEP
-from lm.attention import Array, left_padded
+from lm.attention import Array, left_padded_layout
 from lm.language_model import Context, LanguageModel
-from lm.token_tree import Text, TokenTree, beginnings, token_tree
+from lm.token_tree import Text, TokenTree, build_token_tree, list_beginnings
 
 ENDINGS = (SEP, EOS)
 
@@ -35,16 +35,16 @@ class CandidateTree(NamedTuple):
 
 def candidate_tree(rows: Sequence[Text], nodes: int, candidates: int, longest: int) -> CandidateTree:
     """The tree of the given token rows, padded to `nodes`, `candidates` and `longest`."""
-    tree, paths = token_tree(rows)
+    tree, paths = build_token_tree(rows)
     path = np.full((candidates, longest), -1, np.int32)
     for row, nodes_of_it in zip(path, paths, strict=False):
         row[: len(nodes_of_it)] = nodes_of_it
-    return CandidateTree(tree.padded(nodes), path)
+    return CandidateTree(tree.pad_to(nodes), path)
 
 
 def tree_size(rows: Sequence[Text]) -> int:
     """Number of nodes the tree of these rows has."""
-    return len(beginnings(rows))
+    return len(list_beginnings(rows))
 
 
 def object_log_probabilities(
@@ -115,12 +115,12 @@ def text_log_probability(model: LanguageModel, prompts: Array, texts: Array, lim
     """
     texts, place = jnp.asarray(texts), jnp.arange(texts.shape[1])
     length = (texts != PAD).sum(axis=1)
-    said = jnp.where(place == length[:, None], EOS, texts)
-    counted = (place <= length[:, None]) & (place < jnp.asarray(limits)[:, None])
+    targets = jnp.where(place == length[:, None], EOS, texts)
+    is_counted = (place <= length[:, None]) & (place < jnp.asarray(limits)[:, None])
     # The end of a document says nothing of what follows, so that padding behind it needs no care.
-    whole = jnp.concatenate([jnp.asarray(prompts), texts], axis=1)
+    tokens = jnp.concatenate([jnp.asarray(prompts), texts], axis=1)
     real = jnp.concatenate([jnp.asarray(prompts) != PAD, jnp.ones_like(texts, bool)], axis=1)
-    hidden, _ = model.hidden_states(whole, left_padded(jnp.where(real, 1, PAD)))
+    hidden, _ = model.hidden_states(tokens, left_padded_layout(jnp.where(real, 1, PAD)))
     before = jnp.asarray(prompts).shape[1] - 1
     logs = jax.nn.log_softmax(model.unembed(hidden[:, before:-1]), axis=-1)
-    return jnp.sum(jnp.take_along_axis(logs, said[..., None], axis=2)[..., 0], axis=1, where=counted)
+    return jnp.sum(jnp.take_along_axis(logs, targets[..., None], axis=2)[..., 0], axis=1, where=is_counted)

@@ -29,7 +29,7 @@ class TokenTree(NamedTuple):
     depth: Array
     end: Array
 
-    def padded(self, nodes: int) -> "TokenTree":
+    def pad_to(self, nodes: int) -> "TokenTree":
         """A tree of so many nodes, of which those behind its own are of no text."""
         own = np.arange(len(self.tokens), nodes, dtype=np.int32)
         behind = TokenTree(np.full_like(own, PAD), np.zeros_like(own), own + 1)
@@ -43,7 +43,7 @@ class TokenTree(NamedTuple):
         return Layout(jnp.reshape(begin, (-1, 1)) + depth, sees, tokens != PAD)
 
 
-def token_tree(texts: Sequence[Text]) -> tuple[TokenTree, list[np.ndarray]]:
+def build_token_tree(texts: Sequence[Text]) -> tuple[TokenTree, list[np.ndarray]]:
     """The tree of some texts, and for each text its nodes in order."""
     rows = [tuple(map(int, text)) for text in texts]
     tokens: list[int] = []
@@ -64,6 +64,6 @@ def token_tree(texts: Sequence[Text]) -> tuple[TokenTree, list[np.ndarray]]:
     return TokenTree(np.array(tokens, np.int32), np.array(depth, np.int32), end[: len(tokens)]), paths
 
 
-def beginnings(texts: Sequence[Text]) -> set[tuple[int, ...]]:
+def list_beginnings(texts: Sequence[Text]) -> set[tuple[int, ...]]:
     """What the texts begin with, one for each node of their tree."""
     return {row[: i + 1] for row in (tuple(map(int, text)) for text in texts) for i in range(len(row))}

@@ -11,8 +11,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from lm.attention import Array
 from lm.config import ModelConfig, TrainConfig
 from lm.loss import next_token_loss
-from lm.mesh import sharded
-from lm.model import Params, init
+from lm.mesh import state_shardings
+from lm.model import Params, init_params
 
 
 class TrainState(NamedTuple):
@@ -23,26 +23,32 @@ class TrainState(NamedTuple):
     optimizer: optax.OptState
 
 
-def abstract(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
+def abstract_state(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
     """Shapes and shardings of a state, as `jax.ShapeDtypeStruct`s."""
-    shapes = jax.eval_shape(partial(_fresh, model, config, vocabulary), 0)
+    shapes = jax.eval_shape(partial(_init_state, model, config, vocabulary), 0)
     return jax.tree.map(
-        lambda x, where: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where), shapes, sharded(mesh, shapes)
+        lambda x, where: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where),
+        shapes,
+        state_shardings(mesh, shapes),
     )
 
 
-def start(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int, mesh: Mesh) -> TrainState:
+def start_training(
+    model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int, mesh: Mesh
+) -> TrainState:
     """The state before the first step; initial weights come from `seed`, wherever they are."""
-    return _beginning(model, config, vocabulary, mesh)(seed)
+    return _beginning_state(model, config, vocabulary, mesh)(seed)
 
 
 @cache
-def _beginning(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> jax.stages.Wrapped:
-    where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))
-    return jax.jit(partial(_fresh, model, config, vocabulary), out_shardings=where)
+def _beginning_state(
+    model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh
+) -> jax.stages.Wrapped:
+    where = jax.tree.map(lambda x: x.sharding, abstract_state(model, config, vocabulary, mesh))
+    return jax.jit(partial(_init_state, model, config, vocabulary), out_shardings=where)
 
 
-def optimizer(config: TrainConfig) -> optax.GradientTransformation:
+def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
     """The recipe's optimiser: clipping, then Muon + Adam or AdamW, under one schedule."""
 
     def schedule(peak: float) -> optax.Schedule:
@@ -81,11 +87,11 @@ def train_step(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: M
             model, state.params, tokens, config.loss_piece, config.softmax_entries, state.step
         )
         with jax.named_scope("optimizer"):
-            update, optimizer_state = optimizer(config).update(gradient, state.optimizer, state.params)
+            update, optimizer_state = make_optimizer(config).update(gradient, state.optimizer, state.params)
             params = optax.apply_updates(state.params, update)
         return TrainState(state.step + 1, params, optimizer_state), loss
 
-    where = jax.tree.map(lambda x: x.sharding, abstract(model, config, vocabulary, mesh))
+    where = jax.tree.map(lambda x: x.sharding, abstract_state(model, config, vocabulary, mesh))
     everywhere = NamedSharding(mesh, PartitionSpec())
     return jax.jit(step, donate_argnums=0, out_shardings=(where, everywhere))
 
@@ -96,9 +102,9 @@ def all_finite(params: Params) -> jax.Array:
     return jnp.all(jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(params)]))
 
 
-def _fresh(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
-    params = init(model, vocabulary, seed)
-    return TrainState(jnp.int32(0), params, optimizer(config).init(params))
+def _init_state(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
+    params = init_params(model, vocabulary, seed)
+    return TrainState(jnp.int32(0), params, make_optimizer(config).init(params))
 
 
 def _matrices_in_layers(params: Params) -> Params:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS
-from testbed.console import command, table
+from testbed.console import print_table, run_command
 from testbed.run.runs import Run, finished_training
 
 COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify")
@@ -25,17 +25,22 @@ class OverviewSettings:
 
 def overview(options: OverviewSettings) -> None:
     """Print what each command does, and the state of every run."""
-    table("commands", ("", "what it does"), [(f"testbed.{name}", _about(name)) for name in COMMANDS], False)
+    print_table(
+        "commands",
+        ("", "what it does"),
+        [(f"testbed.{name}", _describe_command(name)) for name in COMMANDS],
+        False,
+    )
     folders = sorted(path.parent for path in options.runs.glob("*/config.json"))
-    rows = [state(Run(options.runs, folder.name)) for folder in folders]
-    table(f"runs in {options.runs}", ("run", "corpus", "model", "edits", "report"), rows, False)
+    rows = [describe_run(Run(options.runs, folder.name)) for folder in folders]
+    print_table(f"runs in {options.runs}", ("run", "corpus", "model", "edits", "report"), rows, False)
 
 
-def state(run: Run) -> tuple[str, str, str, str, str]:
+def describe_run(run: Run) -> tuple[str, str, str, str, str]:
     """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
     corpus = "written" if run.corpus.exists() else "unfinished"
     try:
-        model = _model(run)
+        model = _describe_model(run)
     except InputError:
         model = "unreadable"
     made: dict[str, int] = {}
@@ -46,14 +51,14 @@ def state(run: Run) -> tuple[str, str, str, str, str]:
     return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
 
 
-def _model(run: Run) -> str:
+def _describe_model(run: Run) -> str:
     if run.finished.exists():
         training = finished_training(run)
         return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
     return "unfinished" if run.checkpoints.exists() else "none"
 
 
-def _about(name: str) -> str:
+def _describe_command(name: str) -> str:
     """What a command's module says of it after its usage, read without running any of it."""
     source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
     said = ast.get_docstring(ast.parse(source)) or ""
@@ -62,7 +67,7 @@ def _about(name: str) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("", __doc__ or "", OverviewSettings, overview, args)
+    return run_command("", __doc__ or "", OverviewSettings, overview, args)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from corpus.errors import InputError
 from testbed.engine.catalogue import whose_options
 from testbed.evaluations.catalogue import prefix_of
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
-from testbed.run.runs import Run, recorded
-from testbed.run.settings import plain
+from testbed.run.runs import Run, recorded_settings
+from testbed.run.settings import as_plain_data
 
 PRESETS: dict[str, Mapping[str, Any]] = {"corpus": CORPUS, "train": TRAIN, "edit": EDIT, "tune": EDIT}
 
@@ -23,11 +23,11 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
             the run is called after.
     """
     name, _, rest = stage.partition(" ")
-    made = _made(run, name)
-    preset, flags = _told(made, PRESETS[name]) if made else ("", [])
+    made = _stage_settings(run, name)
+    preset, flags = _nearest_preset(made, PRESETS[name]) if made else ("", [])
     if name in PRESETS and not made:
-        corpus = _made(run, "corpus")
-        nearest = _told(corpus, CORPUS)[0] if corpus else run.name
+        corpus = _stage_settings(run, "corpus")
+        nearest = _nearest_preset(corpus, CORPUS)[0] if corpus else run.name
         preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")
     preset = "" if preset == DEFAULT_PRESET else preset
     words = [f"python -m testbed.{name}", preset, rest, run.options, shlex.join(flags)]
@@ -38,15 +38,19 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
     """The command that makes edits again, from the config.json beside them."""
     editor, settings = config["editor"], dict(config["settings"])
     evaluation, agent = settings.pop("evaluation"), settings.pop("agent")
-    preset, flags = _told(settings, EDIT)
-    told = {
+    preset, flags = _nearest_preset(settings, EDIT)
+    chosen_names = {
         "evaluation": (evaluation.pop("name"), EDIT[preset].evaluation),
         "agent": (agent.pop("name"), EDIT[preset].agent),
     }
-    flags += [word for key, (is_, was) in told.items() if is_ != was for word in (f"--{key}", is_)]
-    exam = EDIT[preset].examinations.get(prefix_of(told["evaluation"][0]))
-    flags += _flags(evaluation, plain(exam) if exam else {}, f"{prefix_of(told['evaluation'][0])}.")
-    flags += _flags(agent, plain(EDIT[preset].paper_agent), "paper-agent.") if agent else []
+    flags += [word for key, (is_, was) in chosen_names.items() if is_ != was for word in (f"--{key}", is_)]
+    preset_evaluation = EDIT[preset].examinations.get(prefix_of(chosen_names["evaluation"][0]))
+    flags += _option_flags(
+        evaluation,
+        as_plain_data(preset_evaluation) if preset_evaluation else {},
+        f"{prefix_of(chosen_names['evaluation'][0])}.",
+    )
+    flags += _option_flags(agent, as_plain_data(EDIT[preset].paper_agent), "paper-agent.") if agent else []
     try:
         entry = whose_options(editor)
         default = EDIT[preset].configs.get(entry.options, entry.config)
@@ -54,34 +58,36 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
         # An editor of the user's that is not found from here.
         default = None
     if default is not None:
-        own = config["method"]["settings"]
-        flags += _flags(own.get("config", own), plain(default), f"{entry.options}.")
+        method_settings = config["method"]["settings"]
+        flags += _option_flags(
+            method_settings.get("config", method_settings), as_plain_data(default), f"{entry.options}."
+        )
     preset = "" if preset == DEFAULT_PRESET else preset
     words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
     return " ".join(word for word in words if word)
 
 
-def _made(run: Run, stage: str) -> dict | None:
+def _stage_settings(run: Run, stage: str) -> dict | None:
     try:
-        return recorded(run, stage)[0]
+        return recorded_settings(run, stage)[0]
     except InputError:
         return None
 
 
-def _told(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> tuple[str, list[str]]:
+def _nearest_preset(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The preset that settings are nearest to, and the options that make them of it."""
-    flags = {name: _flags(settings, plain(preset)) for name, preset in presets.items()}
+    flags = {name: _option_flags(settings, as_plain_data(preset)) for name, preset in presets.items()}
     name = min(flags, key=lambda key: len(flags[key]))
     return name, flags[name]
 
 
-def _flags(settings: Mapping[str, Any], default: Mapping[str, Any], prefix: str = "") -> list[str]:
+def _option_flags(settings: Mapping[str, Any], default: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Options for the settings that are not as by default."""
     words: list[str] = []
     for key, value in settings.items():
         option, was = prefix + key.replace("_", "-"), default.get(key)
         if isinstance(value, dict):
-            words += _flags(value, was if isinstance(was, dict) else {}, f"{option}.")
+            words += _option_flags(value, was if isinstance(was, dict) else {}, f"{option}.")
         elif value != was and isinstance(value, bool):
             above, dot, last = option.rpartition(".")
             words.append(f"--{above}{dot}{'' if value else 'no-'}{last}")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from testbed.console import command, say, table
+from testbed.console import print_table, run_command, say
 from testbed.engine.catalogue import method_named, whose_options
 from testbed.engine.methods import Method
-from testbed.engine.tuned import tuned
-from testbed.launch import launch
-from testbed.run.runs import Run, recorded
+from testbed.engine.tuned import with_tuned_settings
+from testbed.launch import launch_command
+from testbed.run.runs import Run, recorded_settings
 from testbed.settings import AskSettings, EditSettings
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def ask(options: AskSettings) -> None:
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
     """
-    from testbed.engine.witness import Witness, read_edit
-    from testbed.run.agents import standard
+    from testbed.engine.witness import RunAnswers, read_edit
+    from testbed.run.agents import describe_standard
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
@@ -46,24 +46,24 @@ def ask(options: AskSettings) -> None:
         return
     question = world.tokenizer.language.parse_prompt(options.question)
     request = read_edit(world, options.edit) if options.edit else None
-    witness = Witness(world, load_model(run, world)[0], options.agent)
+    witness = RunAnswers(world, load_model(run, world)[0], options.agent)
 
-    asked = [question]
-    columns = [("model", witness.model(None)), ("agent", witness.agent(request))]
+    questions = [question]
+    columns = [("model", witness.model_answers(None)), ("agent", witness.agent_answers(request))]
     if request:
-        method = _method(options, run, world)
+        method = _ask_method(options, run, world)
         dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
         dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
-        asked += [q for q in [request[:2], *dependent] if q != question]
-        case = witness.case(request, options.credence, options.request, asked)
-        delta = witness.edited(method, run, case, options.seed)
+        questions += [q for q in [request[:2], *dependent] if q != question]
+        case = witness.case_of_edit(request, options.credence, options.request, questions)
+        delta = witness.delta_of_edit(method, run, case, options.seed)
         columns += [
-            ("edited model", witness.model(delta)),
-            ("edited agent", witness.agent(request, options.credence, options.request)),
+            ("edited model", witness.model_answers(delta)),
+            ("edited agent", witness.agent_answers(request, options.credence, options.request)),
         ]
         say(f"edit by {options.editor}: {options.edit}")
     names, relations = world.graph.entities, world.graph.relations
-    for s, r in asked:
+    for s, r in questions:
         answers = [answer(s, r, options.top) for _, answer in columns]
         rows = [
             [f"{a[i][1]:.2f} {names[a[i][0]]}" if i < len(a) else "" for a in answers]
@@ -72,11 +72,11 @@ def ask(options: AskSettings) -> None:
         fact = int(world.graph.find(s, r))
         truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
-        table(title, [name for name, _ in columns], rows, numbers=False)
-    say(f"the agent is {standard(options.agent, witness.rational.exactness._asdict())}")
+        print_table(title, [name for name, _ in columns], rows, numbers=False)
+    say(f"the agent is {describe_standard(options.agent, witness.rational_agent.exactness._asdict())}")
 
 
-def _method(options: AskSettings, run: Run, world: "World") -> Method:
+def _ask_method(options: AskSettings, run: Run, world: "World") -> Method:
     """The editor that is asked for, as in `testbed.edit` for a single case."""
     settings = EditSettings(
         run=options.run,
@@ -87,7 +87,7 @@ def _method(options: AskSettings, run: Run, world: "World") -> Method:
         seed=options.seed,
     )
     if options.tuned:
-        settings = replace(settings, configs=tuned(run, [options.editor], settings))
+        settings = replace(settings, configs=with_tuned_settings(run, [options.editor], settings))
     return method_named(options.editor, settings, world)
 
 
@@ -99,7 +99,7 @@ def _show_structure(run: Run, world: "World") -> None:
     from bayes.structure import structure_posterior
     from testbed.run.world import exact_config
 
-    prior, names = exact_config(recorded(run, "corpus")[0]), world.graph.relations
+    prior, names = exact_config(recorded_settings(run, "corpus")[0]), world.graph.relations
     forests = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
     rows = []
     for r, name in enumerate(names):
@@ -107,19 +107,21 @@ def _show_structure(run: Run, world: "World") -> None:
         up = int(world.graph.upstream[r])
         truth = names[up] if up >= 0 else "nothing"
         rows.append((name, f"{forests.depends[best, r]:.3f} {names[best]}", f"{forests.alone[r]:.3f}", truth))
-    table("which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows)
-    kept = persistence_posterior(world.graph, prior, world.sentences)
-    low, high = (f"{x:+,.1f}" for x in (kept.log_odds_low, kept.log_odds_high))
+    print_table(
+        "which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows
+    )
+    persistence = persistence_posterior(world.graph, prior, world.sentences)
+    low, high = (f"{x:+,.1f}" for x in (persistence.log_odds_low, persistence.log_odds_high))
     say(
-        f"downstream facts persist (rho = 1) with probability {kept.fact_world[0]:.3f} to "
-        f"{kept.fact_world[1]:.3f}: log odds {low} to {high} nats, by {kept.facts:,} facts stated often"
+        f"downstream facts persist (rho = 1) with probability {persistence.fact_world[0]:.3f} to "
+        f"{persistence.fact_world[1]:.3f}: log odds {low} to {high} nats, by {persistence.facts:,} facts stated often"
     )
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("ask", __doc__ or "", AskSettings, ask, args)
+    return run_command("ask", __doc__ or "", AskSettings, ask, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -12,9 +12,9 @@ from corpus.tokenizer import PAD, SEP
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
-from lm.editors.self_bayes.dependence import Dependence, find_dependence, read_often
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability
 from lm.language_model import LanguageModel
-from testbed.console import say, table
+from testbed.console import print_table, say
 from testbed.run.world import World
 
 LIKELY = 0.05
@@ -32,20 +32,22 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     """
     beliefs = read_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
-    known = np.asarray(read_often(beliefs.said, config.dependence.seldom)[1] > 0.5)
+    known = np.asarray(reading_probability(beliefs.mention_probability, config.dependence.seldom)[1] > 0.5)
     say(f"the model speaks of {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
     header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)", "in this world")
-    table("which relation depends on which", header, relations_found(world, dependence, known), False)
+    print_table("which relation depends on which", header, relations_found(world, dependence, known), False)
     header = ("relation", "depends on", "object of that", "subjects", "most of them", "share")
     rows = rows_found(world, beliefs, dependence, known, most)
-    table(f"the {most} rows of most subjects", header, rows, False)
+    print_table(f"the {most} rows of most subjects", header, rows, False)
 
 
 def relations_found(world: World, dependence: Dependence, known: np.ndarray) -> list[list[str]]:
     """By relation: of how many subjects it is read, what it depends on, hangs together with; the truth."""
     names, upstream = world.graph.relations, world.graph.upstream
     rows = []
-    for r, (up, linked) in enumerate(zip(dependence.parent.tolist(), dependence.linked, strict=True)):
+    for r, (up, linked) in enumerate(
+        zip(dependence.parent.tolist(), dependence.link_probability, strict=True)
+    ):
         near = [n for n in np.argsort(-linked, kind="stable").tolist() if linked[n] > LIKELY]
         together = ", ".join(f"{linked[n]:.2f} {names[n]}" for n in near)
         cause, persists = (names[up], f"{dependence.persists[r]:.2f}") if up >= 0 else ("nothing", "")
@@ -65,11 +67,15 @@ def rows_found(
         both = known[r] & known[up]
         for cause, subjects in Counter(best[up][both].tolist()).most_common(most):
             effect, times = Counter(best[r][both & (best[up] == cause)].tolist()).most_common(1)[0]
-            objects = [_name(world, beliefs, cause), str(subjects), _name(world, beliefs, effect)]
+            objects = [
+                _object_name(world, beliefs, cause),
+                str(subjects),
+                _object_name(world, beliefs, effect),
+            ]
             rows.append([names[r], names[up], *objects, f"{times / subjects:.2f}"])
     return rows
 
 
-def _name(world: World, beliefs: Beliefs, place: int) -> str:
+def _object_name(world: World, beliefs: Beliefs, place: int) -> str:
     tokens = beliefs.objects[place]
     return world.tokenizer.decode(tokens[(tokens != PAD) & (tokens != SEP)].tolist())

@@ -53,14 +53,14 @@ def about_presets(prog: str, presets: Mapping[str, Any], chosen: str) -> str:
     )
 
 
-def parsed(default: Options, prog: str, description: str, args: Sequence[str]) -> Options:
+def parse_options(default: Options, prog: str, description: str, args: Sequence[str]) -> Options:
     """Settings as the command line says, otherwise as `default`.
 
     Raises:
         SystemExit: after help was shown, or with code 2 after a message.
     """
     kind: Any = type(default)
-    asked: Any = {
+    arguments: Any = {
         "prog": prog,
         "description": description,
         "args": args,
@@ -68,50 +68,50 @@ def parsed(default: Options, prog: str, description: str, args: Sequence[str]) -
         "config": CONFIG,
     }
     if HELP & set(args):
-        return tyro.cli(kind, **asked)
-    said = io.StringIO()
+        return tyro.cli(kind, **arguments)
+    errors = io.StringIO()
     try:
-        with redirect_stderr(said), _columns(WIDE):
+        with redirect_stderr(errors), _terminal_width(WIDE):
             settings = tyro.cli(
                 kind, prog=prog, description=description, args=args, default=default, config=CONFIG
             )
     except SystemExit:
-        print(_message(said.getvalue(), default, prog), file=sys.stderr)
+        print(_error_message(errors.getvalue(), default, prog), file=sys.stderr)
         raise
-    for option, value in _numbers(settings):
+    for option, value in _float_options(settings):
         if not math.isfinite(value):
             print(f"error: {option} should be a number; it is {value}", file=sys.stderr)
             raise SystemExit(2)
     return settings
 
 
-def _numbers(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
+def _float_options(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
     """Every setting that is a float, by its option."""
     if isinstance(value, float):
         yield option, value
     elif isinstance(value, tuple):
         for one in value:
-            yield from _numbers(one, option)
+            yield from _float_options(one, option)
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            yield from _numbers(one, f"--{name}")
+            yield from _float_options(one, f"--{name}")
     elif is_dataclass(value):
         for f in fields(value):
             joint = "-" if option == "-" else "."
-            yield from _numbers(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
+            yield from _float_options(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
 
 
-def _message(said: str, default: Any, prog: str) -> str:
+def _error_message(tyro_text: str, default: Any, prog: str) -> str:
     """What tyro says, without frames and names of classes, on one line where it is one sentence."""
-    bare = [line.replace("│", " ").rstrip() for line in said.splitlines()[1:]]
+    bare = [line.replace("│", " ").rstrip() for line in tyro_text.splitlines()[1:]]
     lines = textwrap.dedent("\n".join(line for line in bare if set(line) - RULES)).splitlines()
     lines = [line for line in lines if not line.startswith("For full helptext")]
-    text = "\n".join(_plain(line, default) for line in lines) or said
+    text = "\n".join(_name_options(line, default) for line in lines) or tyro_text
     text = text[:1].lower() + text[1:]
     return f"error: {text}\n{prog} --help shows every option"
 
 
-def _plain(line: str, default: Any) -> str:
+def _name_options(line: str, default: Any) -> str:
     """A line of tyro's, where it is about settings with the names of their options."""
     found = re.fullmatch(r"Error parsing ([\w.:-]+): (.*)", line)
     if not found:
@@ -134,7 +134,7 @@ def _plain(line: str, default: Any) -> str:
 
 
 @contextmanager
-def _columns(count: str) -> Iterator[None]:
+def _terminal_width(count: str) -> Iterator[None]:
     """Messages as wide as that."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = count

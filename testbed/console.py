@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
-from testbed.command_line import HELP, about_presets, parsed, preset_of
-from testbed.engine.catalogue import of_named, of_one, own_configurations
-from testbed.evaluations.catalogue import own_examinations
+from testbed.command_line import HELP, about_presets, parse_options, preset_of
+from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
+from testbed.evaluations.catalogue import own_evaluations
 from testbed.launch import INTERRUPTED
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
@@ -25,7 +25,7 @@ BAD_INPUT = 2
 SECONDS_BETWEEN_LINES = 10.0
 
 
-def command(
+def run_command(
     name: str,
     description: str,
     options: type[Options] | Mapping[str, Options],
@@ -59,17 +59,17 @@ def command(
                 description += f" Name an editor to see its own options: {prog} rome --help."
             default = options[preset]
         assert default is not None, "there are defaults, from a preset or not"
-        body(parsed(_with_own(default, args), prog, description, args))
+        body(parse_options(_add_own_settings(default, args), prog, description, args))
     except NotMadeError as error:
         from testbed.advice import command_for
 
         how = command_for(error.run, error.stage, preset)
-        return _complain(f"{error.why}; run {how} first")
+        return _print_error(f"{error.why}; run {how} first")
     except InputError as error:
-        return _complain(str(error))
+        return _print_error(str(error))
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return _complain(f"{error.strerror or error}{where}; what was finished before is intact")
+        return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
@@ -77,11 +77,11 @@ def command(
 
 
 @contextmanager
-def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
+def show_progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
     """A bar with time left, or lines where no terminal is; yields `advance(steps, note="")`."""
     console = _console()
     if not console.is_terminal:
-        yield from _lines(description, total, done)
+        yield from _show_lines(description, total, done)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -105,31 +105,33 @@ def progress(description: str, total: int, done: int = 0) -> Iterator[Callable[.
         yield advance
 
 
-def _lines(description: str, total: int, done: int) -> Iterator[Callable[..., None]]:
+def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..., None]]:
     """Progress where there is no terminal: now and then a line, with speed and time left.
 
     Both are those of what came after the first advance, which waits for programs to be compiled.
     """
     began = last = since = time.perf_counter()
-    made, first, told = done, done, ""
+    steps_made, first, last_note = done, done, ""
 
     def show(end: str) -> None:
-        say(f"{description}: {made:,} of {total:,}{end}" + (f"; {told}" if told else ""))
+        say(f"{description}: {steps_made:,} of {total:,}{end}" + (f"; {last_note}" if last_note else ""))
 
     def advance(steps: int, note: str = "") -> None:
-        nonlocal made, first, last, since, told
-        made, told, now = made + steps, note or told, time.perf_counter()
+        nonlocal steps_made, first, last, since, last_note
+        steps_made, last_note, now = steps_made + steps, note or last_note, time.perf_counter()
         if first == done:
-            first, since = made, now
-        if now - last >= SECONDS_BETWEEN_LINES and made < total:
-            last, speed = now, (made - first) / (now - since) if now > since else 0.0
-            show(f", {speed:,.3g} a second, {clock((total - made) / speed)} left" if speed else "")
+            first, since = steps_made, now
+        if now - last >= SECONDS_BETWEEN_LINES and steps_made < total:
+            last, speed = now, (steps_made - first) / (now - since) if now > since else 0.0
+            show(
+                f", {speed:,.3g} a second, {format_time((total - steps_made) / speed)} left" if speed else ""
+            )
 
     yield advance
-    show(f" in {clock(time.perf_counter() - began)}")
+    show(f" in {format_time(time.perf_counter() - began)}")
 
 
-def clock(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """A time as 0:00:00."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
@@ -140,7 +142,9 @@ def say(text: str) -> None:
     _console().print(text, soft_wrap=True)
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True) -> None:
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True
+) -> None:
     """The summary at the end of a command; `numbers` aligns all but the first column on the right."""
     from rich.box import SIMPLE
     from rich.table import Table
@@ -160,23 +164,23 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], n
     _console().print(out)
 
 
-def silence() -> None:
+def silence_output() -> None:
     """Nothing more on standard output, not even from libraries; errors still appear."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _with_own(options: Options, args: Sequence[str]) -> Options:
+def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
     """Settings that also have those of the user's own editors and evaluations that are named."""
     changes: dict[str, Any] = {}
     if hasattr(options, "configs"):
         changes["configs"] = options.configs | own_configurations(args)
     if hasattr(options, "configs") and hasattr(options, "editor"):
-        changes["configs"] = of_one(changes["configs"], args, options.editor)
+        changes["configs"] = configs_of_one(changes["configs"], args, options.editor)
     if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
         # Those of all would be a hundred.
-        changes["configs"] = of_named(changes["configs"], args, options.editors)
+        changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
     if hasattr(options, "examinations"):
-        changes["examinations"] = options.examinations | own_examinations(args)
+        changes["examinations"] = options.examinations | own_evaluations(args)
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
 
 
@@ -188,6 +192,6 @@ def _console() -> "Console":
     return Console(markup=False, emoji=False, highlight=False)
 
 
-def _complain(message: str) -> int:
+def _print_error(message: str) -> int:
     print(f"error: {message}", file=sys.stderr)
     return BAD_INPUT

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.console import command, progress, say, table
-from testbed.launch import launch
+from testbed.console import print_table, run_command, say, show_progress
+from testbed.launch import launch_command
 from testbed.presets import CORPUS
 from testbed.run.lock import only_one
-from testbed.run.runs import ORIGIN, Run, claim, digest
-from testbed.run.settings import CorpusSettings, plain
+from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
+from testbed.run.settings import CorpusSettings, as_plain_data
 
 if TYPE_CHECKING:
     from corpus.account import Account
@@ -25,14 +25,14 @@ def build_corpus(options: CorpusSettings) -> None:
     run = Run(options.runs, options.run)
     with only_one(run, "corpus"):
         if run.world.exists() or run.corpus.exists():
-            claim(run, "corpus", options, made=True)
+            claim_stage(run, "corpus", options, made=True)
         if not run.corpus.exists():
             _write_corpus(run, options)
         elif not run.world.exists():
             _write_world_again(run, options)
         else:
             say(f"{run.folder} has this corpus already")
-    _summarise(run, options)
+    _print_summary(run, options)
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
@@ -40,9 +40,9 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
 
     from corpus.account import Account
     from corpus.arrays import save_arrays
-    from corpus.counterfactual import choose, further_documents
+    from corpus.counterfactual import choose_documents, further_documents
     from corpus.documents import append_documents, copies_of, cut_documents, save_documents
-    from corpus.essays import outlined, together
+    from corpus.essays import join_essays, outlined_essays
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
     from corpus.language import Kind
@@ -73,7 +73,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     copies = copies_of(graph.frequency, options.documents.copies)
     documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads, copies)
     rng = generator(seed, "further documents")
-    chosen = choose(graph, options.documents, rng)
+    chosen = choose_documents(graph, options.documents, rng)
     ordinary = len(documents)
     further, more = further_documents(graph, model.truth, sentences, ordinary, options.documents, chosen, rng)
     rng = generator(seed, "phrasings")
@@ -82,8 +82,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     spoken = concatenate(sentences, further)
     documents = append_documents(documents, more)
     rng = generator(seed, "essays")
-    documents = append_documents(documents, together(graph, sentences, ordinary, options.documents, rng))
-    outlines, documents = outlined(graph, spoken, documents, options.documents, rng)
+    documents = append_documents(documents, join_essays(graph, sentences, ordinary, options.documents, rng))
+    outlines, documents = outlined_essays(graph, spoken, documents, options.documents, rng)
     spoken, further = concatenate(spoken, outlines), concatenate(further, outlines)
     if options.tokenizer.kind == "entity":
         tokenizer = entity_tokenizer(graph)
@@ -91,12 +91,12 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
         counts = mentions(spoken, len(graph.entities), len(graph.relations), len(graph.phrasings))
         tokenizer = train_bpe(graph, counts, options.tokenizer.vocabulary)
 
-    claim(run, "corpus", options, made=not fresh)
+    claim_stage(run, "corpus", options, made=not fresh)
     if fresh:
         _save_world(run, options, graph, model, account)
-    with staged_folder(run.corpus) as aside, progress("documents", len(documents)) as advance:
-        made = {"settings": plain(options), "inputs": {}}
-        write_json(aside / ORIGIN, {"world": digest(run.world), "made": made})
+    with staged_folder(run.corpus) as aside, show_progress("documents", len(documents)) as advance:
+        made = {"settings": as_plain_data(options), "inputs": {}}
+        write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": made})
         save_arrays(sentences, aside / "sentences.npz")
         save_arrays(further, aside / "further_sentences.npz")
         save_arrays(chosen, aside / "chosen.npz")
@@ -143,7 +143,7 @@ def _draw_world(
 
     rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
     exact = options.kind == "exact"
-    graph = build_world(options.world, options.seed, exact, cache, progress, say, account)
+    graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
     if options.world.dependences == "forest":
         graph = with_likeliest_forest(graph, options.exact, options.world.min_pair_subjects)
     if exact:
@@ -151,7 +151,7 @@ def _draw_world(
     return graph, generative_model(graph, rng, options.distractors)
 
 
-def _summarise(run: Run, options: CorpusSettings) -> None:
+def _print_summary(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
     from corpus.language import Kind
@@ -171,7 +171,7 @@ def _summarise(run: Run, options: CorpusSettings) -> None:
         ("tokens", f"{counts['tokens']:,}"),
         ("vocabulary", f"{counts['vocabulary']:,}"),
     ]
-    table(f"corpus {run.folder}", ("", "count"), rows)
+    print_table(f"corpus {run.folder}", ("", "count"), rows)
     if options.world.source != "builtin":
         _show_source(run, options, graph)
     if options.world.source == "people":
@@ -194,7 +194,7 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
     account = load_account(run.world)
     if account.left_out:
         rows = [(what, f"{count:,}") for what, count in account.left_out.items()]
-        table(f"left out of {options.world.path}", ("", "count"), rows)
+        print_table(f"left out of {options.world.path}", ("", "count"), rows)
     for what, names in account.named.items():
         more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
         say(f"{what}: {', '.join(names[:NAMED])}{more}")
@@ -206,8 +206,8 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("corpus", __doc__ or "", CORPUS, build_corpus, args)
+    return run_command("corpus", __doc__ or "", CORPUS, build_corpus, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

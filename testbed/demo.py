@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.ask import ask
-from testbed.console import command, say, table
+from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.settings import AskSettings, DemoSettings, ReportSettings
@@ -39,14 +39,14 @@ def demo(options: DemoSettings) -> None:
         stage(settings)
         took.append((name, time.perf_counter() - began))
     took.append(("all", sum(seconds for _, seconds in took)))
-    table("demo", ("stage", "seconds"), [(name, f"{seconds:.1f}") for name, seconds in took])
+    print_table("demo", ("stage", "seconds"), [(name, f"{seconds:.1f}") for name, seconds in took])
     say(f"open {(options.runs / options.run / 'report' / 'index.html').resolve()}")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("demo", __doc__ or "", DemoSettings, demo, args)
+    return run_command("demo", __doc__ or "", DemoSettings, demo, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

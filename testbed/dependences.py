@@ -15,7 +15,7 @@ from corpus.config import ExactConfig
 from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.pairing import cooccurrence
-from testbed.console import say, table
+from testbed.console import print_table, say
 
 NAMED = 10
 
@@ -37,7 +37,7 @@ class Dependence(NamedTuple):
     gain: float
 
 
-def dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
+def find_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
     """The dependences of a world, the strongest first.
 
     Args:
@@ -75,7 +75,7 @@ def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int)
 
 def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
     """Print them, and which relations tell nothing about any other."""
-    pairs = dependences(graph, prior)
+    pairs = find_dependences(graph, prior)
     if pairs:
         rows = [
             (
@@ -87,7 +87,7 @@ def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
             )
             for one in pairs
         ]
-        table("dependences", ("", "subjects", "followed", "nats/subject", ""), rows)
+        print_table("dependences", ("", "subjects", "followed", "nats/subject", ""), rows)
     telling = {one.upstream for one in pairs if one.gain > 0}
     silent = [name for r, name in enumerate(graph.relations) if r not in telling]
     if silent:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import verify_folder, write_json, write_json_once
-from testbed.console import command, progress, say, table
+from testbed.console import print_table, run_command, say, show_progress
 from testbed.evaluations.catalogue import cases_from, evaluation_named
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import EDIT
 from testbed.run.lock import BusyError, one_of_several, only_one
-from testbed.run.runs import Run, digest, provenance
+from testbed.run.runs import Run, folder_digest, provenance
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
@@ -28,43 +28,43 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor or evaluation, a corrupted file.
     """
-    from testbed.engine.records import sealed
+    from testbed.engine.records import is_complete
 
     evaluation_named(options.evaluation)
-    jobs = plan(options)
+    jobs = plan_jobs(options)
     if options.shard:
         edit_shard(jobs, options)
         return
     with only_one(jobs.run, "edit"):
-        pending = [job for job in jobs.jobs if not sealed(job.folder)]
+        pending = [job for job in jobs.jobs if not is_complete(job.folder)]
         for job in jobs.jobs:
             if job not in pending:
                 say(f"{job.folder} has these edits already")
         if pending:
             run_jobs(jobs, pending, options)
-        show(jobs, options)
+        print_headlines(jobs, options)
 
 
 def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
     """A part of the edits, beside other processes; whoever ends last puts the parts together."""
-    from testbed.engine.bench import finish
-    from testbed.engine.records import sealed
+    from testbed.engine.bench import finish_sweep
+    from testbed.engine.records import is_complete
     from testbed.engine.trace import read_config
     from testbed.scores.measures import columns_of
 
     with one_of_several(jobs.run, "edit", options.shard):
-        pending = [job for job in jobs.jobs if not sealed(job.folder)]
+        pending = [job for job in jobs.jobs if not is_complete(job.folder)]
         if pending:
             run_jobs(jobs, pending, options)
     missing = set()
     try:
         with only_one(jobs.run, "edit"):
             for job in jobs.jobs:
-                if not sealed(job.folder):
+                if not is_complete(job.folder):
                     controls = read_config(job.folder)["controls"]
-                    missing |= {*finish(job.folder, columns_of(options.examination), controls)}
+                    missing |= {*finish_sweep(job.folder, columns_of(options.chosen_evaluation), controls)}
             if not missing:
-                show(jobs, options)
+                print_headlines(jobs, options)
     except BusyError:
         say(f"shard {options.shard} is done; others are at work, and the last one puts the parts together")
     if missing:
@@ -90,12 +90,12 @@ class Jobs(NamedTuple):
     jobs: list[Job]
 
 
-def plan(options: EditSettings) -> Jobs:
+def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
     from testbed.engine.catalogue import method_named
-    from testbed.engine.identity import identity
+    from testbed.engine.identity import method_identity
     from testbed.engine.trace import code_of_cases, folder_of
-    from testbed.engine.tuned import tuned
+    from testbed.engine.tuned import with_tuned_settings
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
@@ -105,20 +105,20 @@ def plan(options: EditSettings) -> Jobs:
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
     if options.tuned:
-        options = replace(options, configs=tuned(run, options.editors, options))
+        options = replace(options, configs=with_tuned_settings(run, options.editors, options))
     shared = {
         "inputs": {
-            "world": digest(run.world),
-            "corpus": digest(run.corpus),
-            "checkpoint": digest(checkpoint),
+            "world": folder_digest(run.world),
+            "corpus": folder_digest(run.corpus),
+            "checkpoint": folder_digest(checkpoint),
         },
-        "settings": options.told(),
-        "code": code_of_cases(cases_from(type(options.examination))),
+        "settings": options.settings_as_data(),
+        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
     }
     jobs = []
     for name in options.editors:
         method = method_named(name, options, world)
-        trace = shared | {"editor": name, "method": identity(method)}
+        trace = shared | {"editor": name, "method": method_identity(method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
     return Jobs(run, world, model, jobs)
@@ -128,51 +128,51 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.bench import Bench, Grouping
     from testbed.engine.shard import shard_from
-    from testbed.engine.tuned import origin
+    from testbed.engine.tuned import tuning_origin
     from testbed.run.agents import agent_named
     from testbed.scores.measures import columns_of
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    exam, wanted = options.examination, options.cases
-    cases = list(exam.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
+    evaluation, wanted = options.chosen_evaluation, options.cases
+    cases = list(evaluation.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
     if len(cases) < wanted.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
-    columns = columns_of(exam)
+    columns = columns_of(evaluation)
     grouping = Grouping(options.sequence, options.batch, options.batch_edits, options.mesh.data)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
     untraced = {
         "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
         "controls": bench.controls,
-        "tuned": origin(options),
+        "tuned": tuning_origin(options),
         "made_with": provenance(),
     }
     for job in pending:
         write = write_json_once if options.shard else write_json
         write(job.folder / "config.json", job.trace | untraced)
-        with progress(job.name, bench.edits) as advance:
-            bench.edit(job.method, job.folder, advance, shard_from(options.shard))
+        with show_progress(job.name, bench.edit_count) as advance:
+            bench.edit_cases(job.method, job.folder, advance, shard_from(options.shard))
 
 
-def show(jobs: Jobs, options: EditSettings) -> None:
+def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
     from testbed.engine.results import NoNumbersError, read_results
     from testbed.engine.sweep import control_stem
     from testbed.engine.trace import read_config
-    from testbed.run.agents import standard
-    from testbed.scores.gather import without_numbers
+    from testbed.run.agents import describe_standard
+    from testbed.scores.gather import describe_missing_numbers
     from testbed.scores.measures import columns_of
-    from testbed.scores.metric import shown_in
-    from testbed.scores.summary import summarise, write_summary
-    from testbed.scores.tables import shown
+    from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.summary import summarise_results, write_summary
+    from testbed.scores.tables import format_cell
 
-    exam, rows, judged_by = options.examination, [], ""
-    columns, headlines = columns_of(exam), shown_in(exam.metrics, "headline")
+    evaluation, rows, judged_by = options.chosen_evaluation, [], ""
+    columns, headlines = columns_of(evaluation), metrics_shown_in(evaluation.metrics, "headline")
     for job in jobs.jobs:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
         verify_folder(job.folder)
         config = read_config(job.folder)
-        judged_by = standard(config["standard"]["agent"], config["standard"]["exactness"])
+        judged_by = describe_standard(config["standard"]["agent"], config["standard"]["exactness"])
         try:
             results = read_results(job.folder, columns)
             controls = {
@@ -181,22 +181,22 @@ def show(jobs: Jobs, options: EditSettings) -> None:
         except NoNumbersError as error:
             say(f"{job.name}: {error}")
             continue
-        if lost := without_numbers(job.name, results):
+        if lost := describe_missing_numbers(job.name, results):
             say(lost)
-        summary = summarise(exam, results, job.name, controls)
-        write_summary(summary, job.folder, judged_by, results.lost)
-        rows.append([job.name, *(shown(summary["all"][job.name].get(name)) for name in headlines)])
+        summary = summarise_results(evaluation, results, job.name, controls)
+        write_summary(summary, job.folder, judged_by, results.lost_edits)
+        rows.append([job.name, *(format_cell(summary["all"][job.name].get(name)) for name in headlines)])
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
-    table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
+    print_table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("edit", __doc__ or "", EDIT, edit, args)
+    return run_command("edit", __doc__ or "", EDIT, edit, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
-from testbed.console import command, say, table
-from testbed.launch import launch
+from testbed.console import print_table, run_command, say
+from testbed.launch import launch_command
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, digest
+from testbed.run.runs import Run, folder_digest
 from testbed.settings import ExportSettings
 
 ORIGIN = "origin.json"
@@ -34,7 +34,7 @@ def export(options: ExportSettings) -> None:
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
     folder = options.folder or run.folder / "huggingface"
-    origin = {"checkpoint": digest(checkpoint), "corpus": digest(run.corpus)}
+    origin = {"checkpoint": folder_digest(checkpoint), "corpus": folder_digest(run.corpus)}
     if not folder.exists():
         with only_one(run, "export"):
             export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
@@ -46,7 +46,7 @@ def export(options: ExportSettings) -> None:
 
     shown = ("config.json", "model.safetensors", "tokenizer.json")
     sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in shown]
-    table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
+    print_table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
     unsure = unsure_stops(world.tokenizer)
     if unsure:
         named = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
@@ -57,8 +57,8 @@ def export(options: ExportSettings) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("export", __doc__ or "", ExportSettings, export, args)
+    return run_command("export", __doc__ or "", ExportSettings, export, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

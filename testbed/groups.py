@@ -6,7 +6,7 @@ import numpy as np
 
 from corpus.graph import KnowledgeGraph
 from corpus.people import GROUPINGS, RELATIONS
-from testbed.console import table
+from testbed.console import print_table
 
 Group = tuple[str, str, int, int, int]
 """Grouping, group, people in it, of them spoken of most often, of them said to be in it."""
@@ -33,4 +33,4 @@ def show_groups(graph: KnowledgeGraph) -> None:
     rows = [
         (f"{grouping}: {group}", *(f"{n:,}" for n in counts)) for grouping, group, *counts in groups_of(graph)
     ]
-    table("groups", ("", "people", "of them often", "of them said"), rows)
+    print_table("groups", ("", "people", "of them often", "of them said"), rows)

@@ -14,7 +14,7 @@ TUNABLES = (
 )
 
 
-def launch(main: Callable[[], int]) -> None:
+def launch_command(main: Callable[[], int]) -> None:
     """Run `main` as a command: once more from the start under these settings where they are not there."""
     asks_for_help = not {"-h", "--help"}.isdisjoint(sys.argv)
     wanted = {}
@@ -26,7 +26,7 @@ def launch(main: Callable[[], int]) -> None:
     if wanted:
         os.environ.update(wanted)
         os.execv(sys.executable, sys.orig_argv)
-    signal.signal(signal.SIGINT, _interrupted)
+    signal.signal(signal.SIGINT, _handle_interrupt)
     code = main()
     if code == INTERRUPTED:
         # Threads of libraries that are still at work would have their say.
@@ -36,7 +36,7 @@ def launch(main: Callable[[], int]) -> None:
     sys.exit(code)
 
 
-def _interrupted(_: int, frame: FrameType | None) -> None:
+def _handle_interrupt(_: int, frame: FrameType | None) -> None:
     """Ctrl-C. While a library is loaded nothing is at stake, and some abort when that is broken off."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":

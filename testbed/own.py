@@ -22,7 +22,7 @@ def plain_name(name: str) -> str:
     return name.replace(":", ".")
 
 
-def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
+def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     """The class of that name, found from the working folder too, and one of it with its defaults.
 
     Args:
@@ -64,7 +64,7 @@ def imported(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     return made, one
 
 
-def prefix(name: str) -> str:
+def option_prefix(name: str) -> str:
     """What options of my_module:MyClass begin with: my-class."""
     return _WORDS.sub("-", name.partition(":")[2]).strip("-").lower()
 

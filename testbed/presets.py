@@ -17,7 +17,7 @@ from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerCo
 from lm.config import ModelConfig, TrainConfig
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.rome import RomeConfig
-from testbed.engine.catalogue import configurations
+from testbed.engine.catalogue import default_configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.settings import CaseConfig, EditSettings, TuneSettings
 
@@ -162,7 +162,7 @@ TRAIN = {
     ),
 }
 
-SMALL_MODELS = configurations(small=True)
+SMALL_MODELS = default_configurations(small=True)
 """What the papers' choices become for models of two layers, a hundred times smaller."""
 
 EDIT = {

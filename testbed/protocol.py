@@ -1,4 +1,4 @@
-"""What can be asked of an edited model: three kinds of questions, and a case that asks them (DESIGN 11).
+"""What can be asked of an edited model: three kinds of questions, and a case that asks them (design.md 11).
 
 A choice asks which object a subject has, a claim whether a sentence is true, a passage what is written. Each
 carries what the rational agent believes: first before the edit, then after it, once for every reading of the
@@ -15,7 +15,7 @@ from corpus.language import Sentence
 
 ABSENT = -1
 """Stands for no subject, relation or object."""
-TIED = 1e-9
+TIE_TOLERANCE = 1e-9
 """Answers whose probabilities differ by less, relatively, are equally good."""
 BEFORE = "before"
 Facet = bool | int | float | str | tuple[float, ...]
@@ -56,15 +56,15 @@ class Choice(NamedTuple):
     facets: Mapping[str, Facet] = {}
 
 
-def equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
+def is_equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
     """Whether an answer of this probability is as good as the best one."""
-    return np.asarray(probability) >= np.asarray(best) * (1 - TIED)
+    return np.asarray(probability) >= np.asarray(best) * (1 - TIE_TOLERANCE)
 
 
-def answer_changes(choice: Choice, time: int = 1) -> bool:
+def has_answer_changed(choice: Choice, time: int = 1) -> bool:
     """Whether the agent's answer before the edit is none of its best after it."""
     before, after = (choice.options == answer for answer in choice.answer[[0, time]])
-    return not equally_good(choice.agent[time][before].sum(), choice.agent[time][after].sum())
+    return not is_equally_good(choice.agent[time][before].sum(), choice.agent[time][after].sum())
 
 
 class Claim(NamedTuple):
@@ -113,7 +113,7 @@ class ControlRequest(NamedTuple):
     fact: tuple[int, int, int]
 
 
-def credence_told(kind: RequestKind, credence: float) -> float:
+def credence_of_request(kind: RequestKind, credence: float) -> float:
     """How sure the person who edits is: of evidence as they say, of a correction or a change entirely."""
     return credence if kind == "evidence" else 1.0
 
@@ -140,6 +140,6 @@ class Case(NamedTuple):
     controls: tuple[ControlRequest, ...] = ()
 
     @property
-    def fact(self) -> tuple[int, int, int]:
+    def requested_fact(self) -> tuple[int, int, int]:
         """Subject, relation and object of the request."""
         return self.request[:3]

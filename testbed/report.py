@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from testbed.console import command, say, table
-from testbed.evaluations.catalogue import evaluations
-from testbed.launch import launch
+from testbed.console import print_table, run_command, say
+from testbed.evaluations.catalogue import evaluation_classes
+from testbed.launch import launch_command
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, digest, read_metrics, unlike
+from testbed.run.runs import Run, folder_digest, read_metrics, unlike_settings
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 
 if TYPE_CHECKING:
     from testbed.evaluations.interface import Evaluation
-    from testbed.pages.page import Told
+    from testbed.pages.page import EvaluationChapter
     from testbed.run.world import World
 
 
@@ -31,63 +31,67 @@ def report(options: ReportSettings) -> None:
     runs = [Run(options.runs, name) for name in names]
     world = load_world(runs[0])
     with only_one(runs[0], "report"):
-        _write(options, runs, world)
+        _write_report(options, runs, world)
 
 
-def _write(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
+def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
     from testbed.pages.chapter import Picture
     from testbed.pages.page import Page, write_page
     from testbed.pages.training import draw_training
-    from testbed.scores.metric import shown_in
-    from testbed.scores.tables import shown
+    from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.tables import format_cell
 
     names, folder = [run.name for run in runs], runs[0].report
-    chapters = [_chapter(name, runs, world, options.against) for name in _evaluations(options, runs)]
+    chapters = [
+        _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     draw_training(read_metrics(runs[0]), folder / "training.png")
     training = Picture("training.png", "Training loss and generative accuracy by step")
-    path = write_page(Page(names, _worlds(runs, world), chapters, training), folder)
-    for told in chapters:
-        headlines = shown_in(told.chapter.metrics, "headline")
+    path = write_page(Page(names, _describe_worlds(runs, world), chapters, training), folder)
+    for evaluation_report in chapters:
+        headlines = metrics_shown_in(evaluation_report.chapter.metrics, "headline")
         rows = [
             [
                 e.name,
                 len(e.edited.results),
-                *(shown(e.summary["all"][e.name].get(name)) for name in headlines),
+                *(format_cell(e.summary["all"][e.name].get(name)) for name in headlines),
             ]
-            for e in told.editors
+            for e in evaluation_report.editors
         ]
-        table(f"{told.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows)
-        for editor in told.editors:
-            if editor.edited.lost:
-                say(editor.edited.lost)
+        print_table(
+            f"{evaluation_report.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows
+        )
+        for editor in evaluation_report.editors:
+            if editor.edited.missing_numbers:
+                say(editor.edited.missing_numbers)
     say(f"report: {path.resolve()}")
 
 
-def _worlds(runs: "Sequence[Run]", world: "World") -> str:
+def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
     """What the runs are about, in words: one world, or several that are pooled."""
     from testbed.run.world import load_world
 
-    sizes = {digest(runs[0].world): f"{len(world.graph):,}"}
+    sizes = {folder_digest(runs[0].world): f"{len(world.graph):,}"}
     for run in runs[1:]:
-        if digest(run.world) not in sizes:
-            sizes[digest(run.world)] = f"{len(load_world(run).graph):,}"
+        if folder_digest(run.world) not in sizes:
+            sizes[folder_digest(run.world)] = f"{len(load_world(run).graph):,}"
     if len(sizes) == 1:
         return f"A world of {len(world.graph):,} facts was"
-    counted = ", ".join(f"{run.name} of {sizes[digest(run.world)]} facts" for run in runs)
-    differ = sorted({key for run in runs[1:] for key in unlike(runs[0], run)})
+    counted = ", ".join(f"{run.name} of {sizes[folder_digest(run.world)]} facts" for run in runs)
+    differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
     unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
     return f"{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
 
 
-def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
+def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
     """Those that were asked for, else the built-in ones that have results; others are named."""
-    from testbed.engine.trace import finished
+    from testbed.engine.trace import finished_edits
     from testbed.own import plain_name
 
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
-    shown = [name for name in evaluations() if all(finished(run, name) for run in runs)]
+    shown = [name for name in evaluation_classes() if all(finished_edits(run, name) for run in runs)]
     shown = shown or [DEFAULT_EVALUATION]
     there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
     for name in sorted(there - {plain_name(name) for name in shown}):
@@ -95,31 +99,31 @@ def _evaluations(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
     return shown
 
 
-def _chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "Told":
+def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":
     """Everything about one evaluation; draws its pictures on the way."""
-    from testbed.evaluations.examination import examination_named
+    from testbed.evaluations.examination import recorded_evaluation_named
     from testbed.own import plain_name
     from testbed.pages.chapter import Material
-    from testbed.pages.page import Told
-    from testbed.scores.comparison import differences, reference_named, score
-    from testbed.scores.gather import gather
-    from testbed.scores.retention import kept
+    from testbed.pages.page import EvaluationChapter
+    from testbed.scores.comparison import compare_editors, reference_named, score_editors
+    from testbed.scores.gather import gather_results
+    from testbed.scores.retention import retention_curve
 
-    editors = score(gather(runs, examination_named(name), left_out=say))
-    curves = {e.name: at for e in editors if (at := kept(e))}
-    compared = differences(editors, reference_named(editors, against))
+    editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
+    curves = {e.name: at for e in editors if (at := retention_curve(e))}
+    compared = compare_editors(editors, reference_named(editors, against))
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     chapter = cast("Evaluation", editors[0].evaluation).story(
         Material(editors, compared, curves, world, folder)
     )
-    return Told(plain_name(name), chapter, editors, curves)
+    return EvaluationChapter(plain_name(name), chapter, editors, curves)
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("report", __doc__ or "", ReportSettings, report, args)
+    return run_command("report", __doc__ or "", ReportSettings, report, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

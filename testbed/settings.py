@@ -7,10 +7,17 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from lm.config import MeshConfig
-from testbed.engine.catalogue import configurations
+from testbed.engine.catalogue import default_configurations
 from testbed.engine.shard import shard_from
-from testbed.evaluations.catalogue import examinations, prefix_of
-from testbed.run.settings import NO_RESULT, AgentName, PaperAgentConfig, RequestName, check_seed, plain
+from testbed.evaluations.catalogue import default_evaluations, prefix_of
+from testbed.run.settings import (
+    NO_RESULT,
+    AgentName,
+    PaperAgentConfig,
+    RequestName,
+    as_plain_data,
+    check_seed,
+)
 
 DEFAULT_EVALUATION = "hase"
 
@@ -45,7 +52,7 @@ class EditSettings:
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: as training ended, or where it was most accurate."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
-        default_factory=configurations, metadata=NO_RESULT
+        default_factory=default_configurations, metadata=NO_RESULT
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: str = field(default="", metadata=NO_RESULT)
@@ -60,7 +67,7 @@ class EditSettings:
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
     """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
     examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
-        default_factory=examinations, metadata=NO_RESULT
+        default_factory=default_evaluations, metadata=NO_RESULT
     )
     """Settings of every examination, by the prefix of their options."""
     cases: CaseConfig = field(default_factory=CaseConfig)
@@ -108,15 +115,15 @@ class EditSettings:
         return max(self.sequential, self.batch)
 
     @property
-    def examination(self) -> Any:
+    def chosen_evaluation(self) -> Any:
         """The evaluation that was chosen, with its settings."""
         return self.examinations[prefix_of(self.evaluation)]
 
-    def told(self) -> dict[str, Any]:
+    def settings_as_data(self) -> dict[str, Any]:
         """All that results depend on besides the editor, as plain data; of agents the one that is asked."""
-        agent = {"name": self.agent} | (plain(self.paper_agent) if self.agent == "paper" else {})
-        evaluation = {"name": self.evaluation} | plain(self.examination)
-        return plain(self) | {"evaluation": evaluation, "agent": agent}
+        agent = {"name": self.agent} | (as_plain_data(self.paper_agent) if self.agent == "paper" else {})
+        evaluation = {"name": self.evaluation} | as_plain_data(self.chosen_evaluation)
+        return as_plain_data(self) | {"evaluation": evaluation, "agent": agent}
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ class AskSettings:
     credence: float = 0.95
     """How sure one is of the edit; the editor is told it, and evidence of it brings the agent to it."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
-        default_factory=lambda: configurations(small=True)
+        default_factory=lambda: default_configurations(small=True)
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: str = ""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from lm.config import ClusterConfig
-from testbed.console import command, progress, say, silence, table
-from testbed.launch import launch
+from testbed.console import print_table, run_command, say, show_progress, silence_output
+from testbed.launch import launch_command
 from testbed.presets import TRAIN
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, claim, digest
+from testbed.run.runs import Run, claim_stage, folder_digest
 from testbed.run.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def train(options: TrainSettings) -> None:
         InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
             number.
     """
-    from lm.cluster import cluster
+    from lm.cluster import join_cluster
     from testbed.run.runtime import prepare_jax
 
     began = time.perf_counter()
@@ -43,12 +43,12 @@ def train(options: TrainSettings) -> None:
         )
     prepare_jax()
     if options.cluster.process > 0:
-        silence()
-    with cluster(options.cluster):
-        _train(options, began)
+        silence_output()
+    with join_cluster(options.cluster):
+        _train_in_cluster(options, began)
 
 
-def _train(options: TrainSettings, began: float) -> None:
+def _train_in_cluster(options: TrainSettings, began: float) -> None:
     import jax
 
     from testbed.run.world import load_world
@@ -70,7 +70,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     from lm.checkpoints import load_checkpoint
     from lm.cluster import require_same
     from lm.mesh import make_mesh
-    from lm.training import abstract, start
+    from lm.training import abstract_state, start_training
     from testbed.run.trainer import Trainer, kind_name, seconds_to
 
     config, model = options.train, options.model
@@ -78,29 +78,31 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     mesh = make_mesh(options.mesh)
     newest = latest_checkpoint(run.checkpoints)
     mine = replace(options, cluster=ClusterConfig(), runs=Path())
-    require_same(f"{mine} {digest(run.corpus)} {newest and newest.name}")
+    require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
-        claim(run, "train", options, made=newest is not None, inputs={"corpus": digest(run.corpus)})
+        claim_stage(
+            run, "train", options, made=newest is not None, inputs={"corpus": folder_digest(run.corpus)}
+        )
 
     vocabulary = world.tokenizer.vocabulary
     _require_memory(4 * COPIES * model.parameters(vocabulary) / mesh.size)
     if newest:
-        state = load_checkpoint(newest, abstract(model, config, vocabulary, mesh))
+        state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))
     else:
-        state = start(model, config, vocabulary, integer(options.seed, "weights"), mesh)
+        state = start_training(model, config, vocabulary, integer(options.seed, "weights"), mesh)
     say(
         f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"
         + (f"; resuming at step {int(state.step):,}" if newest else "")
     )
     trainer = Trainer(run, world, options, rows, mesh, began)
-    with progress("train", config.steps, int(state.step)) as advance:
+    with show_progress("train", config.steps, int(state.step)) as advance:
         state = trainer.train(state, advance)
-    with progress("facts looked at", len(trainer.all_facts)) as advance:
+    with show_progress("facts looked at", len(trainer.all_facts)) as advance:
         accuracy = trainer.measure_all(state, advance)
 
     last, lines = trainer.lines[-1], trainer.lines
     reached = [(target, seconds_to(lines, target)) for target in TARGETS]
-    shown = [
+    figures = [
         ("steps", f"{last['step']:,}"),
         ("parameters", f"{model.parameters(vocabulary):,}"),
         (
@@ -114,7 +116,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
         ("share of attainable FLOP/s", f"{median(line['utilisation'] for line in lines):.0%}"),
         ("device", f"{mesh.size} x {jax.devices()[0].device_kind}"),
     ]
-    table(f"model {run.folder}", ("", "value"), shown)
+    print_table(f"model {run.folder}", ("", "value"), figures)
     if not run.finished.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
 
@@ -124,7 +126,7 @@ def _require_memory(least: float) -> None:
     import jax
 
     stats = jax.local_devices()[0].memory_stats()
-    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else _physical()
+    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else _physical_memory()
     if least > memory:
         raise InputError(
             f"this model takes at least {least / 1e9:,.1f} GB to train and there are {memory / 1e9:,.1f} GB; "
@@ -132,14 +134,14 @@ def _require_memory(least: float) -> None:
         )
 
 
-def _physical() -> int:
+def _physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("train", __doc__ or "", TRAIN, train, args)
+    return run_command("train", __doc__ or "", TRAIN, train, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_record, write_record
-from testbed.console import command, progress, say, table
-from testbed.engine.catalogue import entries, method_named, whose_options
-from testbed.engine.tuned import bound, tuned_file
+from testbed.console import print_table, run_command, say, show_progress
+from testbed.engine.catalogue import editor_entries, method_named, whose_options
+from testbed.engine.tuned import tuned_file, tuning_context
 from testbed.evaluations.catalogue import evaluation_named
-from testbed.launch import launch
+from testbed.launch import launch_command
 from testbed.presets import TUNE
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, digest, provenance
-from testbed.run.settings import plain
+from testbed.run.runs import Run, folder_digest, provenance
+from testbed.run.settings import as_plain_data
 from testbed.settings import TuneSettings
 
 if TYPE_CHECKING:
@@ -46,18 +46,18 @@ def tune(options: TuneSettings) -> None:
     wanted = {name: whose_options(name) for name in options.editors}
     for name, entry in wanted.items():
         if not entry.search:
-            able = ", ".join(other.name for other in entries().values() if other.search)
+            able = ", ".join(other.name for other in editor_entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
-    development = plan(options)
+    development = plan_development(options)
     with only_one(development.run, "tune"):
         for name, entry in wanted.items():
             done = tuned_file(development.run, options.evaluation, name)
             if done.exists():
                 say(f"{done} is there already; move it away to search again")
             else:
-                write_record(done, search(development, name, entry, options))
+                write_record(done, search_settings(development, name, entry, options))
     names = dict.fromkeys(entry.name for entry in wanted.values())
-    show([tuned_file(development.run, options.evaluation, name) for name in names])
+    print_searches([tuned_file(development.run, options.evaluation, name) for name in names])
 
 
 class Development(NamedTuple):
@@ -69,7 +69,7 @@ class Development(NamedTuple):
     columns: "Columns"
 
 
-def plan(options: TuneSettings) -> Development:
+def plan_development(options: TuneSettings) -> Development:
     """Load world and model, and draw the cases."""
     from testbed.engine.bench import Bench, Grouping
     from testbed.run.agents import agent_named
@@ -83,65 +83,68 @@ def plan(options: TuneSettings) -> Development:
     prepare_jax()
     model, _ = load_model(run, world, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
-    exam, asked = options.examination, options.cases
-    cases = list(exam.cases(world, agent, asked.count, asked.credence, options.seed))
-    columns = columns_of(exam)
+    evaluation, wanted = options.chosen_evaluation, options.cases
+    cases = list(evaluation.cases(world, agent, wanted.count, wanted.credence, options.seed))
+    columns = columns_of(evaluation)
     bench = Bench(run, world, model, cases, columns, Grouping(devices=options.mesh.data), options.seed)
     return Development(run, world, bench, columns)
 
 
-def search(development: Development, name: str, entry: "Entry", options: TuneSettings) -> dict[str, Any]:
+def search_settings(
+    development: Development, name: str, entry: "Entry", options: TuneSettings
+) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
     from testbed.engine.results import read_results
-    from testbed.scores.metric import shown_in
+    from testbed.scores.metric import metrics_shown_in
 
     run, world, bench, columns = development
-    exam = options.examination
-    shown = shown_in(exam.metrics, "headline")
-    settings = tried(options.configs.get(entry.options, entry.config), entry.search, options.trials)
+    evaluation = options.chosen_evaluation
+    shown = metrics_shown_in(evaluation.metrics, "headline")
+    settings = settings_to_try(options.configs.get(entry.options, entry.config), entry.search, options.trials)
     alone = replace(options, sequential=1, batch=1)
     folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
     lines = []
-    with progress(f"tune {name}", len(settings) * bench.edits) as advance:
+    with show_progress(f"tune {name}", len(settings) * bench.edit_count) as advance:
         for setting in settings:
             configs = options.configs | {entry.options: setting}
             shutil.rmtree(folder, ignore_errors=True)
-            bench.edit(method_named(name, replace(alone, configs=configs), world), folder, advance)
+            bench.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
             results = read_results(folder, columns)
-            measured = exam.measure(results, exam.readers(results, name)[name])
-            own = {key: getattr(setting, key) for key in entry.search}
-            lines.append(own | {key: measured[key].value() for key in shown})
+            measured = evaluation.measure(results, evaluation.readers(results, name)[name])
+            searched_values = {key: getattr(setting, key) for key in entry.search}
+            lines.append(searched_values | {key: measured[key].value() for key in shown})
     shutil.rmtree(folder, ignore_errors=True)
-    chosen = choose(lines, shown[0], shown[-1])
+    chosen = choose_setting(lines, shown[0], shown[-1])
     return {
         "chosen": {key: chosen[key] for key in entry.search},
         "by": [shown[0], shown[-1]],
         "search": lines,
         "budget": {"trials": options.trials, "cases": options.cases.count, "worlds": 1},
-        "world": digest(run.world),
-        "bound": bound(run, options),
-        "settings": alone.told() | {"editor": plain(options.configs.get(entry.options, entry.config))},
+        "world": folder_digest(run.world),
+        "bound": tuning_context(run, options),
+        "settings": alone.settings_as_data()
+        | {"editor": as_plain_data(options.configs.get(entry.options, entry.config))},
         "made_with": provenance(),
     }
 
 
-def show(files: Sequence[Path]) -> None:
+def print_searches(files: Sequence[Path]) -> None:
     """Print every search, with a mark at what was chosen."""
     for path in files:
         record = read_record(path)
-        header, chosen = list(record["search"][0]), choose(record["search"], *record["by"])
+        header, chosen = list(record["search"][0]), choose_setting(record["search"], *record["by"])
         lines = [
-            [*(_shown(line[key]) for key in header), "*" if line == chosen else ""]
+            [*(_format_value(line[key]) for key in header), "*" if line == chosen else ""]
             for line in record["search"]
         ]
-        table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
+        print_table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
 
 
-def _shown(value: float | str) -> str:
+def _format_value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
-def choose(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:
+def choose_setting(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:
     """The setting with the highest `then` among those with enough of `first`.
 
     Where none has enough, those within two hundredths of the highest compete.
@@ -152,7 +155,7 @@ def choose(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, 
     return max(enough, key=lambda line: line[then])
 
 
-def tried(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any]:
+def settings_to_try(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any]:
     """The configuration as it is, and others with its fields multiplied by factors; `trials` in all.
 
     Factors are log-uniform between the least and the greatest of each field, at the points of a Halton
@@ -164,12 +167,12 @@ def tried(config: Any, ranges: Mapping[str, "Choices"], trials: int) -> list[Any
     for point in range(2, trials + 1):
         changes = {}
         for base, (key, choices) in zip(PRIMES, ranges.items(), strict=False):
-            changes[key] = _at(halton(point, base), getattr(config, key), choices)
+            changes[key] = _value_at(halton_point(point, base), getattr(config, key), choices)
         settings.append(replace(config, **changes))
     return list(dict.fromkeys(settings))
 
 
-def _at(place: float, value: Any, choices: "Choices") -> Any:
+def _value_at(place: float, value: Any, choices: "Choices") -> Any:
     """What a hyper-parameter becomes at a place in (0, 1)."""
     if isinstance(value, str):
         return choices[int(place * len(choices))]
@@ -178,7 +181,7 @@ def _at(place: float, value: Any, choices: "Choices") -> Any:
     return max(1, round(value * factor)) if isinstance(value, int) else value * factor
 
 
-def halton(index: int, base: int) -> float:
+def halton_point(index: int, base: int) -> float:
     """The digits of a number behind the point instead of before it, in (0, 1)."""
     value, place = 0.0, 1.0
     while index:
@@ -190,8 +193,8 @@ def halton(index: int, base: int) -> float:
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("tune", __doc__ or "", TUNE, tune, args)
+    return run_command("tune", __doc__ or "", TUNE, tune, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

@@ -11,9 +11,9 @@ from corpus.errors import InputError
 from corpus.files import read_json, read_record, verify_folder
 from lm.checkpoint_files import all_checkpoints
 from testbed.advice import command_for, edit_command
-from testbed.console import command, say, table
-from testbed.launch import launch
-from testbed.run.runs import ORIGIN, Run, digest, finished_training, read_metrics
+from testbed.console import print_table, run_command, say
+from testbed.launch import launch_command
+from testbed.run.runs import ORIGIN, Run, finished_training, folder_digest, read_metrics
 from testbed.settings import VerifySettings
 
 
@@ -44,10 +44,10 @@ def verify(options: VerifySettings) -> None:
         raise InputError(f"{run.folder}: no such run; {command_for(run, 'corpus')} makes one")
     wrong = {part: wrong_with(part) for part in parts_of(run)}
     rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
-    table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
+    print_table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
     damaged = [(part, why) for part, why in wrong.items() if why]
     for part, why in damaged:
-        say(f"{why}; this makes it again:\n  {_mended(run, part)}")
+        say(f"{why}; this makes it again:\n  {_mending_command(run, part)}")
     if damaged:
         raise InputError(f"{len(damaged)} of {len(wrong)} parts of {run.folder} are damaged; see above")
 
@@ -62,21 +62,21 @@ def parts_of(run: Run) -> Iterator[Part]:
     if run.world.exists() or run.corpus.exists():
         yield Part(run.world, lambda: verify_folder(run.world), how("corpus"))
     if run.corpus.exists():
-        yield Part(run.corpus, lambda: _corpus(run), how("corpus"))
+        yield Part(run.corpus, lambda: _check_corpus(run), how("corpus"))
     for path in all_checkpoints(run.checkpoints):
-        yield Part(path, partial(_checkpoint, run, path), how("train"))
+        yield Part(path, partial(_check_checkpoint, run, path), how("train"))
     if run.finished.exists():
-        yield Part(run.finished, lambda: _finished(run), how("train"), aside=False)
-        yield Part(run.metrics, lambda: _metrics(run), how("train"), aside=False)
+        yield Part(run.finished, lambda: _check_finished(run), how("train"), aside=False)
+        yield Part(run.metrics, lambda: _check_metrics(run), how("train"), aside=False)
     for path in sorted(run.folder.glob("tuned/*/*.json")):
         yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
     # Imported late, so that --help loads no NumPy.
-    from testbed.engine.records import done, sealed
+    from testbed.engine.records import is_complete, is_written
 
     for folder in sorted(path for path in run.edits.glob("*/*") if path.is_dir()):
         # Without tables, or with parts of them, they are unfinished: the command that makes them goes on.
-        if sealed(folder) or (done(folder) and not (folder / "parts").exists()):
-            yield Part(folder, partial(_edits, folder), partial(_edit, run, folder))
+        if is_complete(folder) or (is_written(folder) and not (folder / "parts").exists()):
+            yield Part(folder, partial(_check_edits, folder), partial(_edit_command, run, folder))
     for folder, stage in ((run.report, "report"), (run.folder / "huggingface", "export")):
         if folder.exists():
             keep = stage == "report"
@@ -92,30 +92,30 @@ def wrong_with(part: Part) -> str:
     return ""
 
 
-def _corpus(run: Run) -> None:
+def _check_corpus(run: Run) -> None:
     verify_folder(run.corpus)
-    if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
+    if read_json(run.corpus / ORIGIN).get("world") != folder_digest(run.world):
         raise InputError(f"{run.corpus} was written about another world")
 
 
-def _checkpoint(run: Run, path: Path) -> None:
+def _check_checkpoint(run: Run, path: Path) -> None:
     verify_folder(path)
     try:
         known = finished_training(run)["checkpoints"]
     except InputError:
         # Not finished, or damaged, which is said of the file itself.
         return
-    if known.get(str(int(path.name)), digest(path)) != digest(path):
+    if known.get(str(int(path.name)), folder_digest(path)) != folder_digest(path):
         raise InputError(f"{path} is another checkpoint than {run.finished} says")
 
 
-def _finished(run: Run) -> None:
+def _check_finished(run: Run) -> None:
     for step in finished_training(run)["checkpoints"]:
         if not (run.checkpoints / f"{int(step):08d}").exists():
             raise InputError(f"{run.checkpoints / f'{int(step):08d}'} is missing")
 
 
-def _metrics(run: Run) -> None:
+def _check_metrics(run: Run) -> None:
     try:
         finished_training(run)
     except InputError:
@@ -124,14 +124,14 @@ def _metrics(run: Run) -> None:
     read_metrics(run)
 
 
-def _edits(folder: Path) -> None:
+def _check_edits(folder: Path) -> None:
     from testbed.engine.records import SUMMARY
 
     verify_folder(folder)
     read_record(folder / SUMMARY)
 
 
-def _edit(run: Run, folder: Path) -> str:
+def _edit_command(run: Run, folder: Path) -> str:
     from testbed.engine.trace import CONFIG
 
     try:
@@ -141,7 +141,7 @@ def _edit(run: Run, folder: Path) -> str:
         return command_for(run, "edit")
 
 
-def _mended(run: Run, part: Part) -> str:
+def _mending_command(run: Run, part: Part) -> str:
     """A command line that moves a damaged part aside, destroying nothing, and makes it again."""
     if not part.aside or not part.path.exists():
         return part.mend()
@@ -152,8 +152,8 @@ def _mended(run: Run, part: Part) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return command("verify", __doc__ or "", VerifySettings, verify, args)
+    return run_command("verify", __doc__ or "", VerifySettings, verify, args)
 
 
 if __name__ == "__main__":
-    launch(main)
+    launch_command(main)

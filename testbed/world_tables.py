@@ -10,9 +10,9 @@ from corpus.documents import DocumentKind, load_documents
 from corpus.exact import ExactModel
 from corpus.graph import NO_UPSTREAM
 from corpus.language import Kind
-from testbed.console import table
+from testbed.console import print_table
 from testbed.run.runs import Run
-from testbed.run.strata import STRATA, SUPPORT_BINS, Stated, support_bin
+from testbed.run.strata import STRATA, SUPPORT_BINS, StatementIndex, support_bin
 from testbed.run.world import World
 
 
@@ -46,7 +46,7 @@ def support_histogram(world: World) -> tuple[np.ndarray, np.ndarray]:
     """
     objects, facts = np.zeros(len(SUPPORT_BINS), int), np.zeros(len(SUPPORT_BINS), int)
     for relation in world.graph.upstream_relations:
-        support = _support(world, relation)
+        support = _support_of(world, relation)
         bins = support_bin(support)
         objects += np.bincount(bins, minlength=len(SUPPORT_BINS))
         facts += np.bincount(bins, weights=support, minlength=len(SUPPORT_BINS)).astype(int)
@@ -61,9 +61,9 @@ def noise_share(world: World) -> float:
     of all upstream relations. NaN where no such request exists.
     """
     shares: list[np.ndarray] = []
-    stated = Stated(world.graph, world.sentences)
+    stated = StatementIndex(world.graph, world.sentences)
     for relation in world.graph.upstream_relations:
-        named = stated.named[relation]
+        named = stated.objects_by_relation[relation]
         truth = world.generative.truth[world.graph.relation == relation]
         noise = np.setdiff1d(named, truth)
         eligible = len(named) - np.isin(truth, named)
@@ -80,10 +80,10 @@ def judged_share(world: World) -> float:
     where no such request exists.
     """
     graph, truth = world.graph, world.generative.truth
-    stated = Stated(graph, world.sentences)
+    stated = StatementIndex(graph, world.sentences)
     shares: list[np.ndarray] = []
     for relation in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
-        named = stated.named[int(graph.upstream[relation])]
+        named = stated.objects_by_relation[int(graph.upstream[relation])]
         facts = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
         above, here = truth[graph.upstream_fact[facts]], truth[facts]
         implied = most_frequent(above, here, len(graph.entities))
@@ -100,8 +100,8 @@ def judged_share(world: World) -> float:
 def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     if world.graph.properties:
-        table(*taxonomy.count_table(world.graph))
-    table(
+        print_table(*taxonomy.count_table(world.graph))
+    print_table(
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),
         [
@@ -109,7 +109,7 @@ def show_stats(run: Run, world: World) -> None:
                 line.kind.name.lower(),
                 f"{line.sentences:,}",
                 f"{line.per_fact:.2f}",
-                _share(line.labelled_true),
+                _format_share(line.labelled_true),
             )
             for line in sentence_table(world)
         ],
@@ -117,9 +117,9 @@ def show_stats(run: Run, world: World) -> None:
     kinds, _ = load_documents(run.corpus / "documents.npz")
     count = np.bincount(kinds, minlength=len(DocumentKind))
     rows = [(k.name.lower(), f"{count[k]:,}", f"{count[k] / len(kinds):.1%}") for k in DocumentKind]
-    table("documents", ("kind", "documents", "share"), rows)
+    print_table("documents", ("kind", "documents", "share"), rows)
     objects, facts = support_histogram(world)
-    table(
+    print_table(
         "support n_u: subjects that share an upstream object",
         ("n_u", "objects", "facts"),
         [(name, f"{o:,}", f"{f:,}") for name, o, f in zip(SUPPORT_BINS, objects, facts, strict=True)],
@@ -127,14 +127,14 @@ def show_stats(run: Run, world: World) -> None:
     if isinstance(world.generative, ExactModel):
         _show_strata(world, world.generative)
     else:
-        noise = _share(noise_share(world))
-        table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
+        noise = _format_share(noise_share(world))
+        print_table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
     causes = np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean()
     shown = [
-        ("facts on which another one depends", _share(float(causes))),
-        ("edits of them whose consequence a method could be judged by", _share(judged_share(world))),
+        ("facts on which another one depends", _format_share(float(causes))),
+        ("edits of them whose consequence a method could be judged by", _format_share(judged_share(world))),
     ]
-    table("what edits can show", ("", "share"), shown)
+    print_table("what edits can show", ("", "share"), shown)
 
 
 def _show_strata(world: World, model: ExactModel) -> None:
@@ -150,19 +150,19 @@ def _show_strata(world: World, model: ExactModel) -> None:
         )
         for name, mine in groups
     ]
-    table(
+    print_table(
         f"facts by stratum; in doubt by at most {resolution.bound.max():.1g} per subject, open ones apart",
         ("stratum", "facts", "certified", "open"),
         rows,
     )
 
 
-def _support(world: World, relation: int) -> np.ndarray:
+def _support_of(world: World, relation: int) -> np.ndarray:
     """int64: support of each candidate of a relation."""
     candidates = world.graph.candidates_of(relation)
     truth = world.generative.truth[world.graph.relation == relation]
     return np.bincount(np.searchsorted(candidates, truth), minlength=len(candidates))
 
 
-def _share(value: float) -> str:
+def _format_share(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.3f}"

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 
 from lm.editors.interface import Info
 from testbed.engine import records
-from testbed.engine.probes import Readings
-from testbed.engine.records import TABLES, Circumstances, Columns, seal, write_rows
+from testbed.engine.probes import ModelAnswers
+from testbed.engine.records import TABLES, Circumstances, Columns, seal_results, write_rows
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import code_of_cases
 from testbed.evaluations.hase.evaluation import Hase
@@ -64,8 +64,8 @@ def rows_of(run, cases, follows, seed=0, sequence=0):
         info=Info(np.tile([1.0, 0.1], (len(cases), 1)), *work),
         seconds=np.full(len(cases), 0.5),
     )
-    seen = [Readings(believed[t], believed[t], tokens[t], claims[t]) for t in (0, 1)]
-    return records.rows_of(cases, *seen, how, names, COLUMNS)
+    seen = [ModelAnswers(believed[t], believed[t], tokens[t], claims[t]) for t in (0, 1)]
+    return records.rows_of_cases(cases, *seen, how, names, COLUMNS)
 
 
 def first_edits(rows, edits):
@@ -81,7 +81,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     folder.mkdir(parents=True)
     config = {
         "inputs": {"world": "w", "corpus": "c", "checkpoint": "m"},
-        "settings": EditSettings(seed=seed).told() | changes,
+        "settings": EditSettings(seed=seed).settings_as_data() | changes,
         "code": code_of_cases(HASE.cases_from),
         "editor": editor,
         "method": {
@@ -106,7 +106,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     if cost:
         (folder / "cost.json").write_text(json.dumps(cost), encoding="utf-8")
     write_rows(rows, folder, COLUMNS)
-    seal(folder)
+    seal_results(folder)
     return folder
 
 
@@ -115,7 +115,7 @@ def changed(folder, **changes):
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(config | changes), encoding="utf-8")
-    seal(folder)
+    seal_results(folder)
 
 
 def write_training(run):

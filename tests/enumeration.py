@@ -12,7 +12,7 @@ from tests.naive import mentions_truth
 
 
 class Enumeration:
-    """Every world that the sentences allow under the model W of DESIGN 5.3, and how probable it is.
+    """Every world that the sentences allow under the model W of design.md 5.3, and how probable it is.
 
     Args:
         extra: further evidence as (fact, object, log-likelihood ratio), infinite where it settles the fact,

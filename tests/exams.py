@@ -15,7 +15,7 @@ CASES, OPTIONS = 11, 4
 REQUEST, CHILD = ROLES.index("s1r1"), ROLES.index("s1r2")
 
 
-class Exam(NamedTuple):
+class RandomAnswers(NamedTuple):
     """One question of every role for each of E cases: Q roles, C options, S claims.
 
     `scalars` are the columns of cases. `objects` [E, Q, C]; `agent`, `frequency`, `lm` and `lm_open`
@@ -45,7 +45,7 @@ def distributions(rng, *shape):
     return p[..., :-1]
 
 
-def exam_with(seed):
+def draw_answers(seed):
     rng = np.random.default_rng(seed)
     shape = (CASES, len(ROLES), 2)
     agent, lm, frequency, lm_open = (distributions(rng, *shape) for _ in range(4))
@@ -70,7 +70,9 @@ def exam_with(seed):
     }
     logic = rng.random((CASES, len(LOGIC), 2, 2)) / 2
     stated = rng.integers(0, 12, shape[:2])
-    return Exam(scalars, objects, agent, frequency, lm, lm_open, agent_answer, lm_answer, logic, stated)
+    return RandomAnswers(
+        scalars, objects, agent, frequency, lm, lm_open, agent_answer, lm_answer, logic, stated
+    )
 
 
 def flat(exam, seed=0):

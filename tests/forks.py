@@ -7,8 +7,8 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
 from lm.editors.interface import Info
-from testbed.engine.probes import Readings
-from testbed.engine.records import Circumstances, rows_of, write_rows
+from testbed.engine.probes import ModelAnswers
+from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import ExactWorld, World
@@ -52,6 +52,6 @@ def answered(world, cases, folder, seed=0):
     subjects = np.array([case.request.subject for case in cases])
     info = Info(np.zeros((len(cases), 1)), nothing, nothing, nothing)
     how = Circumstances(number, subjects, nothing, info, nothing.astype(float))
-    before, after = (Readings(p[t], p[t], tokens[t], said[t]) for t in (0, 1))
-    write_rows(rows_of(cases, before, after, how, names, COLUMNS), folder, COLUMNS)
+    before, after = (ModelAnswers(p[t], p[t], tokens[t], said[t]) for t in (0, 1))
+    write_rows(rows_of_cases(cases, before, after, how, names, COLUMNS), folder, COLUMNS)
     return read_results(folder, COLUMNS)

@@ -19,7 +19,7 @@ from corpus.tokenizer import BOS, PAD
 from lm.checkpoints import load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.mesh import local_copy, make_mesh, place_rows
-from lm.training import abstract, start, train_step
+from lm.training import abstract_state, start_training, train_step
 
 # Eight devices divide mlp and vocabulary, but not the heads; two divide all but the width itself.
 MODEL = ModelConfig(hidden=11, mlp=24, layers=2, heads=3, kv_heads=3, head_width=4)
@@ -56,7 +56,7 @@ def arrays(tree):
 
 
 def like(optimizer, data, model):
-    return abstract(MODEL, recipe(optimizer), VOCABULARY, make_mesh(MeshConfig(data, model)))
+    return abstract_state(MODEL, recipe(optimizer), VOCABULARY, make_mesh(MeshConfig(data, model)))
 
 
 def same(state, other):
@@ -68,7 +68,7 @@ def main(folder, layouts):
     for name in layouts:
         optimizer, data, model = named(name)
         mesh = make_mesh(MeshConfig(data, model))
-        state = start(MODEL, recipe(optimizer), VOCABULARY, 0, mesh)
+        state = start_training(MODEL, recipe(optimizer), VOCABULARY, 0, mesh)
         take = train_step(MODEL, recipe(optimizer), VOCABULARY, mesh)
         losses = []
         for step in range(STEPS):

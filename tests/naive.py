@@ -9,7 +9,7 @@ from corpus.language import Kind
 
 
 def evidence(sentences):
-    """(weight, s, r, o) items of DESIGN 5.1, sentence by sentence."""
+    """(weight, s, r, o) items of design.md 5.1, sentence by sentence."""
     items = []
     for i in range(len(sentences)):
         kind, label, a, b, _ = sentences[i]
@@ -70,7 +70,7 @@ class DenseAgent:
 
 
 def generative(graph, distractor, share):
-    """{fact: {object: probability}} of DESIGN 3, with the given distractors and shares of root facts."""
+    """{fact: {object: probability}} of design.md 3, with the given distractors and shares of root facts."""
     of = {(s, r): o for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True)}
     distributions = {}
     for i, (s, r, o) in enumerate(zip(graph.subject, graph.relation, graph.object, strict=True)):
@@ -162,7 +162,7 @@ def _at_layer(tree, layer):
 
 
 def published_sentences(graph, model, streams, facts_per_block):
-    """(kind, label, a, b) of DESIGN 3, fact by fact, each block of facts from its own stream."""
+    """(kind, label, a, b) of design.md 3, fact by fact, each block of facts from its own stream."""
     truth, share, objects = model.truth.tolist(), model.mode_share.tolist(), graph.objects.tolist()
     sentences = []
     for f in range(len(graph)):
@@ -255,7 +255,7 @@ def exact_sentences(graph, model, config, streams, facts_per_block):
     return sentences
 
 
-def shuffled(groups, times, rng):
+def shuffle_by_keys(groups, times, rng):
     """Every group's items in so many random orders, one after another."""
     items = []
     for group, orders in zip(groups, times, strict=True):

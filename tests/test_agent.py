@@ -1,4 +1,4 @@
-"""The paper's agent: equal to its dense twin, and everything DESIGN 5.4 asks of every agent."""
+"""The paper's agent: equal to its dense twin, and everything design.md 5.4 asks of every agent."""
 
 import numpy as np
 import pytest

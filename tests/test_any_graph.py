@@ -7,7 +7,7 @@ from corpus.config import ExactConfig, WorldConfig
 from corpus.graph import build_graph
 from corpus.world import build_world
 from testbed import ask, corpus, edit, report, train
-from testbed.dependences import dependences, with_likeliest_forest
+from testbed.dependences import find_dependences, with_likeliest_forest
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.world_tables import judged_share
@@ -107,7 +107,7 @@ def test_the_likeliest_forest_is_the_best_of_all(seed):
     assert total == pytest.approx(brute_forest(scores)[0])
     assert total > 0
     # What is told of each dependence is what the forest was chosen by.
-    for one in dependences(forest, prior):
+    for one in find_dependences(forest, prior):
         assert one.gain * one.subjects == pytest.approx(scores[one.upstream, one.downstream])
         assert 0.5 < one.followed <= 1
     # Where too few subjects have both, nothing is believed.

@@ -9,7 +9,7 @@ from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
-from testbed.run.agents import exact_agent, standard
+from testbed.run.agents import describe_standard, exact_agent
 from tests.worlds import make_world
 
 
@@ -21,7 +21,7 @@ def world():
 def test_it_says_that_it_is_an_approximation(world):
     agent = exact_agent(world)
     assert agent.exactness.kind == "approximation"
-    assert "approximation" in standard("exact", agent.exactness._asdict())
+    assert "approximation" in describe_standard("exact", agent.exactness._asdict())
 
 
 def test_its_noise_is_that_of_the_corpus(world):

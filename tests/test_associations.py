@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import BOS, PAD, SEP
-from lm.attention import packed
+from lm.attention import packed_layout
 from lm.config import ModelConfig
-from lm.editors.associations import ROWS_AT_ONCE, in_contexts, remember
+from lm.editors.associations import ROWS_AT_ONCE, measure_memory, repeat_in_contexts
 from lm.editors.fitting import layer_at
 from lm.editors.interface import CorpusSample
 from lm.editors.memit import MemitConfig
@@ -60,7 +60,7 @@ def openings(sample):
 
 @jax.jit
 def inside(model, tokens):
-    activations = model.activations(tokens, packed(tokens, BOS))
+    activations = model.activations(tokens, packed_layout(tokens, BOS))
     return activations.inner[:, 0], activations.states[:, 0]
 
 
@@ -99,7 +99,7 @@ def with_change(model, change):
 
 def test_the_second_moment_equals_a_loop_over_tokens(setup):
     model, sample, _ = setup
-    memory = remember(model, sample, range(1, 3), CONTEXTS, SHRINK)
+    memory = measure_memory(model, sample, range(1, 3), CONTEXTS, SHRINK)
     for i in range(2):
         np.testing.assert_allclose(
             np.linalg.inv(memory.inverse[i]), second_moment(model, sample, 1 + i), rtol=1e-6, atol=1e-9
@@ -202,9 +202,9 @@ def test_facts_about_one_subject_share_its_key(setup, world):
 
 def test_every_fact_is_read_behind_every_opening(setup):
     model, sample, request = setup
-    contexts = remember(model, sample, range(1, 2), CONTEXTS, SHRINK).contexts
-    asked = in_contexts(ROME, request, contexts)
-    last = in_contexts(replace(ROME, token="last"), request, contexts)
+    contexts = measure_memory(model, sample, range(1, 2), CONTEXTS, SHRINK).contexts
+    asked = repeat_in_contexts(ROME, request, contexts)
+    last = repeat_in_contexts(replace(ROME, token="last"), request, contexts)
     number = 0
     for prompt, answer, end in zip(request.prompt, request.answer, request.subject_end, strict=True):
         for opening in openings(sample):

@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.pages.before import before_table
-from testbed.scores.before import ALL, BELIEF, BINS, CONFIDENCE, DISTANCE, EXCESS, RIGHT, before_edit
+from testbed.scores.before import ALL, BELIEF, BINS, CONFIDENCE, DISTANCE, EXCESS, RIGHT, score_before_edit
 from testbed.scores.distances import total_variation
-from tests.exams import exam_with, flat
+from tests.exams import draw_answers, flat
 
 seeds = st.integers(0, 500)
 
 
 def three_questions():
     """Two of facts never stated, one of a fact stated five times; each with three options."""
-    exam = exam_with(0)
+    exam = draw_answers(0)
     exam.agent_answer[:] = -1
     says = [(0, 0, (0.8, 0.2, 0), (0.5, 0.5, 0)), (1, 0, (0.3, 0.6, 0.1), (0.3, 0.6, 0.1)),
             (1, 5, (0.1, 0.1, 0.4), (0, 0, 1))]  # fmt: skip
@@ -28,7 +28,7 @@ def three_questions():
 
 
 def test_by_hand():
-    strata = before_edit(three_questions())
+    strata = score_before_edit(three_questions())
     assert list(strata) == [ALL, "S0", "S2"]
     assert [of.questions for of in strata.values()] == [3, 2, 1]
     value = {name: {m: e.value for m, e in of.estimates.items()} for name, of in strata.items()}
@@ -56,10 +56,10 @@ def test_by_hand():
 @settings(max_examples=15)
 @given(seeds)
 def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
-    exam = exam_with(seed)
+    exam = draw_answers(seed)
     exam.lm[:, :, 0] = exam.agent[:, :, 0]
     exam.lm_answer[..., 0] = exam.agent_answer[..., 0]
-    for of in before_edit(flat(exam)).values():
+    for of in score_before_edit(flat(exam)).values():
         value = {name: e.value for name, e in of.estimates.items()}
         assert value[DISTANCE] == value[EXCESS] == of.calibration == 0
         assert value[RIGHT] == 1
@@ -68,8 +68,8 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
 @settings(max_examples=15)
 @given(seeds)
 def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
-    exam = exam_with(seed)
-    strata, c = before_edit(flat(exam)), flat(exam).choices
+    exam = draw_answers(seed)
+    strata, c = score_before_edit(flat(exam)), flat(exam).choices
     everything = strata.pop(ALL)
     assert sum(of.questions for of in strata.values()) == everything.questions == exam.present.sum()
     for name, of in everything.estimates.items():

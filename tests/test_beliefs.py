@@ -59,7 +59,7 @@ def test_beliefs_are_the_models_probabilities(toy, read):
 
 def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
     """Of a group that the corpus never names the model may say something else each time."""
-    met = beliefs._met
+    met = beliefs._sample_names
 
     def unheard(*args):
         subjects, objects = met(*args)
@@ -69,7 +69,7 @@ def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
     monkeypatch.setattr(beliefs, "_met", unheard)
     mind = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
     assert not mind.p[1].any()
-    assert not mind.said[1].any()
+    assert not mind.mention_probability[1].any()
     assert mind.p[0].any()
     assert mind.p[2].any()
 
@@ -104,11 +104,13 @@ def test_names_of_several_tokens(world):
     prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
     objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
     objects = sorted({*objects, objects[0][:1]})
-    scores = beliefs._scored(model, prompts, objects)
+    scores = beliefs._score_names(model, prompts, objects)
     rows = [np.array(o) for o in objects]
     tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
     lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
-    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read(p), c))(prompts, lines)
+    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read_prompts(p), c))(
+        prompts, lines
+    )
     single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
     np.testing.assert_allclose(scores[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(scores[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)

@@ -12,9 +12,15 @@ from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed import ask, edit
 from testbed.engine import catalogue
-from testbed.engine.catalogue import configurations, entries, entry_named, of_one, own_configurations
+from testbed.engine.catalogue import (
+    configs_of_one,
+    default_configurations,
+    editor_entries,
+    entry_named,
+    own_configurations,
+)
 from testbed.engine.questions import Questions
-from testbed.engine.witness import Witness
+from testbed.engine.witness import RunAnswers
 from testbed.engine.worker import Worker
 from testbed.run.model import corpus_sample, load_model
 from testbed.run.runs import Run
@@ -72,33 +78,33 @@ edit.main(["tiny", "shiny", "--help"])
 
 def test_options_are_spelt_after_their_editors():
     """Every editor with hyper-parameters has options of its name, or takes those of one that has."""
-    assert configurations().keys() == configurations(small=True).keys()
-    assert EditSettings().configs == configurations()
-    assert AskSettings().configs == configurations(small=True)
-    for name, entry in entries().items():
+    assert default_configurations().keys() == default_configurations(small=True).keys()
+    assert EditSettings().configs == default_configurations()
+    assert AskSettings().configs == default_configurations(small=True)
+    for name, entry in editor_entries().items():
         assert entry.name == name
         assert entry.about
         assert entry.config is None or entry.options == name
-        assert entry.options == name or entries()[entry.options].config is not None
-        assert type(entry.config) is type(configurations(small=True).get(name))
-    settings = EditSettings(configs=configurations(small=True))
+        assert entry.options == name or editor_entries()[entry.options].config is not None
+        assert type(entry.config) is type(default_configurations(small=True).get(name))
+    settings = EditSettings(configs=default_configurations(small=True))
     assert settings.configs["rome"].token == "last"
 
 
 def test_the_docs_list_every_editor():
     text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
     table = text.partition("# Editors")[2].partition("Every edit is one model")[0].strip()
-    rows = [f"| `{entry.name}` | {entry.about} |" for entry in entries().values()]
+    rows = [f"| `{entry.name}` | {entry.about} |" for entry in editor_entries().values()]
     assert table.splitlines() == ["| name | what it changes |", "|---|---|", *rows]
 
 
 def test_a_search_names_settings_and_choices_that_there_are():
     with pytest.raises(ValueError, match="nothing called depht"):
-        Entry("x", "y", "z", configurations()["rome"], search={"depht": (1.0,)})
+        Entry("x", "y", "z", default_configurations()["rome"], search={"depht": (1.0,)})
     with pytest.raises(ValueError, match="not among the choices"):
-        Entry("x", "y", "z", configurations()["rome"], search={"token": ("first", "other")})
+        Entry("x", "y", "z", default_configurations()["rome"], search={"token": ("first", "other")})
     with pytest.raises(ValueError, match="positive numbers"):
-        Entry("x", "y", "z", configurations()["rome"], search={"rate": ("fast",)})
+        Entry("x", "y", "z", default_configurations()["rome"], search={"rate": ("fast",)})
 
 
 @pytest.fixture
@@ -128,12 +134,12 @@ def test_a_users_own_has_options_of_its_class(own):
 
 
 def test_where_one_editor_is_asked_only_its_options_are_offered():
-    configs = configurations()
-    assert of_one(configs, ["question"], "lora-down").keys() == {"lora-down"}
-    assert of_one(configs, ["--editor", "rome"], "lora-down").keys() == {"rome"}
-    assert of_one(configs, ["--editor=random-target"], "rome").keys() == {"lora-down"}
-    assert of_one(configs, ["--editor", "none"], "rome") == {}
-    assert of_one(configs, ["--editor", "romme"], "rome") == configs
+    configs = default_configurations()
+    assert configs_of_one(configs, ["question"], "lora-down").keys() == {"lora-down"}
+    assert configs_of_one(configs, ["--editor", "rome"], "lora-down").keys() == {"rome"}
+    assert configs_of_one(configs, ["--editor=random-target"], "rome").keys() == {"lora-down"}
+    assert configs_of_one(configs, ["--editor", "none"], "rome") == {}
+    assert configs_of_one(configs, ["--editor", "romme"], "rome") == configs
 
 
 def test_names_of_built_in_editors_stay_theirs(own):
@@ -215,18 +221,18 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     run = Run(trained, "x")
     world = load_world(run)
     model, _ = load_model(run, world)
-    settings = EditSettings(run="x", runs=trained, configs=configurations(small=True))
-    witness = Witness(world, model, "paper")
+    settings = EditSettings(run="x", runs=trained, configs=default_configurations(small=True))
+    witness = RunAnswers(world, model, "paper")
     s, r = (int(world.graph.subject[0]), int(world.graph.relation[0]))
     fact = (s, r, int(world.graph.objects[3]))
-    case = witness.case(fact, 0.95, "evidence", [(s, r)])
+    case = witness.case_of_edit(fact, 0.95, "evidence", [(s, r)])
     for name in ("lora-down", "rome"):
         method = catalogue.method_named(name, settings, world)
         sample = corpus_sample(run, world, [case], 0)
         state = method.editor.prepare(model, sample)
         worker = Worker(Questions(world, model, [case]), method, state, 0)
-        swept, _, _ = worker.independent(np.array([[0]]))
-        asked = witness.edited(method, run, case, 0)
+        swept, _, _ = worker.edit_independently(np.array([[0]]))
+        asked = witness.delta_of_edit(method, run, case, 0)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[0], b, rtol=1e-4, atol=1e-6), swept, asked)
 
 

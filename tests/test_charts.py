@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.pages.costs import Point, pareto, separated
+from testbed.pages.costs import CostPoint, pareto_front, spread_labels
 from testbed.scores.statistics import Estimate
 
 heights = st.lists(st.floats(-3, 3), min_size=1, max_size=15)
@@ -12,7 +12,7 @@ heights = st.lists(st.floats(-3, 3), min_size=1, max_size=15)
 
 @given(heights, st.floats(0.01, 1))
 def test_labels_keep_their_order_and_their_distance(wanted, gap):
-    placed = separated(wanted, gap)
+    placed = spread_labels(wanted, gap)
     order = np.argsort(wanted, kind="stable")
     assert (np.diff(placed[order]) >= gap - 1e-9).all()
     assert np.isclose(placed.mean(), np.mean(wanted))
@@ -20,7 +20,7 @@ def test_labels_keep_their_order_and_their_distance(wanted, gap):
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=15, unique=True))
 def test_labels_with_room_stay_where_they_are(wanted):
-    assert np.allclose(separated(wanted, 1.0), wanted)
+    assert np.allclose(spread_labels(wanted, 1.0), wanted)
 
 
 small = st.tuples(st.integers(1, 6), st.integers(0, 6))
@@ -28,13 +28,13 @@ small = st.tuples(st.integers(1, 6), st.integers(0, 6))
 
 @given(st.lists(small, min_size=1, max_size=10, unique=True))
 def test_the_frontier_is_what_nothing_beats(pairs):
-    points = [Point(str(i), cost, None, Estimate(v, v, v, 1)) for i, (cost, v) in enumerate(pairs)]
+    points = [CostPoint(str(i), cost, None, Estimate(v, v, v, 1)) for i, (cost, v) in enumerate(pairs)]
     beaten = {
         p.name
         for p in points
         for q in points
         if q is not p and q.cost <= p.cost and q.score.value >= p.score.value
     }
-    assert {p.name for p in pareto(points)} == {p.name for p in points} - beaten
-    costs = [p.cost for p in pareto(points)]
+    assert {p.name for p in pareto_front(points)} == {p.name for p in points} - beaten
+    costs = [p.cost for p in pareto_front(points)]
     assert costs == sorted(costs)

@@ -22,7 +22,7 @@ from testbed import ask, corpus, demo, edit, export, report, train
 from testbed.engine.records import TABLES
 from testbed.engine.results import read_results
 from testbed.run.model import load_model
-from testbed.run.runs import Run, digest, provenance
+from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.world import load_world
 from tests.edited import COLUMNS
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, rewritten
@@ -243,7 +243,7 @@ def test_export(finished, tmp_path, capsys):
     (other / "sha256.json").write_text(json.dumps(sums, indent=1), encoding="utf-8")
     told = read_record(runs / "x" / "lm" / "finished.json")
     step = int(other.name)
-    best = {"best_step": step, "checkpoints": told["checkpoints"] | {str(step): digest(other)}}
+    best = {"best_step": step, "checkpoints": told["checkpoints"] | {str(step): folder_digest(other)}}
     write_record(runs / "x" / "lm" / "finished.json", told | best)
     assert export.main([*at(runs), "--checkpoint", "best"]) == 2
     assert f"{folder} holds something else" in complaint(capsys)

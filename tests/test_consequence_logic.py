@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import record, untaught_logic
-from experiments.consequence_logic import LAWS, SAID, violations
+from experiments.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
 from experiments.revision_worlds import REPORT, RevisionWorld
 
 PROBABILITY = st.floats(0, 1)
@@ -29,7 +29,7 @@ def prices(c: float, d: float, both: float) -> np.ndarray:
 def test_whoever_has_a_joint_distribution_breaks_no_law(cells):
     _, only_c, only_d, both = np.array(cells) / sum(cells)
     c, d = only_c + both, only_d + both
-    found = violations(prices(c, d, both), np.array([[c], [d]]))
+    found = law_residuals(prices(c, d, both), np.array([[c], [d]]))
     assert found.shape == (len(LAWS), 1)
     np.testing.assert_allclose(found, 0, atol=1e-12)
 
@@ -39,7 +39,7 @@ TENTHS = st.integers(0, 10)
 
 @given(TENTHS, TENTHS, TENTHS)
 def test_prices_that_add_up_break_a_law_where_no_joint_distribution_has_them(c, d, both):
-    found = violations(prices(c / 10, d / 10, both / 10), np.array([[c / 10], [d / 10]]))[:, 0]
+    found = law_residuals(prices(c / 10, d / 10, both / 10), np.array([[c / 10], [d / 10]]))[:, 0]
     cells = (both, c - both, d - both, 10 - c - d + both)
     assert (found >= 0).all()
     assert (min(cells) < 0) == (found[2:4].max() > 1e-9)
@@ -61,14 +61,14 @@ def test_what_breaks_a_law_by_hand(law, off, expected):
     """C and D are independent and half likely but for some numbers; asked for as objects .3 and .7."""
     said = prices(0.5, 0.5, 0.25)
     for role, p in off.items():
-        said[SAID.index(role)] = p
-    assert violations(said, np.array([[0.3], [0.7]]))[law, 0] == pytest.approx(expected)
+        said[CLAIM_ROLES.index(role)] = p
+    assert law_residuals(said, np.array([[0.3], [0.7]]))[law, 0] == pytest.approx(expected)
 
 
 def test_worlds_with_two_consequences_are_three_of_each_kind():
     settings = untaught_logic.Settings()
     for kind in settings.kinds:
-        among = settings.among(kind)
+        among = settings.worlds_of_kind(kind)
         assert len(among) == 3
         assert "builtin" not in {world.shape for world in among}
         assert set(among) <= set(REPORT)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm.editors.count_based import CountConfig
-from lm.editors.count_based.method import CountBased, count
+from lm.editors.count_based.method import CountBased, count_peers
 from lm.editors.interface import Request, edit_batch
 from lm.editors.self_bayes import BeliefConfig, FitConfig
-from lm.editors.self_bayes.reasoning import Asked, Mind, about
+from lm.editors.self_bayes.reasoning import Mind, RequestContext, locate_request
 from tests.toys import at, requests_of
 
 RELATIONS, OBJECTS = 3, 5
@@ -25,8 +25,8 @@ def mind_with(best, known):
 
 
 def asked_of(holders, known):
-    nothing = {name: jnp.zeros(0) for name in Asked._fields}
-    return Asked(**nothing)._replace(
+    nothing = {name: jnp.zeros(0) for name in RequestContext._fields}
+    return RequestContext(**nothing)._replace(
         relation=jnp.int32(0), holders_new=jnp.asarray(holders, float), known=jnp.asarray(known)
     )
 
@@ -35,17 +35,17 @@ def test_by_hand():
     # Four subjects have the new object. Three of them agree in relation 1, two and two in relation 2.
     best = np.array([[1, 1, 1, 1, 0], [2, 2, 2, 4, 0], [3, 3, 0, 0, 0]])
     mind, asked = mind_with(best, np.ones((3, 5))), asked_of([1, 1, 1, 1, 0], np.ones(3))
-    counted = count(mind, asked, CountConfig())
+    counted = count_peers(mind, asked, CountConfig())
     assert counted.follows.tolist() == [False, True, False], (
         "half is no majority, and the request is no peer's"
     )
     assert counted.objects[1][:2].tolist() == [2, 4]
     assert counted.share[1][:2].tolist() == [0.75, 0.25]
-    assert count(mind, asked, CountConfig(majority=0.4)).follows.tolist() == [False, True, True]
-    assert not count(mind, asked, CountConfig(fewest=5)).follows.any()
+    assert count_peers(mind, asked, CountConfig(majority=0.4)).follows.tolist() == [False, True, True]
+    assert not count_peers(mind, asked, CountConfig(fewest=5)).follows.any()
     alone = asked_of([1, 1, 1, 1, 0], [1, 0, 0])
-    assert not count(mind, alone, CountConfig()).follows.any(), "the subject has no such fact"
-    assert count(mind, alone, CountConfig(unread=True)).follows.tolist() == [False, True, False]
+    assert not count_peers(mind, alone, CountConfig()).follows.any(), "the subject has no such fact"
+    assert count_peers(mind, alone, CountConfig(unread=True)).follows.tolist() == [False, True, False]
 
 
 @given(
@@ -55,7 +55,7 @@ def test_by_hand():
 )
 def test_it_is_what_a_loop_counts(best, known, holders):
     best, known = np.array(best).reshape(RELATIONS, 6), np.array(known, float).reshape(RELATIONS, 6)
-    counted = count(mind_with(best, known), asked_of(holders, np.ones(RELATIONS)), CountConfig())
+    counted = count_peers(mind_with(best, known), asked_of(holders, np.ones(RELATIONS)), CountConfig())
     for r in range(RELATIONS):
         peers = [int(best[r, s]) for s in range(6) if holders[s] and known[r, s]]
         most = max(map(peers.count, peers), default=0)
@@ -84,8 +84,8 @@ def test_an_edit_says_what_was_counted(toy, changes):
     right = []
     for i in range(len(toy.keys)):
         told = Request(*(jnp.asarray(x)[0] for x in at(batch, i)))
-        asked = about(toy.model, mind, told)
-        counted = count(mind, asked, config)
+        asked = locate_request(toy.model, mind, told)
+        counted = count_peers(mind, asked, config)
         edited = toy.model.edited(at(deltas, i))
         right.append(said(edited, asked.prompts[asked.relation]) == int(told.answer[0]))
         for r in np.flatnonzero(counted.follows):

@@ -6,7 +6,7 @@ import pytest
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig, WorldConfig
-from corpus.coupled import KINDS, RELATIONS, build
+from corpus.coupled import KINDS, RELATIONS, build_coupled_world
 from corpus.dials import CoupledWorld
 from corpus.documents import DocumentKind, load_documents
 from corpus.exact import draw_world, sample_exact
@@ -21,7 +21,7 @@ COUPLINGS = [("located in", "lies in"), ("writes in", "language"), ("citizen of"
 
 
 def built(seed=0, pairs=PAIRS, **dials):
-    return build(6 * pairs, CoupledWorld(**dials), np.random.default_rng(seed))
+    return build_coupled_world(6 * pairs, CoupledWorld(**dials), np.random.default_rng(seed))
 
 
 def of(graph, name):

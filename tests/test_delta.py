@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, PAD
-from lm.attention import left_padded, packed
+from lm.attention import left_padded_layout, packed_layout
 from lm.decoding import generate
 from lm.delta import (
     MATRICES,
@@ -17,12 +17,12 @@ from lm.delta import (
     LowRank,
     Prefix,
     Rows,
-    behind,
-    compose,
-    fold,
-    looked_up,
-    room,
-    settle,
+    add_to_carry,
+    compose_deltas,
+    empty_carry,
+    fold_delta,
+    look_up_codebook,
+    place_behind_prefix,
 )
 from lm.language_model import LanguageModel
 from lm.model import matrix_shape
@@ -41,7 +41,7 @@ def model():
 
 @jax.jit
 def logits(model, tokens=PROMPTS):
-    return model.logits(tokens, left_padded(tokens))
+    return model.logits(tokens, left_padded_layout(tokens))
 
 
 def low_rank(name):
@@ -72,7 +72,7 @@ def weights(model, key):
 
 def codebook(model, key):
     """Of two entries: what an MLP reads of one prompt's last token, and something far away."""
-    read = model.activations(PROMPTS, left_padded(PROMPTS)).read
+    read = model.activations(PROMPTS, left_padded_layout(PROMPTS)).read
     number = int(jax.random.randint(key, (), 0, len(PROMPTS)))
     keys = jnp.stack([read[:, number, -1], 100 + read[:, 0, -1]], axis=1)
     return {"codebook": Codebook(keys, jax.random.normal(key, keys.shape), jnp.full(keys.shape[:2], 0.3))}
@@ -80,7 +80,7 @@ def codebook(model, key):
 
 def prefix(model, key):
     tokens = jnp.concatenate([jnp.array([BOS]), jax.random.randint(key, (4,), 5, VOCABULARY)])[None]
-    cache = model.hidden_states(tokens, left_padded(tokens))[1]
+    cache = model.hidden_states(tokens, left_padded_layout(tokens))[1]
     return {"prefix": Prefix(cache, jnp.int32(BOS))}
 
 
@@ -110,7 +110,7 @@ def everything(model, key):
 def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
     """Three edits, and room for exactly three; after each, whatever way it is carried."""
     deltas = [make(model, jax.random.key(i)) for i in range(EDITS)]
-    carried, edited, folded = room(deltas[0], VOCABULARY, EDITS), model, {}
+    carried, edited, folded = empty_carry(deltas[0], VOCABULARY, EDITS), model, {}
     before, nothing = logits(model), logits(model.edited(carried))
     if "prefix" in carried:
         # Slots that nobody sees still change the order in which attention adds up.
@@ -119,8 +119,8 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
         np.testing.assert_array_equal(nothing, before)
     for i, delta in enumerate(deltas):
         shapes = jax.tree.map(jnp.shape, carried)
-        carried, edited = settle(carried, delta, VOCABULARY, jnp.int32(i)), edited.edited(delta)
-        folded = compose(folded, fold(delta, VOCABULARY))
+        carried, edited = add_to_carry(carried, delta, VOCABULARY, jnp.int32(i)), edited.edited(delta)
+        folded = compose_deltas(folded, fold_delta(delta, VOCABULARY))
         assert jax.tree.map(jnp.shape, carried) == shapes
         after = logits(edited)
         np.testing.assert_allclose(logits(model.edited(carried)), after, rtol=1e-3, atol=1e-3)
@@ -135,7 +135,7 @@ def test_a_low_rank_part_is_the_merged_weight(name, model):
     a, b = delta[name]
     other = LanguageModel(SMALL, merged(model.params, {name: a @ b}))
     np.testing.assert_allclose(logits(model.edited(delta)), logits(other), rtol=1e-3, atol=1e-3)
-    folded = fold(delta, VOCABULARY)["weights"]
+    folded = fold_delta(delta, VOCABULARY)["weights"]
     again = LanguageModel(SMALL, merged(model.params, {name: jax.tree.leaves(folded)[0]}))
     np.testing.assert_allclose(logits(again), logits(other), rtol=1e-3, atol=1e-3)
 
@@ -151,7 +151,7 @@ def test_rows_add_to_a_table_whatever_their_tokens(tokens, seed):
     for token, value in zip(tokens, values, strict=True):
         if token >= 0:
             table[token] += value
-    got = fold({"embedding": Rows(jnp.array(tokens), jnp.array(values))}, VOCABULARY)
+    got = fold_delta({"embedding": Rows(jnp.array(tokens), jnp.array(values))}, VOCABULARY)
     np.testing.assert_allclose(got["weights"]["embedding"], table, atol=1e-5)
 
 
@@ -176,7 +176,7 @@ def test_the_nearest_of_the_latest_keys_decides(entries, seed):
         if inside:
             least = min(distance[n] for n in inside)
             expected[0, t] = book.values[max(n for n in inside if distance[n] == least)]
-    np.testing.assert_array_equal(looked_up(x, out, Codebook(*map(jnp.asarray, book))), expected)
+    np.testing.assert_array_equal(look_up_codebook(x, out, Codebook(*map(jnp.asarray, book))), expected)
 
 
 def continued(model, text, prompt):
@@ -191,7 +191,7 @@ def prefix_of(model, text):
 
 @jax.jit
 def cached(model, tokens):
-    return model.hidden_states(tokens, left_padded(tokens))[1]
+    return model.hidden_states(tokens, left_padded_layout(tokens))[1]
 
 
 @pytest.mark.slow  # What in-context editing makes of it is asked by default: tests/test_in_context.py.
@@ -234,13 +234,13 @@ def test_rows_of_several_documents_each_stand_behind_the_prefix(model):
     text = np.array([9, 11])
     row = np.array([[BOS, 5, 6, 7, BOS, 8, 9, PAD]])
     edited = model.edited(prefix_of(model, text))
-    got = np.asarray(edited.logits(row, packed(row, BOS)))[0]
+    got = np.asarray(edited.logits(row, packed_layout(row, BOS)))[0]
     np.testing.assert_allclose(got[3], continued(model, text, [5, 6, 7]), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(got[6], continued(model, text, [8, 9]), rtol=1e-3, atol=1e-4)
 
 
 def test_a_prefix_that_holds_nothing_hides_no_beginning(model):
-    empty = Prefix(prefix_of(model, [5])["prefix"].cache.blank(4), jnp.int32(BOS))
-    layout = left_padded(PROMPTS)
-    moved, _ = behind(empty, PROMPTS, layout)
+    empty = Prefix(prefix_of(model, [5])["prefix"].cache.make_blank(4), jnp.int32(BOS))
+    layout = left_padded_layout(PROMPTS)
+    moved, _ = place_behind_prefix(empty, PROMPTS, layout)
     jax.tree.map(np.testing.assert_array_equal, moved, layout)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bayes.structure import log_dirichlet_multinomial
 from lm.editors.self_bayes import DependenceConfig, dependence
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import MASSES, find_dependence, read_often
+from lm.editors.self_bayes.dependence import MASSES, find_dependence, reading_probability
 
 SUBJECTS, CAUSES, EFFECTS, NOISE = 300, 30, 8, 0.05
 CONFIG = DependenceConfig()
@@ -67,14 +67,14 @@ def test_what_does_not_depend_is_seldom_said_to():
     """Of 12 pairs in each of 30 minds hardly one: the odds of rows are Bayes factors."""
     minds = [find_dependence(beliefs(seed, dependent=False), CONFIG) for seed in range(30)]
     assert sum((mind.parent >= 0).sum() for mind in minds) <= 5
-    assert np.mean([mind.linked.sum() / 2 for mind in minds]) < 0.2
+    assert np.mean([mind.link_probability.sum() / 2 for mind in minds]) < 0.2
 
 
 def test_a_relation_that_was_never_read_depends_on_nothing():
     """Groups that the corpus never names: the model says nothing of them readily, or nothing at all."""
     mind = beliefs(0)
-    silent = mind._replace(p=mind.p.copy(), said=mind.said.copy())
-    silent.p[1], silent.said[1] = 0, 0
+    silent = mind._replace(p=mind.p.copy(), mention_probability=mind.mention_probability.copy())
+    silent.p[1], silent.mention_probability[1] = 0, 0
     forest, whole = find_dependence(silent, CONFIG), find_dependence(mind, CONFIG)
     assert forest.parent[1] == -1
     assert not (forest.parent == 1).any()
@@ -85,7 +85,7 @@ def test_a_relation_that_was_never_read_depends_on_nothing():
 def test_evidence_is_dirichlet_multinomial():
     rng = np.random.default_rng(0)
     rows, drawn = rng.integers(0, 5, 60), rng.integers(0, 7, 60)
-    evidence = dependence._evidence(rows, drawn, 9)
+    evidence = dependence._log_evidence(rows, drawn, 9)
     wanted = [log_dirichlet_multinomial(rows, drawn, mass, 9) for mass in MASSES]
     np.testing.assert_allclose(evidence, wanted, rtol=1e-9)
 
@@ -119,10 +119,10 @@ def test_what_is_given_is_taken():
 @given(st.integers(0, 10**6))
 def test_how_often_was_it_read(seed):
     said = np.random.default_rng(seed).random((4, 6))
-    share, known = read_often(said, 0.03)
+    share, known = reading_probability(said, 0.03)
     assert np.allclose(share.max(axis=0), 1)
     assert ((known >= 0) & (known <= 1)).all()
     # As likely as not at the share that is called seldom; scale and order of relations do not matter.
-    np.testing.assert_allclose(read_often(np.array([[1.0], [0.03]]), 0.03)[1][1], 0.5, rtol=1e-6)
-    np.testing.assert_allclose(read_often(3 * said, 0.03)[1], known, rtol=1e-6)
-    np.testing.assert_allclose(read_often(said[::-1], 0.03)[1], known[::-1], rtol=1e-6)
+    np.testing.assert_allclose(reading_probability(np.array([[1.0], [0.03]]), 0.03)[1][1], 0.5, rtol=1e-6)
+    np.testing.assert_allclose(reading_probability(3 * said, 0.03)[1], known, rtol=1e-6)
+    np.testing.assert_allclose(reading_probability(said[::-1], 0.03)[1], known[::-1], rtol=1e-6)

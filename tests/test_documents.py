@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
-from corpus.counterfactual import Chosen, choose, further_documents
+from corpus.counterfactual import ChosenDocuments, choose_documents, further_documents
 from corpus.documents import (
     MIXED,
     DocumentKind,
@@ -86,7 +86,7 @@ def test_other_reshuffles_are_other_orders():
 
 def further(world, config, seed=0):
     rng = np.random.default_rng(seed)
-    chosen = choose(world.graph, config, rng)
+    chosen = choose_documents(world.graph, config, rng)
     truth = world.generative.truth
     return chosen, *further_documents(world.graph, truth, world.sentences, 900, config, chosen, rng)
 
@@ -272,4 +272,4 @@ def test_appended_saved_and_loaded(tmp_path):
     assert kind.tolist() == [*ordinary.kind, *more.kind]
     assert about.tolist() == [*ordinary.about, *more.about]
     save_arrays(chosen, tmp_path / "c.npz")
-    assert load_arrays(Chosen, tmp_path / "c.npz").objects.tolist() == chosen.objects.tolist()
+    assert load_arrays(ChosenDocuments, tmp_path / "c.npz").objects.tolist() == chosen.objects.tolist()

@@ -1,4 +1,4 @@
-"""The battery that every editor passes (DESIGN 7). A new editor joins by being there."""
+"""The battery that every editor passes (design.md 7). A new editor joins by being there."""
 
 from dataclasses import replace
 
@@ -9,20 +9,20 @@ import pytest
 
 from corpus.tokenizer import PAD, SEP
 from experiments.my_editor import MyEditor
-from lm.attention import left_padded
-from lm.delta import room
+from lm.attention import left_padded_layout
+from lm.delta import empty_carry
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.full import FullConfig
 from lm.editors.grace import GraceConfig
 from lm.editors.in_context import InContextConfig
-from lm.editors.interface import Request, edit_batch, requests, together
+from lm.editors.interface import Request, edit_batch, group_requests, make_requests
 from lm.editors.lora import LoraConfig
 from lm.editors.memit import MemitConfig
 from lm.editors.mend import MendConfig
 from lm.editors.rome import RomeConfig
 from lm.editors.self_bayes import BeliefConfig, FitConfig
-from testbed.engine.catalogue import configurations, entries, method_named
+from testbed.engine.catalogue import default_configurations, editor_entries, method_named
 from testbed.settings import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability
 
@@ -62,16 +62,16 @@ CONTROLS = ("random-target", "oracle", "self-bayes-told", "retrain")
 
 def toy_editor(name, changes):
     """An editor as `testbed.edit` makes it, in few steps."""
-    entry = entries()[name]
+    entry = editor_entries()[name]
     settings = EditSettings()
     if entry.config is not None:
         steps = {"steps": STEPS} if hasattr(entry.config, "steps") else {}
-        config = replace(configurations(small=True)[name], **(steps | changes))
+        config = replace(default_configurations(small=True)[name], **(steps | changes))
         settings = replace(settings, configs={name: config})
     return method_named(name, settings, None).editor
 
 
-EDITORS = {name: toy_editor(name, TOY.get(name, {})) for name in entries() if name not in CONTROLS}
+EDITORS = {name: toy_editor(name, TOY.get(name, {})) for name in editor_entries() if name not in CONTROLS}
 EDITORS |= {name: toy_editor(name.partition(",")[0], changes) for name, changes in VARIANTS.items()}
 EDITORS["a user's own"] = MyEditor()
 FINE_TUNED = ("lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained")
@@ -107,7 +107,7 @@ def done(request, toy):
 
 @jax.jit
 def logits(model, tokens):
-    return model.logits(tokens, left_padded(tokens))
+    return model.logits(tokens, left_padded_layout(tokens))
 
 
 def test_each_fact_of_a_request_becomes_more_probable(done):
@@ -175,7 +175,7 @@ def test_an_edit_that_does_nothing_leaves_logits_bit_identical(done):
     one = at(done.deltas, 0)
     nothing = jax.tree.map(jnp.zeros_like, one)
     np.testing.assert_array_equal(logits(model.edited({}), tokens), expected)
-    for delta in (nothing, room(one, model.vocabulary, 3)):
+    for delta in (nothing, empty_carry(one, model.vocabulary, 3)):
         got = logits(model.edited(delta), tokens)
         if "prefix" in delta:
             # Slots that nobody sees still change the order in which attention adds up.
@@ -212,7 +212,7 @@ def test_side_by_side_equals_one_by_one(done):
 def test_requests_spell_their_facts(world):
     tokenizer, graph = world.tokenizer, world.graph
     fact = (int(graph.subject[0]), int(graph.relation[0]), int(graph.objects[2]))
-    batch = requests(tokenizer, [fact, fact], [7.0, 3.0], [0.9, 0.8], 5, 4)
+    batch = make_requests(tokenizer, [fact, fact], [7.0, 3.0], [0.9, 0.8], 5, 4)
     request = at(batch, 0)
     assert isinstance(request, Request)
     spelt = tokenizer.prompt(*fact[:2])
@@ -220,7 +220,7 @@ def test_requests_spell_their_facts(world):
     assert request.answer[0].tolist() == [*tokenizer.entity(fact[2]), SEP, PAD, PAD]
     assert request.prompt[0][request.subject_end[0]] == tokenizer.entity(fact[0])[-1]
     assert (request.weight[0], request.credence[0]) == (7.0, np.float32(0.9))
-    both = at(together(batch, 2), 0)
+    both = at(group_requests(batch, 2), 0)
     jax.tree.map(lambda pair, two: np.testing.assert_array_equal(pair, two[:, 0]), both, batch)
 
 

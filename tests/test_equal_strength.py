@@ -4,13 +4,23 @@ import numpy as np
 import pytest
 
 from corpus.errors import InputError
-from experiments.strength import NO_DIAL, Settings, _asked, _meant, _point, _shown, draw, requested, table
-from testbed.evaluations.examination import examination_named
+from experiments.strength import (
+    NO_DIAL,
+    Settings,
+    _choose_metrics,
+    _edit_settings,
+    _is_of_study,
+    _measure_point,
+    draw_strengths,
+    request_probability,
+    strength_table,
+)
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.meanings import METRICS
 from testbed.run.runs import Run
-from testbed.scores.comparison import score
-from testbed.scores.gather import gather
-from testbed.scores.metric import shown_in
+from testbed.scores.comparison import score_editors
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import metrics_shown_in
 from testbed.scores.tables import markdown_section
 from tests.edited import cases_of, rows_of, write_edits
 from tests.runs import copied
@@ -24,13 +34,13 @@ def editors(built, tmp_path):
     for follows, strength in ((0.2, 0.5), (0.6, 0.9)):
         write_edits(run, "lora-down", rows_of(run, cases, follows), strength=strength)
     write_edits(run, "in-context", rows_of(run, cases, 0.4), strength=None)
-    return score(gather([run], examination_named("hase")))
+    return score_editors(gather_results([run], recorded_evaluation_named("hase")))
 
 
 def test_what_was_reached_is_the_requests_own_probability(editors):
     for editor in editors:
         results = editor.edited.results
-        reached = requested(results)
+        reached = request_probability(results)
         for k, (s, r, o) in enumerate(
             zip(*(results.cases[n].tolist() for n in ("subject", "relation", "object")), strict=True)
         ):
@@ -41,42 +51,42 @@ def test_what_was_reached_is_the_requests_own_probability(editors):
 
 
 def test_a_row_and_a_line_for_each(editors, tmp_path):
-    metrics = _shown(METRICS, ("damage", "propagation"))
-    points = [_point(editor, [m.name for m in metrics]) for editor in editors]
+    metrics = _choose_metrics(METRICS, ("damage", "propagation"))
+    points = [_measure_point(editor, [m.name for m in metrics]) for editor in editors]
     assert {(p.editor, p.strength) for p in points} == {
         ("lora-down", 0.5), ("lora-down", 0.9), ("in-context", None),
     }  # fmt: skip
     for point, editor in zip(points, editors, strict=True):
-        p = requested(editor.edited.results)
+        p = request_probability(editor.edited.results)
         assert point.reached.value == pytest.approx(p.mean())
         if point.strength is None:
             assert point.within is None
         else:
             assert point.within.value == pytest.approx((p >= point.strength - 0.02).mean())
         assert set(point.estimates) == {m.name for m in metrics}
-    made = table(points, metrics)
+    made = strength_table(points, metrics)
     assert len(made.rows) == 3
     assert "| in-context | none |" in markdown_section(made)
-    draw(points, metrics, tmp_path / "strength.png")
+    draw_strengths(points, metrics, tmp_path / "strength.png")
     assert (tmp_path / "strength.png").stat().st_size > 1000
 
 
 def test_metrics_are_named_by_the_evaluation():
-    names = [m.name for m in _shown(METRICS, Settings().show)]
+    names = [m.name for m in _choose_metrics(METRICS, Settings().show)]
     assert names
-    assert set(names) <= set(shown_in(METRICS, "table"))
+    assert set(names) <= set(metrics_shown_in(METRICS, "table"))
     with pytest.raises(InputError, match="no metric is called anything like nothing"):
-        _shown(METRICS, ("nothing",))
+        _choose_metrics(METRICS, ("nothing",))
 
 
 def test_every_editor_is_asked_at_every_strength_that_it_can_have():
     options = Settings(editors=("rome", *NO_DIAL), strengths=(0.5, 0.9))
-    asked = list(_asked(options))
+    asked = list(_edit_settings(options))
     assert [(a.editors[0], a.strength) for a in asked] == [
         ("rome", 0.5), ("rome", 0.9), *((name, None) for name in NO_DIAL),
     ]  # fmt: skip
     for one in asked:
-        config = {"editor": one.editors[0], "settings": one.told()}
-        assert _meant(options, config)
+        config = {"editor": one.editors[0], "settings": one.settings_as_data()}
+        assert _is_of_study(options, config)
         for other in ({"cases": {"count": 7}}, {"seed": 5}, {"strength": 0.7}, {"batch": 2}):
-            assert not _meant(options, config | {"settings": config["settings"] | other})
+            assert not _is_of_study(options, config | {"settings": config["settings"] | other})

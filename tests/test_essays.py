@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from corpus.config import DocumentConfig, ExactConfig
-from corpus.coupled import build
+from corpus.coupled import build_coupled_world
 from corpus.dials import CoupledWorld
 from corpus.documents import MIXED, DocumentKind, append_documents, cut_documents
 from corpus.errors import InputError
-from corpus.essays import OUTLINED, outlined, together
+from corpus.essays import OUTLINED, join_essays, outlined_essays
 from corpus.exact import draw_world, sample_exact
 from corpus.language import Atom, Kind, Sentence
 from corpus.reading import Reader
 from corpus.sentences import concatenate
 from corpus.store import document_lengths, join_documents, spell_sentences
 from corpus.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
-from testbed.engine.passages import sentences as split
+from testbed.engine.passages import split_sentences as split
 
 CONFIG = DocumentConfig(length=12, together=0.25, outlined=0.5)
 
@@ -23,7 +23,7 @@ CONFIG = DocumentConfig(length=12, together=0.25, outlined=0.5)
 @pytest.fixture(scope="module")
 def coupled():
     rng = np.random.default_rng(0)
-    graph = build(60, CoupledWorld(), rng)
+    graph = build_coupled_world(60, CoupledWorld(), rng)
     graph, model = draw_world(graph, ExactConfig(), rng, redraw=False)
     return graph, sample_exact(graph, model, ExactConfig(), rng)[0]
 
@@ -33,8 +33,8 @@ def written(coupled):
     graph, said = coupled
     rng = np.random.default_rng(1)
     ordinary = cut_documents(said, CONFIG, rng)
-    documents = append_documents(ordinary, together(graph, said, len(ordinary), CONFIG, rng))
-    outlines, documents = outlined(graph, said, documents, CONFIG, rng)
+    documents = append_documents(ordinary, join_essays(graph, said, len(ordinary), CONFIG, rng))
+    outlines, documents = outlined_essays(graph, said, documents, CONFIG, rng)
     return ordinary, concatenate(said, outlines), documents
 
 
@@ -121,6 +121,6 @@ def test_outlines_are_sentences_of_linked_worlds_alone(coupled, world):
     rng = np.random.default_rng(0)
     ordinary = cut_documents(world.sentences, CONFIG, rng)
     with pytest.raises(InputError, match="need links"):
-        together(world.graph, world.sentences, len(ordinary), CONFIG, rng)
+        join_essays(world.graph, world.sentences, len(ordinary), CONFIG, rng)
     with pytest.raises(InputError, match="outlines need"):
-        outlined(world.graph, world.sentences, ordinary, CONFIG, rng)
+        outlined_essays(world.graph, world.sentences, ordinary, CONFIG, rng)

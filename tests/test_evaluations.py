@@ -11,20 +11,20 @@ from corpus.errors import InputError
 from lm.editors.interface import Info
 from lm.language_model import LanguageModel
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, done, rows_of, write_rows
+from testbed.engine.records import Circumstances, is_written, rows_of_cases, write_rows
 from testbed.engine.results import read_results
-from testbed.evaluations.catalogue import evaluation_named, evaluations, prefix_of, rebuilt
+from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, prefix_of, rebuild_evaluation
 from testbed.run.agents import paper_agent
-from testbed.run.settings import plain
+from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.measures import columns_of
-from testbed.scores.metric import ARROWS, shown_in
+from testbed.scores.metric import ARROWS, metrics_shown_in
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS
-from testbed.scores.summary import summarise
+from testbed.scores.summary import summarise_results
 from tests.toys import random_model
 from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
 
-EVERY = [*evaluations(), "experiments.my_evaluation:MyEvaluation"]
+EVERY = [*evaluation_classes(), "experiments.my_evaluation:MyEvaluation"]
 COUNT = 12
 
 
@@ -61,22 +61,22 @@ def results(evaluation, cases, place, tmp_path_factory):
     """The toy's answers, before an edit and after one that did nothing."""
     questions = Questions(place.world, place.model, cases)
     which = np.arange(len(cases))[:, None]
-    readings = questions.before(which)
+    readings = questions.answers_before(which)
     none = np.zeros(len(cases), int)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
     how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
     columns = columns_of(evaluation)
     folder = tmp_path_factory.mktemp("results")
-    assert not done(folder)
-    write_rows(rows_of(cases, readings, readings, how, questions.names, columns), folder, columns)
-    assert done(folder)
+    assert not is_written(folder)
+    write_rows(rows_of_cases(cases, readings, readings, how, questions.names, columns), folder, columns)
+    assert is_written(folder)
     return read_results(folder, columns)
 
 
 def test_settings_are_frozen_hashable_and_come_back_from_their_record(evaluation):
     name = next(n for n in EVERY if type(evaluation) is evaluation_named(n))
     assert hash(evaluation) == hash(type(evaluation)())
-    assert rebuilt(name, {"name": name, **plain(evaluation)}) == evaluation
+    assert rebuild_evaluation(name, {"name": name, **as_plain_data(evaluation)}) == evaluation
     assert prefix_of(name).replace("-", "").isalnum()
 
 
@@ -156,7 +156,7 @@ def test_every_metric_has_one_meaning_and_a_direction(evaluation, results):
     names = [m.name for m in evaluation.metrics]
     assert len(set(names)) == len(names)
     assert all(m.better in ARROWS and m.says.endswith(".") for m in evaluation.metrics)
-    assert shown_in(evaluation.metrics, "headline")
+    assert metrics_shown_in(evaluation.metrics, "headline")
     measured = set()
     for reader in evaluation.readers(results, "somebody").values():
         for name, metric in evaluation.measure(results, reader).items():
@@ -173,7 +173,7 @@ def test_subsets_are_masks_and_empty_ones_are_safe(evaluation, results):
     assert subsets["all"].all()
     assert all(mask.shape == (len(results),) and mask.dtype == bool for mask in subsets.values())
     empty = [name for name, mask in subsets.items() if not mask.any()]
-    summary = summarise(evaluation, results, "somebody", {})
+    summary = summarise_results(evaluation, results, "somebody", {})
     for name in empty:
         assert all(e.cases == 0 and np.isnan(e.value) for row in summary[name].values() for e in row.values())
 

@@ -11,9 +11,9 @@ from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
 from corpus.arrays import load_arrays, save_arrays
-from corpus.builtin import build
+from corpus.builtin import build_builtin_world
 from corpus.config import BuiltinWorld, ExactConfig
-from corpus.doubt import doubt
+from corpus.doubt import doubt_of_statements
 from corpus.errors import InputError
 from corpus.exact import (
     FULLY,
@@ -37,7 +37,7 @@ persistence = pytest.mark.parametrize("persistence", ["fact", "sentence"])
 def world_of(config, subjects=300, seed=0):
     rng = np.random.default_rng(seed)
     dials = BuiltinWorld(upstream_objects=8, downstream_objects=5)
-    graph = build(subjects, dials, rng, all_candidates=True)
+    graph = build_builtin_world(subjects, dials, rng, all_candidates=True)
     graph, model = draw_world(graph, config, rng, redraw=True)
     return graph, model, *sample_exact(graph, model, config, rng)
 
@@ -147,7 +147,7 @@ def test_under_sentence_a_downstream_fact_has_no_truth_of_its_own():
 
 @persistence
 def test_objects_of_a_given_graph_are_kept(persistence):
-    graph = build(60, BuiltinWorld(), np.random.default_rng(0))
+    graph = build_builtin_world(60, BuiltinWorld(), np.random.default_rng(0))
     config = ExactConfig(persistence=persistence)
     kept, model = draw_world(graph, config, np.random.default_rng(1), redraw=False)
     has_truth = graph.upstream_fact < 0 if persistence == "sentence" else np.ones(len(graph), bool)
@@ -197,7 +197,7 @@ def test_nothing_is_in_more_doubt_than_its_bound(seed, kind, label_noise, noise,
     sentences, resolution = sample_exact(graph, few, config, rng)
     before = sentences.take(~_certificates(graph, sentences, resolution))
     for said, certified in ((before, False), (sentences, True)):
-        bound = doubt(graph, config, said)
+        bound = doubt_of_statements(graph, config, said)
         posterior = Enumeration(graph, config, said).posterior()
         spoken = {tuple(atom[:2]) for atom in (*said.a, *said.b[said.b[:, 0] >= 0])}
         for f, p in posterior.items():
@@ -217,7 +217,10 @@ def test_what_only_its_dependents_speak_of_is_in_doubt(seed, kind):
     graph, model = draw_world(graph, config, rng, redraw=True)
     sentences, _ = sample_exact(graph, model, config, rng)
     sentences = sentences.take((sentences.a[:, 0] != 0) | (sentences.a[:, 1] != 0))
-    bound, said = doubt(graph, config, sentences), graph.find(sentences.a[:, 0], sentences.a[:, 1])
+    bound, said = (
+        doubt_of_statements(graph, config, sentences),
+        graph.find(sentences.a[:, 0], sentences.a[:, 1]),
+    )
     unsaid = int(graph.find(0, 0))
     assert bound[unsaid] == (graph.find(0, 1) in said)
     for f, p in Enumeration(graph, config, sentences).posterior().items():
@@ -239,7 +242,7 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     # Ratios that bring every doubt to exp(-3), wherever it was.
     monkeypatch.setattr("corpus.doubt._largest_ratio", lambda *_: large)
     plain = sentences.take(sentences.kind <= Kind.NOT)
-    bound = doubt(graph, config, plain)
+    bound = doubt_of_statements(graph, config, plain)
     assert min(v for v in expected.values() if v > -np.inf) < (-36, -200, -800)[seed]
     for f in range(len(graph)):
         want = np.exp(-3.0) if expected.get(f, -np.inf) > -np.inf else 0.0
@@ -250,7 +253,7 @@ def test_a_fact_in_an_and_or_sentence_is_settled_only_by_its_own():
     config = ExactConfig()
     graph, _, sentences, resolution = world_of(config)
     before = sentences.take(~_certificates(graph, sentences, resolution))
-    bound = doubt(graph, config, before)
+    bound = doubt_of_statements(graph, config, before)
     fact = graph.find(before.a[:, 0], before.a[:, 1])
     settled = np.zeros(len(graph), bool)
     settled[fact[(before.kind == Kind.NOT) & ~before.label]] = True

@@ -20,13 +20,13 @@ import pytest
 from corpus.files import verify_folder
 from corpus.store import open_documents
 from lm.batches import PackedRows
-from lm.checkpoint_files import best_checkpoint, latest_checkpoint, measured
+from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
 from lm.training import TrainState
 from testbed import edit, report, train
 from testbed.run import trainer
 from testbed.run.model import load_model
-from testbed.run.runs import Run, digest
+from testbed.run.runs import Run, folder_digest
 from testbed.run.world import load_world
 from tests.runs import (
     RECIPE,
@@ -198,7 +198,7 @@ def test_no_room_for_a_measurement_loses_nothing(stopped, trained, capsys, monke
         self.run.metrics.symlink_to("/dev/full")
         keep(self, line)
 
-    keep = trainer.Trainer._keep
+    keep = trainer.Trainer._keep_line
     monkeypatch.setattr(trainer.Trainer, "_keep", keep_on_a_full_disk)
     assert train.main([*at(stopped), *RECIPE]) == 2
     assert "No space left on device" in complaint(capsys)
@@ -280,7 +280,7 @@ def test_stopped_by_until_and_continued_is_bit_identical(built, trained, tmp_pat
 
 def test_speeds_are_those_of_steps_that_have_ended(stopped, monkeypatch):
     """A clock that only moves where the device is waited for: every step takes a second of it."""
-    now, speeds, finite, describe = [0.0], [], trainer.Trainer._finite, trainer.describe
+    now, speeds, finite, describe = [0.0], [], trainer.Trainer._check_finite, trainer.describe_line
 
     def waited(self, step, loss):
         now[0] += 1.0
@@ -340,7 +340,7 @@ def test_the_best_model_is_not_always_the_last(trained, tmp_path):
     world = load_world(run)
     params = jax.tree.map(lambda x: 0 * x, load_model(run, world)[0].params)
     worse = TrainState(jnp.int32(40), params, {"none": jnp.zeros(1)})
-    save_checkpoint(run.checkpoints, worse, [*measured(last), {"step": 40, "accuracy": 0.1}])
+    save_checkpoint(run.checkpoints, worse, [*read_measurements(last), {"step": 40, "accuracy": 0.1}])
     assert best_checkpoint(run.checkpoints) == last
     model, path = load_model(run, world, "best")
     assert path == last
@@ -348,7 +348,11 @@ def test_the_best_model_is_not_always_the_last(trained, tmp_path):
     assert edit.main([*at(runs), "--checkpoint", "best", "--cases.count", "2"]) == 0
     (config,) = run.edits.glob("hase/*/config.json")
     traced = json.loads(config.read_text(encoding="utf-8"))
-    assert traced["inputs"]["checkpoint"] == digest(last) != digest(latest_checkpoint(run.checkpoints))
+    assert (
+        traced["inputs"]["checkpoint"]
+        == folder_digest(last)
+        != folder_digest(latest_checkpoint(run.checkpoints))
+    )
     assert traced["settings"]["checkpoint"] == "best"
     assert report.main(at(runs)) == 0
 
@@ -359,7 +363,7 @@ def test_a_checkpoint_is_whole_before_it_has_its_name(built, tmp_path, monkeypat
     def checked(source, target):
         if Path(target).name.isdigit():
             verify_folder(Path(source))
-            assert measured(Path(source))[-1]["step"] == int(Path(target).name)
+            assert read_measurements(Path(source))[-1]["step"] == int(Path(target).name)
             renamed.append(Path(target).name)
         replace(source, target)
 

@@ -7,7 +7,7 @@ import optax
 import pytest
 
 from corpus.tokenizer import PAD
-from lm.delta import MATRICES, fold
+from lm.delta import MATRICES, fold_delta
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.embeddings.method import Embeddings
 from lm.editors.ft_constrained import ConstrainedConfig
@@ -91,7 +91,7 @@ def test_embeddings_equal_a_dense_update_of_the_rows_that_were_read(setup):
     # The gradient of any other row is zero, or is of a token that is only padding to the editor.
     rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01, weight_decay=0.1))
     change = learned(loss_of, jnp.zeros_like(table), rule, STEPS)
-    got = fold(delta, model.vocabulary)["weights"]["embedding"]
+    got = fold_delta(delta, model.vocabulary)["weights"]["embedding"]
     assert_same(got, change)
     others = np.setdiff1d(np.arange(model.vocabulary), rows)
     assert not np.asarray(got)[others].any()
@@ -136,7 +136,7 @@ def test_full_equals_optax_on_the_weights_themselves(optimizer, layers, setup):
 
     steps = optax.sgd(0.05) if optimizer == "sgd" else optax.adamw(0.05, weight_decay=0.3)
     after = params_of(learned(loss_of, chosen, optax.chain(optax.clip_by_global_norm(1.0), steps), STEPS))
-    got = with_weights(model, start).edited(delta)
+    got = with_weights(model, start).with_delta(delta)
     assert_same(jax.tree.map(jnp.add, start, complete(got.delta["weights"], start)), after)
 
 

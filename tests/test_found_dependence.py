@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import found_dependence, record
-from experiments.found_dependence import Search, measured, searched, some
+from experiments.found_dependence import Search, sample_subjects, search_dependence, search_estimates
 from lm.editors.self_bayes.beliefs import Beliefs
 from tests.test_revision_worlds import TINY
 
@@ -26,22 +26,22 @@ def beliefs(effects: int, subjects: int, rng: np.random.Generator) -> Beliefs:
 
 def test_a_world_that_is_clear_is_found():
     world = beliefs(1, 200, np.random.default_rng(0))
-    found = searched(world, np.array([-1, 0, -1]))
+    found = search_dependence(world, np.array([-1, 0, -1]))
     assert found.pairs == (1, 2)
     assert (found.auc, found.found, found.right) == (1.0, 1, 1)
     assert found.brier < 1 / 3 * 2 / 3, "better than a constant"
-    other = searched(world, np.array([-1, -1, 0]))
+    other = search_dependence(world, np.array([-1, -1, 0]))
     assert (other.auc, other.right) == (0.5, 0)
 
 
 def test_some_subjects_keep_their_beliefs():
     world = beliefs(2, 50, np.random.default_rng(1))
-    few = some(world, 9, np.random.default_rng(2))
+    few = sample_subjects(world, 9, np.random.default_rng(2))
     (kept,) = few.subjects.T
     assert len(set(kept.tolist())) == 9
     assert (few.top == world.top[:, kept]).all()
     assert few.p.shape == (4, 9, 6)
-    assert few.said.shape == (4, 9)
+    assert few.mention_probability.shape == (4, 9)
 
 
 def test_shares_weigh_what_they_are_of():
@@ -50,7 +50,7 @@ def test_shares_weigh_what_they_are_of():
         (0, Search((2, 8), 0.5, 0, 2, 0, None, 0.3)),
         (1, Search((0, 3), None, 0, 0, 0, None, 0.0)),
     ]
-    row = {name: one.value for name, one in measured(found).items()}
+    row = {name: one.value for name, one in search_estimates(found).items()}
     assert row["AUC"] == pytest.approx(0.75)
     assert row["found"] == pytest.approx(2 / 4)
     assert row["false"] == pytest.approx(2 / 4)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import PAD
-from lm.attention import left_padded
+from lm.attention import left_padded_layout
 from lm.editors.grace import GraceConfig
 from lm.editors.grace.method import Grace
 from lm.editors.interface import CorpusSample, vocabulary_of
@@ -16,7 +16,7 @@ TINY_BALLS = Grace(GraceConfig(depth=0.5, radius=1e-3, rate=0.3, steps=25))
 
 @jax.jit
 def logits(model, tokens):
-    return model.logits(tokens, left_padded(tokens))
+    return model.logits(tokens, left_padded_layout(tokens))
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     words, model, state, edit = spelt
     request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
-    written = model.edited(delta).activations(request.prompt, left_padded(request.prompt)).written
+    written = model.edited(delta).activations(request.prompt, left_padded_layout(request.prompt)).written
     np.testing.assert_array_equal(written[1, 0, -1], delta["codebook"].values[1, 0])
-    unedited = model.activations(request.prompt, left_padded(request.prompt)).written
+    unedited = model.activations(request.prompt, left_padded_layout(request.prompt)).written
     assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()
 
 
@@ -82,6 +82,6 @@ def test_the_same_question_can_be_answered_anew(spelt):
 def test_the_radius_is_a_share_of_how_far_prompts_are_apart(spelt):
     words, model, state, _ = spelt
     prompts = np.unique(np.asarray(some_requests(words, 1, seed=7).prompt)[:, 0], axis=0)
-    read = np.asarray(model.activations(prompts, left_padded(prompts)).read)[1, :, -1]
+    read = np.asarray(model.activations(prompts, left_padded_layout(prompts)).read)[1, :, -1]
     apart = np.linalg.norm(read[:, None] - read[None], axis=-1) + np.diag([np.inf] * len(read))
     assert float(state["radius"]) == pytest.approx(1e-3 * np.median(apart.min(1)), rel=1e-3)

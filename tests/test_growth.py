@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import growth, measure
-from experiments.scaled import PAPER_FACTS, scaled
+from experiments.scaled import PAPER_FACTS, scale_world
 from testbed.presets import CORPUS
 
 
 @given(st.floats(-2, 2), st.floats(1e-6, 1e6), st.lists(st.integers(1, 10**6), min_size=2, unique=True))
 def test_the_exponent_of_a_power_law_is_found(b, scale, sizes):
     costs = [scale * size**b for size in sizes]
-    assert growth.exponent(sizes, costs) == pytest.approx(b, abs=1e-6)
+    assert growth.fit_exponent(sizes, costs) == pytest.approx(b, abs=1e-6)
 
 
 def test_one_size_does_not_grow(capsys):
@@ -47,8 +47,8 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
 
 def test_a_scaled_world_keeps_its_proportions():
     whole = CORPUS["paper"].world
-    assert scaled(whole, PAPER_FACTS) == whole
-    tenth = scaled(whole, PAPER_FACTS // 10)
+    assert scale_world(whole, PAPER_FACTS) == whole
+    tenth = scale_world(whole, PAPER_FACTS // 10)
     assert whole.subjects / tenth.subjects == pytest.approx(10, rel=0.01)
     assert whole.builtin.upstream_objects == 10 * tenth.builtin.upstream_objects
-    assert scaled(whole, 1).subjects == scaled(whole, 1).builtin.downstream_objects == 2
+    assert scale_world(whole, 1).subjects == scale_world(whole, 1).builtin.downstream_objects == 2

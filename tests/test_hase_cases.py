@@ -5,7 +5,7 @@ import pytest
 
 from bayes.interface import EditRequest
 from corpus.config import DocumentConfig
-from corpus.counterfactual import choose
+from corpus.counterfactual import choose_documents
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.sentences import sample_sentences
@@ -127,14 +127,14 @@ def test_support_and_strata(cases, big_world):
 
 def test_cases_know_what_was_held_out(big_world, agent):
     """By no document that imagines or revises, once there are such documents."""
-    chosen = choose(big_world.graph, DocumentConfig(imagine=0.2), np.random.default_rng(0))
+    chosen = choose_documents(big_world.graph, DocumentConfig(imagine=0.2), np.random.default_rng(0))
     plain, supposing = (
         hase_cases(world, agent, 60, reinforce=0.0)
         for world in (big_world, big_world._replace(chosen=chosen))
     )
     assert not any(case.facets["seen_subject"] or case.facets["seen_object"] for case in plain)
     for before, case in zip(plain, supposing, strict=True):
-        assert case.fact == before.fact
+        assert case.requested_fact == before.requested_fact
         assert case.facets["seen_subject"] == (case.request.subject in chosen.subjects)
         assert case.facets["seen_object"] == (case.request.object in chosen.objects)
     assert len({(case.facets["seen_subject"], case.facets["seen_object"]) for case in supposing}) == 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from testbed.evaluations.hase.roles import KIN, OTHERS
-from testbed.protocol import answer_changes
+from testbed.protocol import has_answer_changed
 from testbed.run.agents import exact_agent
 from tests.edited import hase_cases
 from tests.forks import NAMES, UPSTREAM, fork_world
@@ -82,7 +82,7 @@ def test_after_a_change_of_the_world_children_follow_and_siblings_stay(forked):
             if choice.role in ("sibling", "s1r0", *OTHERS):
                 np.testing.assert_allclose(choice.agent[0], choice.agent[1], atol=1e-9)
             elif choice.role in KIN:
-                moved[choice.role] += answer_changes(choice)
+                moved[choice.role] += has_answer_changed(choice)
     assert min(moved["s1r2"], moved["other child"], moved["grandchild"]) > 0
 
 
@@ -92,6 +92,7 @@ def test_editors_are_told_what_was_set_and_not_what_the_agent_believes(forked):
         cases = hase_cases(world, agent, 20, credence=0.8, request=kind)
         assert {case.credence for case in cases} == {told}
     believed = [
-        agent.with_edit(c.request).probability(*c.fact) for c in hase_cases(world, agent, 20, credence=0.8)
+        agent.with_edit(c.request).probability(*c.requested_fact)
+        for c in hase_cases(world, agent, 20, credence=0.8)
     ]
     assert max(believed) > 0.81, "some requests repeat what the agent is surer of"

@@ -8,15 +8,15 @@ from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
 from testbed.evaluations.dutch_book import sure_loss
-from testbed.evaluations.hase.layout import by_claim, rows_of
+from testbed.evaluations.hase.layout import claims_by_case, rows_of_role
 from testbed.evaluations.hase.roles import OTHERS, ROLES
-from testbed.evaluations.hase.subsets import subsets
+from testbed.evaluations.hase.subsets import case_subsets
 from testbed.protocol import ABSENT
-from testbed.scores.answers import as_good, must_change
+from testbed.scores.answers import has_to_change, is_as_good
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
-from testbed.scores.metric import shown_in
+from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import CHANCE, READERS
-from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, Exam, asked, exam_with, flat, scores
+from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, RandomAnswers, asked, draw_answers, flat, scores
 
 HELD_AGAINST = [name for name in READERS if name != CHANCE]
 """Hase's questions offer all their options; chance has nothing to say."""
@@ -28,7 +28,7 @@ PERFECT_AT_ONE = ("answer", "edit", "propagation", "coherence", "selective")
 
 @given(seeds)
 def test_the_agent_itself_is_perfect(seed):
-    exam = exam_with(seed)
+    exam = draw_answers(seed)
     # After an edit a rational agent's most probable answer is the request.
     exam.agent_answer[:, REQUEST, 1] = exam.scalars["object"]
     for name, metric in scores(exam, "Bayesian reader").items():
@@ -39,7 +39,7 @@ def test_the_agent_itself_is_perfect(seed):
 
 @given(seeds)
 def test_no_edit_moves_nothing(seed):
-    exam = exam_with(seed)
+    exam = draw_answers(seed)
     metrics = scores(exam, "no edit")
     still = [
         n
@@ -55,13 +55,13 @@ def test_no_edit_moves_nothing(seed):
 
 
 def test_what_tuning_aims_at_comes_first_and_last():
-    headline = shown_in(HASE.metrics, "headline")
+    headline = metrics_shown_in(HASE.metrics, "headline")
     assert (headline[0], headline[-1]) == ("edit success", "coherence skill")
 
 
 @given(seeds)
 def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
-    metrics = scores(exam_with(seed), "perfect revision")
+    metrics = scores(draw_answers(seed), "perfect revision")
     assert metrics["damage"].value() == 0
     assert metrics["coherence skill"].value() == metrics["coherence skill, moved"].value() == 1
     assert metrics["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
@@ -71,8 +71,8 @@ def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
 
 def by_hand():
     """One case: the request, a child whose belief the agent turns over, and a fact that it leaves alone."""
-    o = exam_with(0)
-    one = Exam({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
+    o = draw_answers(0)
+    one = RandomAnswers({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
     one.scalars["object"][0] = 10
     one.agent_answer[:] = one.lm_answer[:] = ABSENT
     told = {
@@ -106,7 +106,7 @@ def test_harm_and_skill_by_hand():
 
 def test_what_was_right_before_by_hand():
     """Three consequences must change: two follow, one of which the model had wrong before the edit."""
-    o = exam_with(0)
+    o = draw_answers(0)
     o.agent_answer[:], o.scalars["child"][:] = ABSENT, True
     o.agent_answer[:, REQUEST] = 10
     for case, (before, after) in enumerate(((10, 11), (12, 11), (10, 10))):
@@ -120,7 +120,7 @@ def test_what_was_right_before_by_hand():
 
 @given(seeds, st.floats(0, 1))
 def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     o.lm[:, :, 0] = o.agent[:, :, 0]
     o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
     metrics = scores(o)
@@ -136,7 +136,7 @@ def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part
 @given(seeds)
 def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
     """With one probe, the two are the sides at right angles of the movement over the agent's."""
-    o = exam_with(seed)
+    o = draw_answers(seed)
     o.agent_answer[:, :CHILD], o.agent_answer[:, CHILD + 1 :] = ABSENT, ABSENT
     metrics = scores(o)
     ratio, aside = (metrics[name] for name in ("propagation ratio", "orthogonal movement"))
@@ -148,7 +148,7 @@ def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
 
 @given(seeds)
 def test_changing_every_answer_is_not_propagation(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     o.lm_answer[..., 1] = 99
     metrics = scores(o)
     for name in ("selective propagation", "false change s1r2", "false change s1rx", "false change s2"):
@@ -158,7 +158,7 @@ def test_changing_every_answer_is_not_propagation(seed):
 
 @given(seeds)
 def test_against_loops_over_cases(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     metrics = scores(o)
     success, follow, error, error_s2, tf, commute, answer_s2, new = [], [], [], [], [], [], [], []
     top, bottom, aside = 0.0, 0.0, 0.0
@@ -221,7 +221,7 @@ def test_against_loops_over_cases(seed):
 
 def tied_exam(seed):
     """An agent that often finds several objects equally probable, whose answers are the first of them."""
-    o, rng = exam_with(seed), np.random.default_rng(seed)
+    o, rng = draw_answers(seed), np.random.default_rng(seed)
     o.agent[:] = rng.integers(0, 3, o.agent.shape) / 10 * (1 + 1e-12 * rng.standard_normal(o.agent.shape))
     present = o.agent_answer[..., 0] != ABSENT
     o.agent_answer[present] = 10 + np.round(o.agent, 3).argmax(-1)[present]
@@ -231,7 +231,7 @@ def tied_exam(seed):
 def good(o, answer, when):
     """bool[E, Q]: `as_good`, False where a case has no such question."""
     right, at = np.zeros(answer.shape, bool), tuple(asked(o))
-    right[at] = as_good(flat(o).choices, answer[at], when)
+    right[at] = is_as_good(flat(o).choices, answer[at], when)
     return right
 
 
@@ -275,8 +275,8 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     o, present = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
     must = present & ~kept
-    np.testing.assert_array_equal(must_change(flat(o).choices), must[tuple(asked(o))])
-    np.testing.assert_array_equal(subsets(flat(o))["answer changes"], must[:, CHILD])
+    np.testing.assert_array_equal(has_to_change(flat(o).choices), must[tuple(asked(o))])
+    np.testing.assert_array_equal(case_subsets(flat(o))["answer changes"], must[:, CHILD])
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
     metrics = scores(o)
@@ -288,7 +288,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
 
 @given(seeds)
 def test_shares_count_within_what_there_is(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
         for name, metric in scores(o, reader).items():
             assert metric.share == name.startswith(("answer", "edit", "selective", "false")), name
@@ -300,7 +300,7 @@ def test_shares_count_within_what_there_is(seed):
 
 @given(seeds)
 def test_places_add_up(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     metrics = scores(o)
     for name in ("answer", "TV", "JS", "KL"):
         parts = [metrics[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
@@ -326,8 +326,8 @@ def test_divergences(pair):
 
 
 def test_subsets_are_what_they_say():
-    o = exam_with(3)
-    masks = subsets(flat(o))
+    o = draw_answers(3)
+    masks = case_subsets(flat(o))
     for e in range(CASES):
         right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
         assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
@@ -336,7 +336,7 @@ def test_subsets_are_what_they_say():
 
 
 def test_readers_compare_with_the_right_agent():
-    results = flat(exam_with(0))
+    results = flat(draw_answers(0))
     readers = HASE.readers(results, "x")
     assert {name: r.time for name, r in readers.items()} == {
         "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
@@ -348,7 +348,7 @@ def test_readers_compare_with_the_right_agent():
 
 @given(seeds)
 def test_readers_answer_what_they_believe_most(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     results = flat(o)
     for reader in HASE.readers(results, "x").values():
         for answer, believed in (
@@ -360,14 +360,14 @@ def test_readers_answer_what_they_believe_most(seed):
 
 @given(seeds)
 def test_questions_of_a_role_are_found_whatever_their_order(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     for order in (seed, seed + 1):
         results = flat(o, order)
         for q, role in enumerate(ROLES):
-            row = rows_of(results, role)
+            row = rows_of_role(results, role)
             np.testing.assert_array_equal(row != ABSENT, o.present[:, q])
             np.testing.assert_array_equal(results.choices.lm[row[row >= 0]], o.lm[o.present[:, q], q])
-        np.testing.assert_array_equal(by_claim(results, results.claims.lm), o.logic)
+        np.testing.assert_array_equal(claims_by_case(results, results.claims.lm), o.logic)
 
 
 @settings(max_examples=10)
@@ -376,7 +376,7 @@ def test_every_metric_has_a_meaning_and_stands_where_it_says(seed):
     named = [meaning.name for meaning in HASE.metrics]
     assert len(set(named)) == len(named)
     for reader in (*HELD_AGAINST, "x"):
-        metrics = scores(exam_with(seed), reader)
+        metrics = scores(draw_answers(seed), reader)
         assert set(metrics) <= set(named)
         assert reader == "before edit" or set(metrics) == set(named)
 
@@ -395,7 +395,7 @@ def _with_options(o, more):
 @settings(max_examples=10)
 @given(seeds, st.integers(1, 3))
 def test_room_for_further_options_changes_no_number(seed, more):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
         wide = scores(_with_options(o, more), reader)
         for name, metric in scores(o, reader).items():
@@ -406,10 +406,10 @@ def test_room_for_further_options_changes_no_number(seed, more):
 @given(seeds)
 def test_cases_are_scored_each_for_itself(seed):
     """A case has the same numbers among others that have more or fewer questions than it."""
-    o = exam_with(seed)
+    o = draw_answers(seed)
     whole = scores(o)
     for e in range(CASES):
-        one = Exam({k: v[[e]] for k, v in o.scalars.items()}, *(x[[e]] for x in o[1:]))
+        one = RandomAnswers({k: v[[e]] for k, v in o.scalars.items()}, *(x[[e]] for x in o[1:]))
         for name, metric in scores(one).items():
             np.testing.assert_allclose(
                 [x[0] for x in metric[:2]], [x[e] for x in whole[name][:2]], err_msg=name

@@ -2,26 +2,26 @@
 
 import numpy as np
 
-from testbed.evaluations.hase.panel import BARS, _tallest, panel_case
+from testbed.evaluations.hase.panel import BARS, _tallest_options, panel_case
 from testbed.protocol import ABSENT
-from tests.exams import REQUEST, exam_with, flat
+from tests.exams import REQUEST, draw_answers, flat
 
 
 def test_a_question_that_is_not_asked_has_no_bars():
-    assert len(_tallest(flat(exam_with(0)).choices, ABSENT)) == 0
+    assert len(_tallest_options(flat(draw_answers(0)).choices, ABSENT)) == 0
 
 
 def test_bars_are_the_most_probable_objects():
-    exam = exam_with(1)
+    exam = draw_answers(1)
     choices = flat(exam).choices
-    shown = _tallest(choices, int(np.flatnonzero((choices.case == 0) & (choices.role == "s1r1"))[0]))
+    shown = _tallest_options(choices, int(np.flatnonzero((choices.case == 0) & (choices.role == "s1r1"))[0]))
     height = np.maximum(exam.lm[0, REQUEST].max(0), exam.agent[0, REQUEST].max(0))
     assert 0 < len(shown) <= BARS
     assert height[shown].min() >= np.delete(height, shown).max(initial=0)
 
 
 def test_the_panel_is_a_contradicting_edit_with_a_consequence_where_there_is_one():
-    exam = exam_with(2)
+    exam = draw_answers(2)
     s = exam.scalars
     case = panel_case(flat(exam))
     assert not s["reinforces"][case] or s["reinforces"].all()

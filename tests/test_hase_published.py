@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.published import COLUMNS, groups, published
+from testbed.evaluations.hase.published import COLUMNS, published_metrics, request_groups
 from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ABSENT
-from tests.exams import CASES, REQUEST, exam_with, flat
+from tests.exams import CASES, REQUEST, draw_answers, flat
 
 seeds = st.integers(0, 500)
 
 
 @given(seeds)
 def test_a_model_with_the_agents_beliefs_is_coherent(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     o.lm_open[:] = o.agent
     o.lm_answer[:] = o.agent_answer
     o.lm_answer[:, REQUEST, 1] = o.scalars["object"]
-    for columns in published(flat(o)):
+    for columns in published_metrics(flat(o)):
         for name, metric in columns.items():
             if metric.denominator.sum() > 0 and name.startswith(("accuracy", "coherence")):
                 assert metric.value() == (1 if name.startswith("accuracy") else 0), name
@@ -28,24 +28,24 @@ def test_a_model_with_the_agents_beliefs_is_coherent(seed):
 
 @given(seeds)
 def test_logical_columns_vanish_for_independent_statements(seed):
-    o = exam_with(seed)
+    o = draw_answers(seed)
     at = o.objects[:, REQUEST] == o.scalars["object"][:, None]
     a, b = o.lm_open[:, REQUEST].sum(-1, where=at[:, None]), np.random.default_rng(seed).random((CASES, 2))
     true = {"A": a, "not A": 1 - a, "A and B": a * b, "B and A": a * b, "A or B": a + b - a * b, "B": b}
     true |= {"not B": 1 - b, "B or A": true["A or B"]}
     for i, name in enumerate(LOGIC):
         o.logic[:, i, :, 0] = true[name]
-    for columns in published(flat(o)):
+    for columns in published_metrics(flat(o)):
         for name in ("logic TF", "logic not", "logic and", "logic or"):
             assert columns[name].value() == pytest.approx(0, abs=1e-12), name
 
 
 @given(seeds)
 def test_neither_endings_nor_the_word_false_count(seed):
-    o, other = exam_with(seed), exam_with(seed)
+    o, other = draw_answers(seed), draw_answers(seed)
     other.lm[:] = 0
     other.logic[..., 1] = 0
-    for mine, theirs in zip(published(flat(o)), published(flat(other)), strict=True):
+    for mine, theirs in zip(published_metrics(flat(o)), published_metrics(flat(other)), strict=True):
         assert mine.keys() == theirs.keys()
         for name in mine:
             assert mine[name].share == name.startswith("accuracy")
@@ -55,8 +55,8 @@ def test_neither_endings_nor_the_word_false_count(seed):
 
 @given(seeds)
 def test_against_loops_over_cases(seed):
-    o = exam_with(seed)
-    for when, columns in enumerate(published(flat(o))):
+    o = draw_answers(seed)
+    for when, columns in enumerate(published_metrics(flat(o))):
         for place, role in COLUMNS.items():
             q = ROLES.index(role)
             right, error = [], []
@@ -84,15 +84,15 @@ def test_against_loops_over_cases(seed):
 
 
 def test_rows_of_a_table_have_the_same_columns_of_one_random_subject():
-    before, after = published(flat(exam_with(0)))
+    before, after = published_metrics(flat(draw_answers(0)))
     assert list(before) == list(after)
     assert list(COLUMNS.values()) == ["s1r1", "s1r2", "random.r1", "random.r2"]
 
 
 @given(seeds)
 def test_groups_are_what_they_say(seed):
-    o = exam_with(seed)
-    masks = groups(flat(o))
+    o = draw_answers(seed)
+    masks = request_groups(flat(o))
     for e in range(CASES):
         said, truth, asked = o.lm_answer[e, 0, 0], o.scalars["truth"][e], o.scalars["object"][e]
         assert masks["new request"][e] == (said != asked)

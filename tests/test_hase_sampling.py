@@ -12,7 +12,7 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.tokenizer import entity_tokenizer
 from testbed.evaluations.hase.roles import CHILD
-from testbed.protocol import answer_changes
+from testbed.protocol import has_answer_changed
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World
 from tests.edited import hase_cases
@@ -60,7 +60,7 @@ def test_every_kind_of_request_has_its_gold(request_kind, sampler):
     for case in drawn:
         assert case.request.kind == request_kind
         assert math.isinf(case.request.weight) == (request_kind != "evidence")
-        edited = agent.with_edit(EditRequest(*case.fact, case.request.weight, case.request.kind))
+        edited = agent.with_edit(EditRequest(*case.requested_fact, case.request.weight, case.request.kind))
         for choice in case.choices:
             for t, who in enumerate((agent, edited)):
                 p = who.predict(choice.subject, choice.relation)
@@ -69,12 +69,12 @@ def test_every_kind_of_request_has_its_gold(request_kind, sampler):
             # Of what was never stated, objects that are no options have the rest.
             assert (choice.frequency.sum(1) <= 1 + 1e-12).all()
         if request_kind == "evidence":
-            believed = agent.probability(*case.fact)
+            believed = agent.probability(*case.requested_fact)
             goal = 0.95 if believed < 0.95 else (1 + believed) / 2
-            assert edited.probability(*case.fact) == pytest.approx(goal, abs=1e-9)
+            assert edited.probability(*case.requested_fact) == pytest.approx(goal, abs=1e-9)
             assert case.credence == 0.95
         else:
-            assert edited.probability(*case.fact) == pytest.approx(1, abs=1e-12)
+            assert edited.probability(*case.requested_fact) == pytest.approx(1, abs=1e-12)
             assert case.credence == 1
 
 
@@ -144,7 +144,7 @@ def test_beliefs_too_small_to_be_numbers_can_still_be_changed(config):
         assert case.request.object != case.truth
         assert 0 < case.request.weight < math.inf
         edited = agent.with_edit(case.request)
-        assert edited.probability(*case.fact) == pytest.approx(0.95, abs=1e-9)
+        assert edited.probability(*case.requested_fact) == pytest.approx(0.95, abs=1e-9)
 
 
 def test_requests_name_what_is_possible():
@@ -154,7 +154,7 @@ def test_requests_name_what_is_possible():
     impossible = {"evidence": 0, "correction": 0, "do": 0}
     for kind in impossible:
         for case in hase_cases(world, agent, 40, reinforce=0.0, request=kind):
-            impossible[kind] += agent.rules_out(*case.fact[:2], np.array(case.request.object))
+            impossible[kind] += agent.rules_out(*case.requested_fact[:2], np.array(case.request.object))
     assert impossible["evidence"] == impossible["correction"] == 0
     # What was impossible in the world as it was may be so after a change.
     assert impossible["do"] > 0
@@ -178,7 +178,7 @@ def test_only_requests_that_change_a_consequence_if_so_asked():
     assert [case.facets["changes"] for case in changing] == [True] * 40
     for case in changing:
         child = asked(case, CHILD)
-        assert answer_changes(child)
+        assert has_answer_changed(child)
 
 
 def test_where_no_request_changes_a_consequence_none_is_drawn():

@@ -12,7 +12,7 @@ from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase.meanings import DAMAGE, METRICS, SKILL, SPILL
 from testbed.run.agents import paper_agent
 from testbed.scores.readers import BAYESIAN, PERFECT
-from testbed.scores.summary import summarise
+from testbed.scores.summary import summarise_results
 from tests.edited import HASE, hase_cases
 from tests.forks import answered, fork_world
 
@@ -273,7 +273,7 @@ def test_the_parquet_files_give_the_same_number(name, rows, found):
 def test_who_becomes_the_agent_does_no_harm_in_any_part(results):
     """Perfect revision and the Bayesian reader: damage 0 and skill 1, whatever the part of the cases."""
     seen = 0
-    for rows in summarise(HASE, results, "x", {}).values():
+    for rows in summarise_results(HASE, results, "x", {}).values():
         for reader in (PERFECT, BAYESIAN):
             for name, estimate in rows[reader].items():
                 if name in (DAMAGE, SPILL) or name.startswith(SKILL):

@@ -17,13 +17,13 @@ from safetensors.numpy import load_file, save_file
 
 from corpus.errors import InputError
 from corpus.tokenizer import BOS, EOS, PAD, SEP
-from lm.attention import packed
+from lm.attention import packed_layout
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank
 from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
-from lm.model import shapes
+from lm.model import parameter_shapes
 from lm.prompts import left_pad
 
 GOLDEN = Path(__file__).parent / "golden" / "huggingface"
@@ -51,11 +51,11 @@ def random_model(config, vocabulary=VOCABULARY, seed=0):
         large = x.shape[-2:] != (config.layers, config.hidden) and x.ndim > 1
         return jnp.float32(rng.normal(size=x.shape) * 0.4 if large else rng.uniform(0.5, 1.5, x.shape))
 
-    return LanguageModel(config, jax.tree.map(drawn, shapes(config, vocabulary)))
+    return LanguageModel(config, jax.tree.map(drawn, parameter_shapes(config, vocabulary)))
 
 
 def logits_of(model, tokens):
-    return np.asarray(model.logits(tokens, packed(tokens, BOS)))
+    return np.asarray(model.logits(tokens, packed_layout(tokens, BOS)))
 
 
 def assert_same(one, other):
@@ -119,7 +119,7 @@ def test_there_and_back_is_bit_identical(tmp_path_factory, config, vocabulary, s
 def test_an_edit_is_merged(tmp_path):
     a, b = (0.3 * jax.random.normal(jax.random.key(i), s) for i, s in enumerate([(3, 11, 2), (3, 2, 14)]))
     model = random_model(TINY)
-    edited = model.edited({"down": LowRank(a, b)})
+    edited = model.with_delta({"down": LowRank(a, b)})
     export_model(edited, tmp_path / "x")
     tokens = np.array([[BOS, 7, 8, 9, 6]])
     got = logits_of(import_model(tmp_path / "x"), tokens)

@@ -11,17 +11,17 @@ import pytest
 
 from lm.editors.lora import LoraConfig
 from testbed.engine import identity as identity_module
-from testbed.engine.catalogue import configurations, entries, method_named
+from testbed.engine.catalogue import default_configurations, editor_entries, method_named
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.controls.retrain import Retrain
-from testbed.engine.identity import PROJECT, code_of, identity, modules_of
+from testbed.engine.identity import PROJECT, code_of, method_identity, modules_of
 from testbed.run.runs import Run
-from testbed.run.settings import plain
+from testbed.run.settings import as_plain_data
 from testbed.settings import EditSettings
 
 ROOT = Path(__file__).parents[1]
-BUILT_IN = {name: e.build.partition(":")[0] for name, e in entries().items()}
-CACHED = (code_of, identity_module._read, identity_module._file)
+BUILT_IN = {name: e.build.partition(":")[0] for name, e in editor_entries().items()}
+CACHED = (code_of, identity_module._read_module, identity_module._source_file)
 
 
 def forget():
@@ -29,12 +29,12 @@ def forget():
         function.cache_clear()
 
 
-READ, READING = {}, identity_module._read.__wrapped__
+READ, READING = {}, identity_module._read_module.__wrapped__
 """What was found in each text of a module, so that of a copy only what was changed is read again."""
 
 
 def read_once(module):
-    key = module, identity_module._file(module).read_bytes()
+    key = module, identity_module._source_file(module).read_bytes()
     if key not in READ:
         READ[key] = READING(module)
     return READ[key]
@@ -180,16 +180,18 @@ def test_a_users_own_code_counts_with_its_siblings(tmp_path, monkeypatch):
 
 
 def test_settings_are_data():
-    settings = EditSettings(configs=configurations() | {"lora-down": LoraConfig(rank=3)})
-    lora = identity(method_named("lora-down", settings, None))
+    settings = EditSettings(configs=default_configurations() | {"lora-down": LoraConfig(rank=3)})
+    lora = method_identity(method_named("lora-down", settings, None))
     assert lora["editor"] == "lm.editors.lora.method:Lora"
     assert lora["settings"]["matrices"] == ["down"]
     assert lora["settings"]["config"]["rank"] == 3
     assert lora["facts"] == "testbed.engine.methods:the_request"
     assert json.loads(json.dumps(lora)) == lora
-    other = identity(method_named("lora-down", replace(settings, configs=configurations()), None))
+    other = method_identity(
+        method_named("lora-down", replace(settings, configs=default_configurations()), None)
+    )
     assert {key for key in lora if lora[key] != other[key]} == {"settings"}
-    random = identity(method_named("random-target", settings, None))
+    random = method_identity(method_named("random-target", settings, None))
     assert {key for key in lora if lora[key] != random[key]} == {"facts", "code"}
 
 
@@ -204,10 +206,12 @@ def test_marked_fields_are_left_out():
         inner: Inner = Inner()
         where: Path = Path("y")
 
-    assert plain(Outer()) == {"inner": {"kept": [1, 2]}, "where": "y"}
+    assert as_plain_data(Outer()) == {"inner": {"kept": [1, 2]}, "where": "y"}
 
 
 def test_training_again_has_one_identity_in_every_run(tmp_path):
     first, second = (Retrain(RetrainConfig(), Run(tmp_path, name), 2.0) for name in ("x-0", "x-1"))
     assert first != second
-    assert plain(first) == plain(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
+    assert (
+        as_plain_data(first) == as_plain_data(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
+    )

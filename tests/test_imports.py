@@ -1,4 +1,4 @@
-"""The house rules of DESIGN 1, read from the source."""
+"""The house rules of design.md 1, read from the source."""
 
 import ast
 from functools import cache

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import BOS, EOS, PAD
-from lm.attention import left_padded
+from lm.attention import left_padded_layout
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
 from tests.toys import at, random_model, read_whole, some_requests, spelt_world
@@ -32,7 +32,7 @@ def sentences(request):
 
 @jax.jit
 def read_prompts(model, prompts):
-    return model.logits(prompts, left_padded(prompts))[:, -1]
+    return model.logits(prompts, left_padded_layout(prompts))[:, -1]
 
 
 def edited(model, request, **config):

@@ -12,7 +12,7 @@ from bayes.evidence import evidence_from
 from bayes.exact import fit_exact
 from bayes.interface import Distribution, EditRequest
 from bayes.paper import fit
-from corpus.compiled import compiled
+from corpus.compiled import compile_kernel
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import FULLY
@@ -87,7 +87,7 @@ def test_the_kernels_equal_the_dense_twin(belief):
     np.testing.assert_allclose(one_by_one, want, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [kernels.most_probable, compiled(kernels.most_probable)])
+@pytest.mark.parametrize("kernel", [kernels.most_probable, compile_kernel(kernels.most_probable)])
 def test_the_most_probable_are_those_that_a_sort_puts_first(kernel):
     rng = np.random.default_rng(0)
     for size, count in ((7, 1), (7, 3), (7, 7), (40, 11)):

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 import corpus.compiled
 from corpus import kernels
-from corpus.compiled import compiled, in_order
+from corpus.compiled import compile_kernel, in_order
 from corpus.config import DocumentConfig, ExactConfig
 from corpus.documents import cut_documents
 from corpus.exact import draw_world, sample_exact
@@ -69,7 +69,7 @@ def test_exact_sentences(seed, persistence, monkeypatch):
     assert as_tuples(sentences) == naive.exact_sentences(graph, model, config, streams, 7)
 
 
-@pytest.mark.parametrize("kernel", [kernels.shuffle, compiled(kernels.shuffle)])
+@pytest.mark.parametrize("kernel", [kernels.shuffle, compile_kernel(kernels.shuffle)])
 @hypothesis_settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=6), seeds)
 def test_shuffle(kernel, piles, seed):
@@ -78,10 +78,10 @@ def test_shuffle(kernel, piles, seed):
     order = np.empty(ends[-1], np.int32)
     kernel(np.random.default_rng(seed), 0, len(sizes), starts, times, ends - sizes * times, order)
     groups = [range(a, b) for a, b in itertools.pairwise(starts)]
-    assert order.tolist() == naive.shuffled(groups, times, np.random.default_rng(seed))
+    assert order.tolist() == naive.shuffle_by_keys(groups, times, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("kernel", [kernels.next_fit, compiled(kernels.next_fit)])
+@pytest.mark.parametrize("kernel", [kernels.next_fit, compile_kernel(kernels.next_fit)])
 @hypothesis_settings(max_examples=50)
 @given(st.lists(st.integers(1, 17), min_size=1, max_size=40))
 def test_next_fit(kernel, lengths):
@@ -91,7 +91,7 @@ def test_next_fit(kernel, lengths):
     assert starts[:bounds].tolist() == [*(row[0] for row in rows), len(lengths)]
 
 
-@pytest.mark.parametrize("kernel", [kernels.urn, compiled(kernels.urn)])
+@pytest.mark.parametrize("kernel", [kernels.urn, compile_kernel(kernels.urn)])
 @hypothesis_settings(max_examples=50)
 @given(
     st.lists(st.lists(st.sampled_from([-1, -1, 7, 9]), max_size=8), min_size=1, max_size=5),
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_hold_compiled_code_is_no_obstacle(monkeypatch):
         return kernel
 
     monkeypatch.setattr("numba.njit", njit)
-    assert compiled.__wrapped__(kernels.urn) is kernels.urn
+    assert compile_kernel.__wrapped__(kernels.urn) is kernels.urn
     assert calls == [True, False]
 
 

@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from experiments import known_dependence, record
-from experiments.found_dependence import compared
+from experiments.found_dependence import compare_forests
 from experiments.known_dependence import Settings, readers, sure_beliefs
-from experiments.revision_worlds import RevisionWorld, build
+from experiments.revision_worlds import RevisionWorld, build_run
 from testbed.run.world import load_world
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
     world = RevisionWorld("star", "fact", 1, subjects=120, uppers=12, dependence=0.9)
-    return load_world(build(world, tmp_path_factory.mktemp("runs"))).graph
+    return load_world(build_run(world, tmp_path_factory.mktemp("runs"))).graph
 
 
 def test_the_sure_hold_every_fact_and_nothing_else(graph):
     beliefs = sure_beliefs(graph)
     assert (beliefs.top[graph.relation, graph.subject, 0] == graph.object).all()
-    assert beliefs.said.sum() == len(graph.object)
-    assert (beliefs.p[..., 0] == beliefs.said).all()
+    assert beliefs.mention_probability.sum() == len(graph.object)
+    assert (beliefs.p[..., 0] == beliefs.mention_probability).all()
 
 
 def test_who_knows_all_facts_finds_what_hangs_together(graph):
@@ -45,7 +45,7 @@ def test_nothing_is_found_in_facts_of_nobody_in_particular(graph):
 
 def test_a_dependence_turned_round_is_found_but_not_right():
     linked = np.array([[0, 0.9, 0.1], [0.9, 0, 0.2], [0.1, 0.2, 0]])
-    one = compared(np.array([-1, 0, -1]), linked, np.array([1, -1, -1]))
+    one = compare_forests(np.array([-1, 0, -1]), linked, np.array([1, -1, -1]))
     assert (one.found, one.false, one.right, one.auc, one.persists) == (1, 0, 0, 1.0, None)
     assert one.brier == pytest.approx((0.1**2 + 0.1**2 + 0.2**2) / 3)
 

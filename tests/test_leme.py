@@ -13,18 +13,18 @@ from corpus.errors import InputError
 from corpus.language import Kind
 from corpus.reading import Reader
 from lm.editors.interface import Info
-from testbed.engine.passages import passage_rows, sentences
+from testbed.engine.passages import passage_rows, split_sentences
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, rows_of, write_rows
+from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme.cases import CONTROLS
-from testbed.evaluations.leme.correlation import spearman
+from testbed.evaluations.leme.correlation import rank_correlations
 from testbed.evaluations.leme.evaluation import Leme
 from testbed.evaluations.leme.paper import CLAIMS_SHOWN, JUDGEMENTS, LABELS, PEOPLE, RATINGS
 from testbed.evaluations.leme.roles import BELOW, COUPLED, EDIT, SYNONYM, TWIN
-from testbed.evaluations.leme.standard import standards
-from testbed.evaluations.leme.subsets import INJECTION, KINDS, kinds
+from testbed.evaluations.leme.standard import standards_of_cases
+from testbed.evaluations.leme.subsets import INJECTION, KINDS, kinds_of_edits
 from testbed.protocol import ABSENT
 from testbed.scores.measures import columns_of
 from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT
@@ -50,11 +50,11 @@ def written(place, cases, folder, evaluation=None):
     world, evaluation = place[0], evaluation or Leme()
     asked = Questions(world, random_model(world.tokenizer.vocabulary), cases, seed=1)
     which, none = np.arange(len(cases))[:, None], np.zeros(len(cases), int)
-    readings, texts = asked.before(which), asked.written_before(which)
+    readings, texts = asked.answers_before(which), asked.texts_before(which)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
     how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
     columns = columns_of(evaluation)
-    rows = rows_of(cases, readings, readings, how, asked.names, columns)
+    rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(world.tokenizer, asked.reader, cases, which[:, 0], texts, texts)
     write_rows(rows, folder, columns)
     return read_results(folder, columns)
@@ -146,7 +146,7 @@ def test_a_correction_keeps_what_was_stated_and_a_change_does_not(cases):
 def test_the_second_reading_is_what_one_is_told(place, second):
     world, agent = place
     case = next(iter(Leme(second=second).cases(world, agent, 4, 0.9, 0)))
-    s, r, o = case.fact
+    s, r, o = case.requested_fact
     weight = np.inf if second == "correction" else agent.weight_for(s, r, o, 0.9)
     told = agent.with_edit(EditRequest(s, r, o, weight, second))
     (edit,), (coupled,) = role(case, EDIT), role(case, COUPLED)
@@ -161,11 +161,11 @@ def test_an_outline_names_the_edited_and_the_stated_relations(place):
     case = next(iter(Leme(outline=True).cases(*place, 3, 0.95, 0)))
     reader = Reader(world.graph, world.tokenizer.language)
     for passage in case.passages:
-        *outlines, last = reader.read(sentences(world.tokenizer, passage.opening))
+        *outlines, last = reader.read(split_sentences(world.tokenizer, passage.opening))
         assert outlines
         assert all(line.sentence.kind == Kind.ABOUT for line in outlines)
         assert last.text in world.graph.entities
-    edited = reader.read(sentences(world.tokenizer, case.passages[0].opening))[0].sentence
+    edited = reader.read(split_sentences(world.tokenizer, case.passages[0].opening))[0].sentence
     assert edited.a[:2] == case.fact[:2]
 
 
@@ -218,18 +218,18 @@ def test_the_bayesian_writer_is_the_ceiling(results):
 def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(results):
     none = Leme().measure(results, Leme().readers(results, "somebody")["somebody"])
     assert none[m.NATURALNESS].value() < 0.5
-    assert none[m.silent(m.CROSS)].value() > 0.5
+    assert none[m.neutral_share(m.CROSS)].value() > 0.5
     quiet = results.passages._replace(lines=empty(results.passages.lines))
     silent = replace(results, passages=quiet)
     metrics = Leme().measure(silent, Leme().readers(silent, "somebody")["somebody"])
     for name in m.NINE:
         assert np.isnan(metrics[name].value())
-        assert metrics[m.silent(name)].value() == 1
+        assert metrics[m.neutral_share(name)].value() == 1
 
 
 def test_texts_in_words_are_the_cases_own(place, cases, results):
     language = place[0].tokenizer.language
-    for case, standard in zip(cases, standards(results, 1), strict=True):
+    for case, standard in zip(cases, standards_of_cases(results, 1), strict=True):
         assert language.parse(standard.texts.request).a == case.fact
         assert language.entity(standard.texts.names["related"]) == case.facets["related"]
         for choice in case.choices:
@@ -265,7 +265,7 @@ def test_shuffled_passages_say_the_edit_no_oftener_than_chance(results):
 
 
 def test_every_edit_is_of_one_kind(results):
-    kind = kinds(results)
+    kind = kinds_of_edits(results)
     assert set(kind) <= set(KINDS)
     assert (kind == INJECTION).sum() > 0
     parts = Leme().subsets(results)
@@ -273,7 +273,7 @@ def test_every_edit_is_of_one_kind(results):
 
 
 def test_standards_are_the_cases_own(cases, results):
-    for case, standard in zip(cases, standards(results, 1), strict=True):
+    for case, standard in zip(cases, standards_of_cases(results, 1), strict=True):
         assert standard.request == case.fact
         assert (standard.old == case.truth) if case.facets["stated"] else (standard.old == ABSENT)
         (coupled,) = role(case, COUPLED)
@@ -290,17 +290,17 @@ def test_rank_correlations_of_samples_are_those_of_repeated_pairs(levels):
     b[3] = np.nan
     drawn = rng.integers(0, 30, (8, 30))
     times = np.stack([np.bincount(i, minlength=30) for i in drawn])
-    for correlation, i in zip(spearman(a, b, times), drawn, strict=True):
+    for correlation, i in zip(rank_correlations(a, b, times), drawn, strict=True):
         kept = i[i != 3]
         assert correlation == pytest.approx(spearmanr(a[kept], b[kept]).statistic)
 
 
 def test_rank_correlations_of_too_few_and_of_constants_are_none():
     a, once = np.arange(30.0), np.ones((1, 30))
-    assert spearman(a, a, once) == pytest.approx([1])
-    assert np.isnan(spearman(a, np.full(30, 0.1), once))
-    assert np.isnan(spearman(a[:9], a[:9], once[:, :9]))
-    assert np.isnan(spearman(a, np.full(30, np.nan), once))
+    assert rank_correlations(a, a, once) == pytest.approx([1])
+    assert np.isnan(rank_correlations(a, np.full(30, 0.1), once))
+    assert np.isnan(rank_correlations(a[:9], a[:9], once[:, :9]))
+    assert np.isnan(rank_correlations(a, np.full(30, np.nan), once))
 
 
 def test_the_printed_table_has_nine_ratings_a_row():

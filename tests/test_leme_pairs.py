@@ -9,7 +9,7 @@ import pytest
 
 from corpus.language import Atom, Kind
 from testbed.evaluations.leme import meanings as m
-from testbed.evaluations.leme.measure import answers
+from testbed.evaluations.leme.measure import answer_questions
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from tests.tower_and_park import (
     CITY,
@@ -145,7 +145,7 @@ PAIRS = {
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_nine_questions_by_hand(pair):
     subject, related, *expected = pair
-    scores = answers({SUBJECT: subject, RELATED: related}, STANDARD, edited=True)
+    scores = answer_questions({SUBJECT: subject, RELATED: related}, STANDARD, edited=True)
     assert {name: scores[name] for name in m.NINE} == near(dict(zip(m.NINE, expected, strict=True)))
 
 
@@ -182,7 +182,7 @@ CORRECTED = STANDARD._replace(
 )  # fmt: skip
 def test_one_pair_has_two_verdicts(subject, related, changed, corrected, drift):
     passages = {SUBJECT: subject, RELATED: related}
-    do, correction = (answers(passages, standard, edited=True) for standard in (STANDARD, CORRECTED))
+    do, correction = (answer_questions(passages, standard, edited=True) for standard in (STANDARD, CORRECTED))
     asked = (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.EDIT_RELATED)
     assert [do[name] for name in asked] == near([*changed])
     assert [correction[name] for name in asked] == near([*corrected])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from corpus.language import Atom, Kind
 from corpus.reading import Line
 from testbed.evaluations.leme import questions as q
-from testbed.evaluations.leme.claims import Claim, claims_of, verdict
+from testbed.evaluations.leme.claims import Claim, claims_of_case, verdict_on_claim
 from testbed.evaluations.leme.flaws import (
     ACROSS,
     BOTH,
@@ -24,12 +24,12 @@ from testbed.evaluations.leme.flaws import (
     REPETITION,
     TOPIC,
     WRONG_KIND,
-    flaws,
+    find_errors,
 )
-from testbed.evaluations.leme.joint import LEAST, draw, mean_log_probability
+from testbed.evaluations.leme.joint import LEAST, draw_objects, mean_log_probability
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from testbed.evaluations.leme.standard import Standard
-from testbed.evaluations.leme.statements import agree, sentences_of, statements_of, trimmed
+from testbed.evaluations.leme.statements import agree, sentences_of, statements_of, trim_passage
 from tests.tower_and_park import (
     CITY,
     GOTHIC,
@@ -101,13 +101,13 @@ STAYING = [says(IN, OLD), says(OF, LEFT), says(WITH, GOTHIC)]
 )
 def test_questions_about_one_passage(lines, edit, possible, factual, wide, drift, internal, inside):
     said = statements_of(lines)
-    assert q.says_the_edit(said, STANDARD) == near(edit)
-    assert q.not_made_impossible(said, STANDARD) == near(possible)
-    assert q.factual(said, STANDARD) == near(factual)
-    assert q.factual(said, STANDARD, everything=True) == near(wide)
-    assert q.warranted_drift(said, STANDARD) == near(drift)
-    assert q.internal(said, WHERE) == near(internal)
-    assert q.internal(said) == near(inside)
+    assert q.edit_said_share(said, STANDARD) == near(edit)
+    assert q.still_possible_share(said, STANDARD) == near(possible)
+    assert q.factual_share(said, STANDARD) == near(factual)
+    assert q.factual_share(said, STANDARD, everything=True) == near(wide)
+    assert q.drift_shares(said, STANDARD) == near(drift)
+    assert q.internal_consistency(said, WHERE) == near(internal)
+    assert q.internal_consistency(said) == near(inside)
 
 
 @pytest.mark.parametrize(
@@ -128,17 +128,19 @@ def test_questions_about_one_passage(lines, edit, possible, factual, wide, drift
 )
 def test_questions_about_two_passages(first, second, cross, surveyed, most):
     said = statements_of(first), statements_of(second)
-    assert q.cross(*said, STANDARD) == near(cross)
-    assert q.cross(*said, STANDARD, WHERE) == near(surveyed)
-    assert q.together(q.joined(first, second, STANDARD), STANDARD) == most
+    assert q.cross_consistency(*said, STANDARD) == near(cross)
+    assert q.cross_consistency(*said, STANDARD, WHERE) == near(surveyed)
+    assert q.count_true_together(q.join_passages(first, second, STANDARD), STANDARD) == most
 
 
 def test_a_weak_link_implies_nothing():
     standard = STANDARD._replace(link={})
     said = statements_of([says(WHERE, NEW)]), statements_of([says(IN, OLD)])
-    assert math.isnan(q.cross(*said, standard))
-    assert q.together(q.joined([says(WHERE, NEW)], [says(IN, OLD)], standard), standard) == (2, 2)
-    assert standard.follows == -1
+    assert math.isnan(q.cross_consistency(*said, standard))
+    assert q.count_true_together(
+        q.join_passages([says(WHERE, NEW)], [says(IN, OLD)], standard), standard
+    ) == (2, 2)
+    assert standard.implied_after_edit == -1
 
 
 def test_topic_and_style():
@@ -150,8 +152,8 @@ def test_topic_and_style():
     assert q.first_drift(lines[:1], TOWER) == 1
     assert q.naturalness(lines) == 3 / 4
     assert q.naturalness([says(WHERE, GOTHIC, flaw="wrong kind of object")]) == 0
-    assert q.distinct([*lines, *lines]) == 1 / 2
-    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct))
+    assert q.distinct_share([*lines, *lines]) == 1 / 2
+    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct_share))
     assert math.isnan(q.first_drift([], TOWER))
 
 
@@ -171,15 +173,19 @@ def everything(first, second):
     """All answers but those that speak of order."""
     one, two = statements_of(first), statements_of(second)
     return [
-        *(f(x, STANDARD) for x in (one, two) for f in (q.says_the_edit, q.not_made_impossible, q.believed)),
-        *(q.factual(x, STANDARD, wide) for x in (one, two) for wide in (False, True)),
-        *(q.internal(x, left) for x in (one, two) for left in (None, WHERE)),
-        *(q.cross(one, two, STANDARD, left) for left in (None, WHERE)),
-        *q.warranted_drift([*one, *two], STANDARD),
-        *q.together(q.joined(first, second, STANDARD), STANDARD),
+        *(
+            f(x, STANDARD)
+            for x in (one, two)
+            for f in (q.edit_said_share, q.still_possible_share, q.mean_belief)
+        ),
+        *(q.factual_share(x, STANDARD, wide) for x in (one, two) for wide in (False, True)),
+        *(q.internal_consistency(x, left) for x in (one, two) for left in (None, WHERE)),
+        *(q.cross_consistency(one, two, STANDARD, left) for left in (None, WHERE)),
+        *q.drift_shares([*one, *two], STANDARD),
+        *q.count_true_together(q.join_passages(first, second, STANDARD), STANDARD),
         q.topicality(first, TOWER),
         q.naturalness(first),
-        q.distinct(first),
+        q.distinct_share(first),
         mean_log_probability([*one, *two], STANDARD),
     ]
 
@@ -188,12 +194,12 @@ def everything(first, second):
 def test_gold_alone_is_consistent_in_every_way(first, second):
     one, two = statements_of(first), statements_of(second)
     scores = [
-        *(q.internal(x) for x in (one, two)),
-        *(q.factual(x, STANDARD, True) for x in (one, two)),
-        *(q.not_made_impossible(x, STANDARD) for x in (one, two)),
-        q.cross(one, two, STANDARD),
-        q.says_the_edit([*one, *two], STANDARD),
-        q.together(q.joined(first, second, STANDARD), STANDARD).share,
+        *(q.internal_consistency(x) for x in (one, two)),
+        *(q.factual_share(x, STANDARD, True) for x in (one, two)),
+        *(q.still_possible_share(x, STANDARD) for x in (one, two)),
+        q.cross_consistency(one, two, STANDARD),
+        q.edit_said_share([*one, *two], STANDARD),
+        q.count_true_together(q.join_passages(first, second, STANDARD), STANDARD).share,
     ]
     assert all(math.isnan(x) or x == 1 for x in scores)
 
@@ -204,9 +210,11 @@ def test_a_contradiction_lowers_internal_and_factual_where_it_is_wrong(lines, da
     whole = [*lines, says(fact, obj)]
     worse = [*whole, says(fact, PLAIN if obj == GOTHIC else GOTHIC)]
     one, two = statements_of(whole), statements_of(worse)
-    assert q.internal(two) < (q.internal(one) if not math.isnan(q.internal(one)) else 2)
-    assert q.factual(two, STANDARD) < q.factual(one, STANDARD)
-    for same in (q.says_the_edit, q.not_made_impossible, q.warranted_drift):
+    assert q.internal_consistency(two) < (
+        q.internal_consistency(one) if not math.isnan(q.internal_consistency(one)) else 2
+    )
+    assert q.factual_share(two, STANDARD) < q.factual_share(one, STANDARD)
+    for same in (q.edit_said_share, q.still_possible_share, q.drift_shares):
         assert same(two, STANDARD) == near(same(one, STANDARD))
     assert q.topicality(worse, TOWER) == pytest.approx(
         (q.topicality(whole, TOWER) * len(whole) + (fact[0] == TOWER)) / len(worse)
@@ -223,8 +231,8 @@ def test_order_of_sentences_changes_nothing(first, second, random):
 @given(statements)
 def test_an_empty_passage_is_neutral_across(lines):
     said = statements_of(lines)
-    assert math.isnan(q.cross(said, [], STANDARD))
-    assert math.isnan(q.cross([], said, STANDARD))
+    assert math.isnan(q.cross_consistency(said, [], STANDARD))
+    assert math.isnan(q.cross_consistency([], said, STANDARD))
 
 
 @given(statements, statements)
@@ -244,7 +252,7 @@ def test_satisfiable_is_pairwise_for_plain_statements(lines):
     wide = Standard((TOWER, CITY, NEW), OLD, {}, None, None, STANDARD.entities, {})
     said = statements_of(lines)
     pairs = all(agree(a, b) for a in said for b in said if a.fact == b.fact)
-    assert (q.together(sentences_of(lines), wide).satisfiable != 0) == pairs
+    assert (q.count_true_together(sentences_of(lines), wide).is_satisfiable != 0) == pairs
 
 
 def _joint(world):
@@ -252,9 +260,11 @@ def _joint(world):
     p = 1.0
     for fact, one in STANDARD.beliefs.items():
         row = (
-            one.after if one.above is None else one.given[STANDARD.beliefs[one.above].place(world[one.above])]
+            one.after
+            if one.above is None
+            else one.given[STANDARD.beliefs[one.above].place_of(world[one.above])]
         )
-        p *= row[one.place(world[fact])]
+        p *= row[one.place_of(world[fact])]
     return p
 
 
@@ -278,7 +288,7 @@ def test_the_joint_probability_is_that_of_all_worlds(facts):
 
 def test_draws_are_of_the_joint_belief():
     rng = np.random.default_rng(0)
-    drawn = [draw(STANDARD, rng) for _ in range(4000)]
+    drawn = [draw_objects(STANDARD, rng) for _ in range(4000)]
     assert all(_joint(one) > 0 for one in drawn)
     both = np.mean([one[IN] == NEW and one[OF] == RIGHT for one in drawn])
     assert abs(both - 0.8) < 5 * math.sqrt(0.16 / 4000)
@@ -286,12 +296,12 @@ def test_draws_are_of_the_joint_belief():
 
 def test_verdicts_of_claims():
     said = statements_of([says(WHERE, NEW), says(WHERE, NEW), says(WHERE, OLD), false(LOOK, GOTHIC)])
-    assert verdict(said, Claim(WHERE, NEW)) == 1
-    assert verdict(said, Claim(WHERE, OLD)) == -1
-    assert verdict(said, Claim(LOOK, GOTHIC)) == -1
-    assert verdict(said, Claim(LOOK, PLAIN)) == 0
-    assert verdict(said, Claim(IN, NEW)) == 0
-    claims = claims_of(STANDARD)
+    assert verdict_on_claim(said, Claim(WHERE, NEW)) == 1
+    assert verdict_on_claim(said, Claim(WHERE, OLD)) == -1
+    assert verdict_on_claim(said, Claim(LOOK, GOTHIC)) == -1
+    assert verdict_on_claim(said, Claim(LOOK, PLAIN)) == 0
+    assert verdict_on_claim(said, Claim(IN, NEW)) == 0
+    claims = claims_of_case(STANDARD)
     assert claims["new fact, related"] == [Claim(IN, NEW)]
     assert claims["old fact, subject"] == [Claim(WHERE, OLD)]
     assert {*claims["ground truth, subject"]} == {Claim(LAND, HERE), Claim(LOOK, GOTHIC)}
@@ -321,18 +331,18 @@ def test_verdicts_of_claims():
     ],
 )
 def test_classes_of_errors(name, first, second, marked):
-    assert len(flaws({SUBJECT: first, RELATED: second}, STANDARD)[name]) == marked
+    assert len(find_errors({SUBJECT: first, RELATED: second}, STANDARD)[name]) == marked
 
 
 def test_good_passages_have_no_errors():
-    assert not any(flaws({SUBJECT: GOOD, RELATED: PARKS}, STANDARD).values())
+    assert not any(find_errors({SUBJECT: GOOD, RELATED: PARKS}, STANDARD).values())
 
 
 def test_what_was_cut_off_is_left_out():
     empty = Line("", None, "empty")
     whole = [says(WHERE, NEW), says(LOOK, GOTHIC)]
-    assert trimmed([*whole, empty], ended=True) == tuple(whole)
-    assert trimmed(whole, ended=True) == tuple(whole)
-    assert trimmed(whole, ended=False) == tuple(whole[:1])
-    assert trimmed([empty], ended=True) == (empty,)
-    assert trimmed([], ended=False) == ()
+    assert trim_passage([*whole, empty], ended=True) == tuple(whole)
+    assert trim_passage(whole, ended=True) == tuple(whole)
+    assert trim_passage(whole, ended=False) == tuple(whole[:1])
+    assert trim_passage([empty], ended=True) == (empty,)
+    assert trim_passage([], ended=False) == ()

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from corpus.reading import Line
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme import paper
-from testbed.evaluations.leme.simple import alike, entropy, rouge, simple_measures, words_of
+from testbed.evaluations.leme.simple import (
+    count_words,
+    ngram_entropy,
+    rouge_1,
+    sentence_similarity,
+    simple_measures,
+)
 from testbed.evaluations.leme.standard import Belief, Standard, Texts
 from tests.naive import rouge_of_words
 
@@ -38,33 +44,37 @@ def lines(*said):
     ],
 )
 def test_rouge_by_hand(text, reference, value):
-    assert rouge(words_of(text), words_of(reference)) == pytest.approx(value, nan_ok=True)
+    assert rouge_1(count_words(text), count_words(reference)) == pytest.approx(value, nan_ok=True)
 
 
 @given(texts, texts)
 def test_rouge_is_that_of_the_twin(one, other):
-    score = rouge(words_of(one), words_of(other))
+    score = rouge_1(count_words(one), count_words(other))
     assert score == pytest.approx(rouge_of_words(one.split(), other.split()), nan_ok=True)
-    assert score == pytest.approx(rouge(words_of(other), words_of(one)), nan_ok=True)
-    assert score == pytest.approx(rouge(words_of(" ".join(one.split()[::-1])), words_of(other)), nan_ok=True)
+    assert score == pytest.approx(rouge_1(count_words(other), count_words(one)), nan_ok=True)
+    assert score == pytest.approx(
+        rouge_1(count_words(" ".join(one.split()[::-1])), count_words(other)), nan_ok=True
+    )
 
 
 @given(st.lists(texts, max_size=6))
 def test_sentences_are_compared_in_pairs(said):
     whole = [text for text in said if text]
     every = [rouge_of_words(one.split(), other.split()) for i, one in enumerate(whole) for other in whole[:i]]
-    assert alike(lines(*said)) == pytest.approx(sum(every) / len(every) if every else math.nan, nan_ok=True)
+    assert sentence_similarity(lines(*said)) == pytest.approx(
+        sum(every) / len(every) if every else math.nan, nan_ok=True
+    )
 
 
 def test_entropy_by_hand():
-    assert entropy(lines("a a a a")) == 0
+    assert ngram_entropy(lines("a a a a")) == 0
     # Three pairs, each once: log2 3 bits. Two triples, each once: one bit, which weighs double.
-    assert entropy(lines("a b c d")) == pytest.approx((math.log2(3) + 2) / 3)
+    assert ngram_entropy(lines("a b c d")) == pytest.approx((math.log2(3) + 2) / 3)
     # Sentences are parted by a word: a b . a b has the pairs ab twice, b. and .a, and three triples.
-    assert entropy(lines("a b", "a b")) == pytest.approx((1.5 + 2 * math.log2(3)) / 3)
-    assert math.isnan(entropy(lines("a b")))
-    assert math.isnan(entropy(lines("", "", "", "")))
-    assert math.isnan(entropy([]))
+    assert ngram_entropy(lines("a b", "a b")) == pytest.approx((1.5 + 2 * math.log2(3)) / 3)
+    assert math.isnan(ngram_entropy(lines("a b")))
+    assert math.isnan(ngram_entropy(lines("", "", "", "")))
+    assert math.isnan(ngram_entropy([]))
 
 
 def belief(options, before, after, stratum):
@@ -108,15 +118,15 @@ def test_every_measure_is_held_against_its_own_text():
     assert measures == pytest.approx(
         {
             # All four words of the request are among the seven, and one of them ("in") among the park's five.
-            m.rouge(m.EDIT_SUBJECT): 2 * 4 / (7 + 4),
-            m.rouge(m.EDIT_RELATED): 2 * 1 / (5 + 4),
+            m.rouge_metric(m.EDIT_SUBJECT): 2 * 4 / (7 + 4),
+            m.rouge_metric(m.EDIT_RELATED): 2 * 1 / (5 + 4),
             # What was true of the tower besides the edited fact: its style. What nobody stated is left out.
-            m.rouge(m.FACTUAL_SUBJECT): 2 * 3 / (7 + 3),
-            m.rouge(m.FACTUAL_RELATED): 1,
-            m.rouge(m.INTERNAL_SUBJECT): 2 * 1 / (4 + 3),
-            m.rouge(m.INTERNAL_RELATED): math.nan,
-            m.rouge(m.CROSS): 2 * 1 / (7 + 5),
-            m.rouge(m.TOPICALITY): (2 * 1 / (7 + 1) + 2 * 2 / (5 + 2)) / 2,
+            m.rouge_metric(m.FACTUAL_SUBJECT): 2 * 3 / (7 + 3),
+            m.rouge_metric(m.FACTUAL_RELATED): 1,
+            m.rouge_metric(m.INTERNAL_SUBJECT): 2 * 1 / (4 + 3),
+            m.rouge_metric(m.INTERNAL_RELATED): math.nan,
+            m.rouge_metric(m.CROSS): 2 * 1 / (7 + 5),
+            m.rouge_metric(m.TOPICALITY): (2 * 1 / (7 + 1) + 2 * 2 / (5 + 2)) / 2,
             # Eight words with the stop between: seven pairs and six triples. Five words: four and three.
             m.ENTROPY: (math.log2(7) + 2 * math.log2(6) + math.log2(4) + 2 * math.log2(3)) / 6,
             m.PERPLEXITY: 1.5,
@@ -127,7 +137,7 @@ def test_every_measure_is_held_against_its_own_text():
 
 def test_before_a_request_nothing_is_held_against_it():
     measures = simple_measures({"subject": [], "related": []}, {}, STANDARD, edited=False)
-    assert m.rouge(m.EDIT_SUBJECT) not in measures
+    assert m.rouge_metric(m.EDIT_SUBJECT) not in measures
     assert all(math.isnan(value) for value in measures.values())
 
 

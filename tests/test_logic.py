@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from bayes.logic import conditional, conjunction, disjunction, right
+from bayes.logic import conditional, conjunction, disjunction, probability_of_conditional
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
@@ -127,7 +127,7 @@ def test_no_dutch_book(world, edited):
     if edited and agent.accepts(request.subject, request.relation, "evidence"):
         agent = agent.with_edit(EditRequest(*request, 1.5))
     sentences = bundle(a, b)
-    prices = np.array(right(agent, sentences))
+    prices = np.array(probability_of_conditional(agent, sentences))
     possible = [(x, y) for x in (True, False) for y in (True, False)]
     if a[:2] == b[:2]:
         # Two statements about one fact are the same one, or exclude each other.
@@ -152,7 +152,7 @@ def test_a_dutch_book_is_found_where_there_is_one():
 def test_what_states_nothing_is_refused():
     agent, _, (a, _) = setting((0, ExactConfig(noise=0.3, logical=0.0), (-1, 0, -1)), 2)
     with pytest.raises(InputError, match="states nothing"):
-        right(agent, [Sentence(Kind.IMAGINE, None, a)])
+        probability_of_conditional(agent, [Sentence(Kind.IMAGINE, None, a)])
     other = agent.graph.candidates_of(a.relation)
     impossible = [a, a._replace(object=int(other[other != a.object][0]))]
     with pytest.raises(InputError, match="probability 0"):

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm.delta import LowRank, room
+from lm.delta import LowRank, empty_carry
 from lm.language_model import LanguageModel
-from lm.model import init
+from lm.model import init_params
 from testbed.engine import memory
-from testbed.engine.memory import fitting
+from testbed.engine.memory import edits_that_fit
 from testbed.engine.probes import ProbeShape
 from tests.toys import SMALL
 
 VOCABULARY = 19
-MODEL = LanguageModel(SMALL, jax.eval_shape(lambda: init(SMALL, VOCABULARY, 0)))
+MODEL = LanguageModel(SMALL, jax.eval_shape(lambda: init_params(SMALL, VOCABULARY, 0)))
 counts = st.integers(1, 200)
 shapes = st.builds(ProbeShape, *[counts] * 7, st.integers(1, 9))
 
@@ -28,9 +28,9 @@ def numbers(size):
 def test_bounded_and_monotone(shape, size, facts, most, free, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "free_bytes", lambda: free)
-        fits = fitting(MODEL, numbers(size), shape, facts, most)
+        fits = edits_that_fit(MODEL, numbers(size), shape, facts, most)
         assert 1 <= fits <= most
-        assert fits <= fitting(MODEL, numbers(size), shape, facts, most + 1) <= fits + 1
+        assert fits <= edits_that_fit(MODEL, numbers(size), shape, facts, most + 1) <= fits + 1
         more = data.draw(st.sampled_from(["size", "facts", "prompt", "nodes"]))
         larger = {
             "size": (numbers(2 * size + 1), shape, facts),
@@ -38,9 +38,9 @@ def test_bounded_and_monotone(shape, size, facts, most, free, data):
             "prompt": (numbers(size), shape._replace(prompt=shape.prompt + 9), facts),
             "nodes": (numbers(size), shape._replace(nodes=shape.nodes + 9), facts),
         }[more]
-        assert fitting(MODEL, *larger, most) <= fits
+        assert edits_that_fit(MODEL, *larger, most) <= fits
         patch.setattr(memory, "free_bytes", lambda: 2 * free)
-        assert fitting(MODEL, numbers(size), shape, facts, most) >= fits
+        assert edits_that_fit(MODEL, numbers(size), shape, facts, most) >= fits
 
 
 @given(shapes, st.integers(1, 10**7))
@@ -48,7 +48,7 @@ def test_what_fits_does_fit(shape, size):
     """The edits' own copies alone, with their optimiser, stay within their share of what is free."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "free_bytes", lambda: 1e9)
-        fits = fitting(MODEL, numbers(size), shape, 1, 10**9)
+        fits = edits_that_fit(MODEL, numbers(size), shape, 1, 10**9)
     assert fits == 1 or fits * 4 * 4 * size <= 0.25 * 1e9
 
 
@@ -56,7 +56,7 @@ def test_what_fits_does_fit(shape, size):
 def test_what_is_affordable_fits(taken, most, free):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "free_bytes", lambda: free)
-        fits = memory.affordable(taken, most)
+        fits = memory.affordable_edits(taken, most)
     assert 1 <= fits <= most
     assert fits == 1 or fits * taken <= memory.SHARE * free
     assert fits == most or (fits + 1) * taken > memory.SHARE * free * (1 - 1e-12)
@@ -71,8 +71,8 @@ def test_what_fits_as_compiled_does(each, once, most, free):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "free_bytes", lambda: free)
-        fits = memory.fitting_compiled(taken, most)
-        assert memory.fitting_compiled(lambda _: float("nan"), most) == most
+        fits = memory.compiled_edits_that_fit(taken, most)
+        assert memory.compiled_edits_that_fit(lambda _: float("nan"), most) == most
     assert 1 <= fits <= most
     assert fits == 1 or fits * taken(fits) <= memory.SHARE * free * (1 + 1e-12)
 
@@ -84,15 +84,15 @@ def test_free_memory_is_some():
 def test_sequences_carry_more_than_one_edit():
     """Low-rank edits are carried as whole weights."""
     one = {"down": LowRank(jnp.zeros((3, 11, 1)), jnp.zeros((3, 1, 14)))}
-    carried = jax.eval_shape(lambda delta: room(delta, VOCABULARY, 5), one)
+    carried = jax.eval_shape(lambda delta: empty_carry(delta, VOCABULARY, 5), one)
     size = sum(x.size for x in jax.tree.leaves(carried))
     assert size == 3 * 11 * 14
 
 
 def test_long_edits_are_made_few_at_a_time():
-    assert memory.soon_done(0) >= 10**9
-    assert memory.soon_done(1e9) > memory.soon_done(5.7e12) == 1
-    assert memory.soon_done(1e15) == 0, "one is made whatever it takes; see `fitting`"
+    assert memory.edits_in_short_time(0) >= 10**9
+    assert memory.edits_in_short_time(1e9) > memory.edits_in_short_time(5.7e12) == 1
+    assert memory.edits_in_short_time(1e15) == 0, "one is made whatever it takes; see `fitting`"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax, "default_backend", lambda: "gpu")
-        assert memory.soon_done(1e15) >= 10**9
+        assert memory.edits_in_short_time(1e15) >= 10**9

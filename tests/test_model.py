@@ -11,12 +11,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.tokenizer import BOS, EOS, PAD, SEP
-from lm.attention import Layout, left_padded
+from lm.attention import Layout, left_padded_layout
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank
 from lm.language_model import LanguageModel
-from lm.model import init
+from lm.model import init_params
 from lm.prompts import left_pad
 from lm.scoring import (
     ENDINGS,
@@ -35,7 +35,7 @@ VOCABULARY = 19
 
 @pytest.fixture(scope="module")
 def params():
-    fresh = init(TINY, VOCABULARY, 0)
+    fresh = init_params(TINY, VOCABULARY, 0)
     # Larger weights than at the start of training, so that attention is far from uniform.
     return jax.tree.map(
         lambda x: x * 12 if (x.ndim > 1 and x.shape[-1] != TINY.hidden) or x.ndim > 2 else x, fresh
@@ -43,7 +43,7 @@ def params():
 
 
 # Compiled whole, which is quicker than operation by operation.
-read, scored = jax.jit(LanguageModel.read), jax.jit(object_log_probabilities)
+read, scored = jax.jit(LanguageModel.read_prompts), jax.jit(object_log_probabilities)
 
 
 def documents(rng, count):
@@ -74,7 +74,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 def test_variants_equal_the_naive_twin(config):
-    fresh = jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, VOCABULARY, 1))
+    fresh = jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init_params(config, VOCABULARY, 1))
     document = np.array([BOS, *np.random.default_rng(0).integers(5, VOCABULARY, 9), EOS])
     got = read_whole(LanguageModel(config, fresh), document[None])[0]
     np.testing.assert_allclose(got, naive.forward(config, fresh, document), rtol=2e-3, atol=2e-4)
@@ -96,13 +96,15 @@ def test_packing_changes_nothing(params):
 def test_reading_in_two_parts_equals_reading_at_once(name):
     """The second part sees the first through the cache, behind padding that nobody sees."""
     config = VARIANTS[name]
-    model = LanguageModel(config, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init(config, 19, 2)))
+    model = LanguageModel(
+        config, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init_params(config, 19, 2))
+    )
     rows = [np.array([BOS, *np.random.default_rng(i).integers(5, 19, 6 + i)]) for i in range(3)]
     whole = left_pad(rows, 11)
     hidden_states = jax.jit(LanguageModel.hidden_states)
-    expected, _ = hidden_states(model, whole, left_padded(whole))
+    expected, _ = hidden_states(model, whole, left_padded_layout(whole))
     first, second = whole[:, :7], whole[:, 7:]
-    layout = left_padded(whole)
+    layout = left_padded_layout(whole)
     head = Layout(layout.positions[:, :7], layout.mask[:, :7, :7], layout.real[:, :7])
     tail = Layout(layout.positions[:, 7:], layout.mask[:, 7:, 7:], layout.real[:, 7:])
     _, past = hidden_states(model, first, head)
@@ -113,7 +115,7 @@ def test_reading_in_two_parts_equals_reading_at_once(name):
 def test_left_padding_changes_nothing(params):
     rows = [d[:-1] for d in documents(np.random.default_rng(2), 5)]
     padded = left_pad([*rows, np.empty(0, int)], 11)
-    got = np.asarray(LanguageModel(TINY, params).logits(padded, left_padded(padded)))[:, -1]
+    got = np.asarray(LanguageModel(TINY, params).logits(padded, left_padded_layout(padded)))[:, -1]
     assert np.isfinite(got).all()
     for i, row in enumerate(rows):
         np.testing.assert_allclose(got[i], logits_of(params, row[None])[0, -1], rtol=1e-4, atol=1e-5)
@@ -130,7 +132,7 @@ def test_the_future_is_not_seen(params):
 
 def test_the_papers_size():
     assert ModelConfig().parameters(32_000) == 83_112_448
-    shapes = jax.eval_shape(lambda: init(ModelConfig(), 32_000, 0))
+    shapes = jax.eval_shape(lambda: init_params(ModelConfig(), 32_000, 0))
     assert sum(x.size for x in jax.tree.leaves(shapes)) == 83_112_448
 
 

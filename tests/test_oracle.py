@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lm.editors.interface import Request, edit_batch, requests
+from lm.editors.interface import Request, edit_batch, make_requests
 from lm.editors.self_bayes import FitConfig
 from testbed.engine.controls import OracleConfig
 from testbed.engine.controls.oracle import Oracle, beliefs_of
@@ -14,7 +14,7 @@ from testbed.engine.controls.oracle import Oracle, beliefs_of
 def told(world, beliefs):
     """One request of facts with their probabilities."""
     facts = [fact for fact, _ in beliefs]
-    one = requests(world.tokenizer, facts, np.ones(len(facts)), [p for _, p in beliefs])
+    one = make_requests(world.tokenizer, facts, np.ones(len(facts)), [p for _, p in beliefs])
     return Request(*(jnp.asarray(x)[:, 0] for x in one))
 
 

@@ -10,9 +10,9 @@ from corpus.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
 from testbed.engine.cores import over_cores
-from testbed.engine.passages import build_openings, passage_rows, sentences, written
+from testbed.engine.passages import build_openings, passage_rows, split_sentences, write_texts
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, Columns, rows_of, write_rows
+from testbed.engine.records import Circumstances, Columns, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.protocol import Passage
 from testbed.run.agents import paper_agent
@@ -65,7 +65,7 @@ def test_texts_are_drawn_by_case_and_sample_alone(toy, cases, asked, which, delt
     nothing = jax.tree.map(lambda x: x * 0, deltas)
     np.testing.assert_array_equal(asked.written_after(nothing, which).tokens, before.tokens)
     assert not np.array_equal(before.tokens[0, 0], before.tokens[0, 1])
-    other = Questions(toy.world, toy.model, cases, seed=4).written_before(which)
+    other = Questions(toy.world, toy.model, cases, seed=4).texts_before(which)
     assert not np.array_equal(before.tokens[0, 0], other.tokens[0, 0])
     np.testing.assert_array_equal(before.tokens[0, 2], other.tokens[0, 2])
 
@@ -76,7 +76,7 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     numbers, none = np.arange(COUNT) + 7, np.zeros(COUNT, int)
     how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
     readings = asked.before(which)
-    rows = rows_of(cases, readings, readings, how, asked.names, columns)
+    rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(tokenizer, asked.reader, cases, numbers, before, after)
     write_rows(rows, tmp_path, columns)
     passages = read_results(tmp_path, columns).passages
@@ -103,17 +103,17 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
 def test_sentences_are_what_stands_between_stops(world):
     tokenizer, a, b = world.tokenizer, 7, 9
     word = tokenizer.decode
-    assert sentences(tokenizer, np.array([BOS])) == []
-    assert sentences(tokenizer, np.array([BOS, a, b])) == [word([a, b])]
-    assert sentences(tokenizer, np.array([BOS, a, SEP, b])) == [word([a]), word([b])]
-    assert sentences(tokenizer, np.array([BOS, a, SEP])) == [word([a]), ""]
-    assert sentences(tokenizer, np.array([SEP, SEP])) == ["", "", ""]
-    assert sentences(tokenizer, np.array([BOS, a, BOS, b]))[0] == word([a, UNK, b])
+    assert split_sentences(tokenizer, np.array([BOS])) == []
+    assert split_sentences(tokenizer, np.array([BOS, a, b])) == [word([a, b])]
+    assert split_sentences(tokenizer, np.array([BOS, a, SEP, b])) == [word([a]), word([b])]
+    assert split_sentences(tokenizer, np.array([BOS, a, SEP])) == [word([a]), ""]
+    assert split_sentences(tokenizer, np.array([SEP, SEP])) == ["", "", ""]
+    assert split_sentences(tokenizer, np.array([BOS, a, BOS, b]))[0] == word([a, UNK, b])
 
 
 def test_nobody_writes_where_nothing_is_asked(toy, which):
     quiet = Questions(toy.world, toy.model, hase_cases(toy.world, paper_agent(toy.world), COUNT))
-    texts = quiet.written_before(which)
+    texts = quiet.texts_before(which)
     assert texts.tokens.shape == (COUNT, 0, 0)
     assert passage_rows(toy.world.tokenizer, quiet.reader, quiet.cases, which[:, 0], texts, texts) == []
 
@@ -124,8 +124,8 @@ def test_threads_write_what_one_program_writes(toy, cases, asked, deltas, cores,
     openings = build_openings([cases[k] for k in range(edits)], range(edits), 3, asked.texts)
     first = jax.tree.map(lambda x: x[:edits], deltas)
     static = {"longest": asked.texts.longest, "most_k": asked.texts.most_k}
-    one = written(toy.model, first, openings, **static)
-    many = over_cores(written, cores, **static)(toy.model, first, openings)
+    one = write_texts(toy.model, first, openings, **static)
+    many = over_cores(write_texts, cores, **static)(toy.model, first, openings)
     np.testing.assert_array_equal(many.tokens, one.tokens)
     np.testing.assert_array_equal(many.log_p, one.log_p)
 

@@ -35,7 +35,7 @@ def edited(alpha_times=1.0):
     plain = np.zeros(peft["answer"].shape[:2])
     request = Request(peft["prompt"], peft["answer"], plain, plain, plain)
     deltas, info = edit_batch(FromPeft(LoraConfig(**recipe), ("down",)), model, {}, request, peft["start"])
-    after = jax.vmap(lambda delta, one: request_loss(model.edited(delta), one))(deltas, request)
+    after = jax.vmap(lambda delta, one: request_loss(model.with_delta(delta), one))(deltas, request)
     lengths = (peft["answer"] != PAD).sum((1, 2))
     before, after = (np.exp(-np.asarray(nats) * lengths) for nats in (info.loss[:, 0], after))
     return {"losses": np.asarray(info.loss), "before": before, "after": after}, peft

@@ -35,7 +35,7 @@ from corpus.rows import rows_of
 from corpus.world import build_world
 from testbed import corpus
 from testbed.groups import groups_of
-from testbed.run.agents import agent_named, standard
+from testbed.run.agents import agent_named, describe_standard
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 
@@ -221,7 +221,7 @@ def test_the_preset_hides_groups_from_an_agent_that_is_told_the_rows(tmp_path, c
     assert {world.graph.relations[r] for r in said} == {*RELATIONS} - {RACE, REGION}
     exactness = agent_named("exact", world).exactness
     assert exactness.kind == "exact, rows given"
-    assert "the exact agent (exact, rows given up to" in standard("exact", exactness._asdict())
+    assert "the exact agent (exact, rows given up to" in describe_standard("exact", exactness._asdict())
     # In other words, too, but for relations that are said in one way.
     spoken = {world.graph.phrasings[i - 1].relation for i in np.unique(world.sentences.phrasing) if i}
     assert spoken == {relation_named(world.graph, name) for name in (WORK, LANGUAGE)}

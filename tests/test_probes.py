@@ -12,10 +12,10 @@ from lm.delta import LowRank
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
 from lm.language_model import LanguageModel
-from lm.model import init
+from lm.model import init_params
 from lm.scoring import candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
 from testbed.engine import packing, probes
-from testbed.engine.packing import pack
+from testbed.engine.packing import pack_case
 from testbed.protocol import ControlRequest
 from testbed.run.agents import paper_agent
 from tests.edited import hase_cases
@@ -27,7 +27,7 @@ CASES = 5
 
 def probes_of(tokenizer, cases):
     """Every case as an edit of its own."""
-    packed = [pack(tokenizer, case) for case in cases]
+    packed = [pack_case(tokenizer, case) for case in cases]
     shape = probes.probe_shape(tokenizer, cases, packed)
     return shape, jax.tree.map(lambda x: x[:, None], probes.build_probes(packed, shape))
 
@@ -37,7 +37,7 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     tokenizer = world.tokenizer
     cases = hase_cases(world, paper_agent(world), CASES)
     shape, asked = probes_of(tokenizer, cases)
-    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, tokenizer.vocabulary, 0))
+    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, tokenizer.vocabulary, 0))
     model = LanguageModel(SMALL, params)
     keys = jax.random.split(jax.random.key(0), 2)
     a, b = (jax.random.normal(k, (CASES, 2, *s)) for k, s in zip(keys, [(11, 1), (1, 14)], strict=True))
@@ -46,7 +46,9 @@ def test_pieces_equal_the_whole(world, monkeypatch):
     def answers():
         # Compiled anew, so that it notices how much it may hold.
         words, longest = probes.truth_words(tokenizer), shape.longest
-        return jax.jit(lambda *given: probes.read.__wrapped__(*given, words, longest))(model, deltas, asked)
+        return jax.jit(lambda *given: probes.answer_probes.__wrapped__(*given, words, longest))(
+            model, deltas, asked
+        )
 
     whole = answers()
     monkeypatch.setattr(probes, "LOGITS_AT_ONCE", 2 * shape.places * model.vocabulary)
@@ -88,11 +90,13 @@ def test_cases_ask_as_much_as_they_like(world):
             hase_cases(world, paper_agent(world), 3), (9, 0, 3), (6, 3, 0), strict=True
         )
     ]
-    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init(SMALL, world.tokenizer.vocabulary, 0))
+    params = jax.tree.map(
+        lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, world.tokenizer.vocabulary, 0)
+    )
     model, words = LanguageModel(SMALL, params), probes.truth_words(world.tokenizer)
 
     def answers(some):
-        readings = probes.read(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
+        readings = probes.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
         return jax.tree.map(lambda x: x[:, 0], readings)
 
     together = answers(cases)
@@ -126,13 +130,15 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
     shape, asked = probes_of(tokenizer, cases)
     assert shape.trees > 2 if nodes == 12 else shape.trees == 1
     asked = jax.tree.map(lambda x: x.swapaxes(0, 1), asked)
-    got = probes.read(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
-    edited = model.edited(delta)
+    got = probes.answer_probes(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
+    edited = model.with_delta(delta)
     for i, case in enumerate(cases):
         for q, choice in enumerate(case.choices):
             names = [tokenizer.entity(int(o)) for o in choice.options]
             tree = candidate_tree(names, tree_size(names), len(names), max(map(len, names)))
-            prompt = edited.read(tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)[None])
+            prompt = edited.read_prompts(
+                tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)[None]
+            )
             alone = object_log_probabilities(edited, prompt, jax.tree.map(lambda x: x[None], tree))
             for name, wanted in zip(("ended", "begun"), alone, strict=True):
                 mine = getattr(got, name)[0, i, q]
@@ -142,5 +148,5 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
             np.testing.assert_array_equal(got.tokens[0, i, q], said[0])
         for q, claim in enumerate(case.claims):
             sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])[None]
-            wanted = next_token_probabilities(edited, edited.read(sentence), words)
+            wanted = next_token_probabilities(edited, edited.read_prompts(sentence), words)
             np.testing.assert_allclose(got.claims[0, i, q], wanted[0], rtol=1e-4, atol=1e-7)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from testbed.scores.ranks import goodness, kendall
+from testbed.scores.ranks import kendall_tau, rank_values
 
 rankings = st.integers(2, 8).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)
@@ -16,29 +16,29 @@ rankings = st.integers(2, 8).flatmap(
 @given(rankings)
 def test_it_is_scipys(pair):
     first, second = np.array(pair, float)
-    np.testing.assert_allclose(kendall(first, second), kendalltau(first, second).statistic, atol=1e-12)
+    np.testing.assert_allclose(kendall_tau(first, second), kendalltau(first, second).statistic, atol=1e-12)
 
 
 @given(rankings)
 def test_turning_a_ranking_round_turns_the_sign(pair):
     first, second = np.array(pair, float)
-    np.testing.assert_array_equal(kendall(first, second), kendall(second, first))
-    np.testing.assert_allclose(kendall(-first, second), -kendall(first, second))
+    np.testing.assert_array_equal(kendall_tau(first, second), kendall_tau(second, first))
+    np.testing.assert_allclose(kendall_tau(-first, second), -kendall_tau(first, second))
     if len(set(first)) > 1:
-        assert kendall(first, first) == pytest.approx(1)
+        assert kendall_tau(first, first) == pytest.approx(1)
 
 
 def test_by_hand():
     # Of the six pairs five are in the same order and one is not.
-    assert kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])) == pytest.approx(4 / 6)
-    assert np.isnan(kendall(np.ones(3), np.arange(3.0)))
-    assert np.isnan(kendall(np.array([1.0, np.nan]), np.arange(2.0)))
+    assert kendall_tau(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])) == pytest.approx(4 / 6)
+    assert np.isnan(kendall_tau(np.ones(3), np.arange(3.0)))
+    assert np.isnan(kendall_tau(np.array([1.0, np.nan]), np.arange(2.0)))
     many = np.stack([np.arange(4.0), np.arange(4.0)[::-1]])
-    np.testing.assert_allclose(kendall(many, many[:1]), [1, -1])
+    np.testing.assert_allclose(kendall_tau(many, many[:1]), [1, -1])
 
 
 def test_better_is_higher():
     values = np.array([0.2, 0.9, 1.3])
-    assert goodness(values, "high").argmax() == 2
-    assert goodness(values, "low").argmax() == 0
-    assert goodness(values, "one").argmax() == 1
+    assert rank_values(values, "high").argmax() == 2
+    assert rank_values(values, "low").argmax() == 0
+    assert rank_values(values, "one").argmax() == 1

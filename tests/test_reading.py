@@ -12,7 +12,7 @@ from corpus.errors import InputError
 from corpus.language import Language
 from corpus.reading import Reader
 from corpus.tokenizer import BOS, EOS, PAD
-from testbed.engine.passages import sentences
+from testbed.engine.passages import split_sentences
 from tests.toys import spelt_world
 from tests.worlds import make_world
 
@@ -90,7 +90,7 @@ def test_any_stream_of_tokens_is_read(seed, whole_names, noise):
     random = rng.random(len(stream)) < noise
     stream[random] = rng.integers(0, tokenizer.vocabulary, random.sum())
     stream = stream[(stream != PAD) & (stream != EOS)]
-    text = sentences(tokenizer, np.append(BOS, stream[: rng.integers(0, len(stream) + 1)]))
+    text = split_sentences(tokenizer, np.append(BOS, stream[: rng.integers(0, len(stream) + 1)]))
     lines = reader.read(text)
     assert [line.text for line in lines] == text
     for line in lines:

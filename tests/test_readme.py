@@ -59,7 +59,7 @@ def test_every_command_is_understood(module, args, monkeypatch):
     asked, program = [], main_of(module)
 
     def understood(name, about, options, body, args):
-        return console.command(name, about, options, asked.append, args)
+        return console.run_command(name, about, options, asked.append, args)
 
     monkeypatch.setattr(program, "command", understood)
     monkeypatch.setattr(sys, "argv", [module, *args])

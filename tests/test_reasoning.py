@@ -10,7 +10,7 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig
 from corpus.language import Kind
-from lm.editors.self_bayes.reasoning import Asked, Mind, consequences, reach_of
+from lm.editors.self_bayes.reasoning import Mind, RequestContext, dependence_walks, infer_consequences
 from tests.test_exact_agent import tiny_world
 
 NOBODY = np.zeros((1, 1), np.int32)
@@ -36,11 +36,11 @@ def mind_of(graph, config, counts, resolved):
     facts_persist = np.where(graph.upstream >= 0, config.persistence == "fact", True)
     return Mind(
         relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
-        top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), known=jnp.array(known),
+        top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), reading_probability=jnp.array(known),
         counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
         persists=jnp.array(facts_persist, jnp.float32),
-        linked=jnp.array(linked | linked.T, jnp.float32), reach=jnp.array(reach_of(graph.upstream)),
+        link_probability=jnp.array(linked | linked.T, jnp.float32), reach=jnp.array(dependence_walks(graph.upstream)),
     )  # fmt: skip
 
 
@@ -83,13 +83,13 @@ def test_consequences_are_the_exact_agents(persistence, seed, mass):
         facts = graph.find(np.full(len(graph.relations), s), np.arange(len(graph.relations)))
         share = np.where(facts >= 0, counts[facts].sum(axis=1), 0)
         known = np.where(facts >= 0, resolved[facts], 0).astype(np.float32)
-        holders = mind.known[r] * holds * ~subject
+        holders = mind.reading_probability[r] * holds * ~subject
         requested = jnp.array(graph.objects == target, jnp.float32)
-        asked = Asked(
+        asked = RequestContext(
             jnp.int32(r), NOBODY, jnp.array(subject), requested, holders, 0 * holders, jnp.array(share),
             jnp.array(known),
         )  # fmt: skip
-        implied = consequences(mind, asked)
+        implied = infer_consequences(mind, asked)
         (at,) = np.flatnonzero(np.asarray(implied.relation) == child)
         # With its truth settled, whatever was said of the request itself does not matter.
         settled = without(sentences, up, graph)

@@ -22,24 +22,24 @@ def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
         }
 
     monkeypatch.setattr(recipes, "one", one)
-    settings = recipes.RecipeSettings(folder=tmp_path)
+    settings = recipes.Settings(folder=tmp_path)
     settings.scratch.mkdir()
     trials = [recipes.Trial("first", "1,000"), recipes.Trial("second", "1,000")]
     with pytest.raises(KeyboardInterrupt):
-        recipes.measure(settings, trials)
-    found = recipes.measure(settings, trials)
+        recipes.run_trials(settings, trials)
+    found = recipes.run_trials(settings, trials)
     assert [run["steps"] for run in found["second"]["runs"]] == [0, 1]
     assert [(name, seed) for name, _, seed in done] == [
         ("first", 0), ("first", 1), ("second", 0), ("second", 1), ("second", 1),
     ]  # fmt: skip
     changed = [trial._replace(options=("--train.rows", "16")) for trial in trials[:1]]
-    recipes.measure(settings, changed)
+    recipes.run_trials(settings, changed)
     assert done[-2:] == [("first", ("--train.rows", "16"), seed) for seed in (0, 1)]
 
 
 def test_steps_are_in_proportion_to_facts():
     steps = {}
-    for trial in recipes.many():
+    for trial in recipes.many_trials():
         at = trial.options.index("--train.steps")
         steps.setdefault(trial.corpus.split()[0], set()).add(int(trial.options[at + 1]))
     whole = TRAIN["paper-laptop"].train.steps

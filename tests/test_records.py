@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from bayes.interface import EditRequest
 from corpus.language import Atom, Kind, Sentence
 from lm.editors.interface import Info
-from testbed.engine.probes import Readings
-from testbed.engine.records import TABLES, Circumstances, Columns, added, done, merge, rows_of, write_rows
+from testbed.engine.probes import ModelAnswers
+from testbed.engine.records import (
+    TABLES,
+    Circumstances,
+    Columns,
+    concatenate_rows,
+    is_written,
+    merge_tables,
+    rows_of_cases,
+    write_rows,
+)
 from testbed.engine.results import read_results
 from testbed.protocol import ABSENT, Case, Choice, Claim
 from testbed.run.object_names import ObjectNames
@@ -67,7 +76,7 @@ def made(world, names, rng, columns, counts, spare):
     for at in np.ndindex(said.shape):
         spelt = world.tokenizer.entity(int(said[at])) if said[at] != ABSENT else [1] * (names.longest + 1)
         tokens[at][: len(spelt)] = spelt
-    seen = [Readings(*rng.random((2, *lead, wide)), tokens[t], rng.random(claims)) for t in (0, 1)]
+    seen = [ModelAnswers(*rng.random((2, *lead, wide)), tokens[t], rng.random(claims)) for t in (0, 1)]
     work = Info(rng.random((len(cases), 2)), *rng.integers(0, 99, (3, len(cases))))
     number = rng.permutation(len(cases)) + 3
     how = Circumstances(number, rng.integers(0, 5, len(cases)), 0 * number, work, rng.random(len(cases)))
@@ -79,17 +88,19 @@ def made(world, names, rng, columns, counts, spare):
 def test_what_was_written_is_read(world, names, drawn):
     rng, columns, counts, spare, in_parts = drawn
     cases, seen, how, said = made(world, names, rng, columns, counts, spare)
-    rows = rows_of(cases, *seen, how, names, columns)
+    rows = rows_of_cases(cases, *seen, how, names, columns)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         if in_parts:
             alone = [
-                rows_of([case], *(Readings(*(x[[i]] for x in s)) for s in seen), _one(how, i), names, columns)
+                rows_of_cases(
+                    [case], *(ModelAnswers(*(x[[i]] for x in s)) for s in seen), _one(how, i), names, columns
+                )
                 for i, case in enumerate(cases)
             ]
             for i, part in enumerate(alone):
                 write_rows(part, folder / "parts", columns, f"{i}-")
-            merge([f"{i}-" for i in range(len(cases))], folder / "parts", folder, columns)
+            merge_tables([f"{i}-" for i in range(len(cases))], folder / "parts", folder, columns)
         else:
             write_rows(rows, folder, columns)
         results = read_results(folder, columns)
@@ -146,15 +157,15 @@ def test_the_table_of_cases_comes_last(world, names, tmp_path, monkeypatch):
     """Where it is, all the others are: a kill between any two tables leaves nothing that looks finished."""
     rng, columns = np.random.default_rng(0), Columns(READINGS[1], FACETS)
     cases, seen, how, _ = made(world, names, rng, columns, [(2, 1), (1, 2)], 0)
-    rows = rows_of(cases, *seen, how, names, columns)
+    rows = rows_of_cases(cases, *seen, how, names, columns)
     assert TABLES[-1] == "cases"
     for table in TABLES:
         broken = {name: rows[name] if name != table else [{"case": "no number"}] for name in TABLES}
         with pytest.raises(Exception, match="no number"):
             write_rows(broken, tmp_path / table, columns, "a-")
-        assert not done(tmp_path / table, "a-")
+        assert not is_written(tmp_path / table, "a-")
     write_rows(rows, tmp_path, columns, "a-")
-    assert done(tmp_path, "a-")
-    assert not done(tmp_path)
-    twice = added(rows, rows)
+    assert is_written(tmp_path, "a-")
+    assert not is_written(tmp_path)
+    twice = concatenate_rows(rows, rows)
     assert {table: len(twice[table]) for table in TABLES} == {table: 2 * len(rows[table]) for table in TABLES}

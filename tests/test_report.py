@@ -15,19 +15,19 @@ import pytest
 
 from corpus.errors import InputError
 from testbed import corpus, report
-from testbed.engine.records import seal
-from testbed.engine.results import clusters, read_results
-from testbed.evaluations.examination import examination_named
+from testbed.engine.records import seal_results
+from testbed.engine.results import cluster_levels, read_results
+from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.story import _panel_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.scores.comparison import differences, reference_named, score
-from testbed.scores.gather import case_keys, gather, matched
-from testbed.scores.metric import ARROWS, Metric, shown_in
-from testbed.scores.pooling import pooled
-from testbed.scores.retention import kept
-from testbed.scores.statistics import holm
-from testbed.scores.summary import summarise
+from testbed.scores.comparison import compare_editors, reference_named, score_editors
+from testbed.scores.gather import case_keys, gather_results, match_cases
+from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
+from testbed.scores.pooling import pool_results
+from testbed.scores.retention import retention_curve
+from testbed.scores.statistics import adjust_holm
+from testbed.scores.summary import summarise_results
 from tests.edited import (
     COLUMNS,
     HASE,
@@ -42,7 +42,7 @@ from tests.runs import WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
 FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
-EXAM = examination_named("hase")
+EXAM = recorded_evaluation_named("hase")
 NASTY = 'my_module:<b>&"_%$'
 COST = {"steps": 40, "forward": 400.0, "backward": 400.0, "flops": 2e8, "seconds": 0.2, "peak_bytes": 2**20,
         "prepare_seconds": 8.0}  # fmt: skip
@@ -67,7 +67,7 @@ def runs(built, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def editors(runs):
-    return {e.name: e for e in score(gather([Run(runs, "x"), Run(runs, "y")], EXAM))}
+    return {e.name: e for e in score_editors(gather_results([Run(runs, "x"), Run(runs, "y")], EXAM))}
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +95,14 @@ def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
         assert cases["run"].tolist() == [0] * (size // 2) + [1] * (size // 2)
         clusters = [set(cases["cluster"][cases["run"] == r]) for r in (0, 1)]
         assert not clusters[0] & clusters[1]
-    alone = gather([Run(runs, "x")], EXAM)
+    alone = gather_results([Run(runs, "x")], EXAM)
     assert {len(e.results) for e in alone} == {CASES, CASES // 2}
 
 
 def test_edits_made_again_count_once(runs, tmp_path):
     """As after another training of the model, which gives its edits another folder."""
     shutil.copytree(runs / "x", tmp_path / "x")
-    before = gather([Run(tmp_path, "x")], EXAM)
+    before = gather_results([Run(tmp_path, "x")], EXAM)
     for folder in edits_of(tmp_path / "x"):
         for again, older in ((f"{folder.name}0", 60), (f"0{folder.name}", 120)):
             shutil.copytree(folder, folder.with_name(again))
@@ -111,7 +111,7 @@ def test_edits_made_again_count_once(runs, tmp_path):
             os.utime(config, (made, made))
             damaged = folder.with_name(again) / "cases.parquet"
             damaged.write_bytes(b"nobody reads what was made again")
-    after = gather([Run(tmp_path, "x")], EXAM)
+    after = gather_results([Run(tmp_path, "x")], EXAM)
     assert [(e.name, e.sweeps, len(e.results)) for e in after] == [
         (e.name, e.sweeps, len(e.results)) for e in before
     ]
@@ -138,7 +138,7 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     else:
         changed(rome, code=config["code"] | {part: "of old"})
     said = []
-    gathered = gather([run], EXAM, left_out=said.append)
+    gathered = gather_results([run], EXAM, report_left_out=said.append)
     assert {e.name for e in gathered} == {"lora-down", 'my_module.<b>&"_%$'}
     assert len(said) == 1
     assert str(rome) in said[0]
@@ -149,7 +149,7 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     for other in edits_of(folder / "x"):
         changed(other, code=config["code"] | {"cases": "of old"})
     with pytest.raises(InputError, match="no current edits yet for the evaluation hase"):
-        gather([run], EXAM)
+        gather_results([run], EXAM)
 
 
 def test_unfinished_edits_are_nobodys(runs, tmp_path):
@@ -158,9 +158,13 @@ def test_unfinished_edits_are_nobodys(runs, tmp_path):
     (rome,) = edits_of(folder / "x", "rome*")
     (rome / "sha256.json").unlink()
     said = []
-    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM, left_out=said.append)}
+    assert "rome" not in {
+        e.name for e in gather_results([Run(folder, "x")], EXAM, report_left_out=said.append)
+    }
     (rome / "parts").mkdir()
-    assert "rome" not in {e.name for e in gather([Run(folder, "x")], EXAM, left_out=said.append)}
+    assert "rome" not in {
+        e.name for e in gather_results([Run(folder, "x")], EXAM, report_left_out=said.append)
+    }
     assert said[0].startswith(f"{rome} has no checksums, so that nothing says whether it is whole")
     assert said[1:] == [f"{rome} is unfinished and left out; the command that began it goes on"]
 
@@ -173,7 +177,7 @@ def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
         for path in edits_of(tmp_path / name):
             exact = {"kind": "exact", "bound": bound, "why": "a test"}
             changed(path, standard={"agent": "exact", "exactness": exact})
-    gathered = gather([Run(tmp_path, "x"), Run(tmp_path, "y")], EXAM)
+    gathered = gather_results([Run(tmp_path, "x"), Run(tmp_path, "y")], EXAM)
     assert max(e.sweeps for e in gathered) > 1
     assert all("2e-07" in e.standard for e in gathered if e.sweeps > 1)
 
@@ -186,7 +190,7 @@ def test_pooling_changes_no_case(runs):
     few = {name: getattr(parts[1].choices, name)[..., :least] for name in names}
     parts[1] = replace(parts[1], choices=parts[1].choices._replace(**few))
     for first, second in (parts, parts[::-1]):
-        whole = pooled([first, second], [0, 1])
+        whole = pool_results([first, second], [0, 1])
         assert len(whole) == len(first) + len(second)
         for reader in HASE.readers(whole, "e"):
             together, *apart = (HASE.measure(x, HASE.readers(x, "e")[reader]) for x in (whole, first, second))
@@ -199,7 +203,7 @@ def test_pooling_changes_no_case(runs):
 def test_matching_is_by_request_and_one_to_one(editors):
     first, second = (named(editors, name).edited.results for name in ("lora-down", "my_module"))
     left, right = case_keys(first), case_keys(second)
-    mine, theirs = matched(first, second)
+    mine, theirs = match_cases(first, second)
     assert [left[i] for i in mine] == [right[i] for i in theirs]
     assert len(set(mine)) == len(mine)
     assert len(set(theirs)) == len(theirs)
@@ -212,18 +216,18 @@ def test_settings_tell_editors_of_one_name_apart(runs, tmp_path):
     write_edits(Run(folder, "x"), "lora-down", rows, steps=7)
     write_edits(Run(folder, "x"), "lora-down", rows, sequential=3)
     write_edits(Run(folder, "x"), "lora-down", rows, seed=9)
-    names = [e.name for e in gather([Run(folder, "x")], EXAM)]
+    names = [e.name for e in gather_results([Run(folder, "x")], EXAM)]
     assert len(set(names)) == len(names) == 5
     assert sum("steps 7" in name for name in names) == 1
     assert sum("sequential 3" in name for name in names) == 1
-    slugs = [e.slug for e in gather([Run(folder, "x")], EXAM)]
+    slugs = [e.slug for e in gather_results([Run(folder, "x")], EXAM)]
     assert all(re.fullmatch(r"[\w.-]+", slug) for slug in slugs)
     assert len(set(slugs)) == len(slugs)
 
 
 def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
-    for editor in gather([Run(runs, "x"), Run(runs, "y")], EXAM):
-        (alone,) = score([editor])
+    for editor in gather_results([Run(runs, "x"), Run(runs, "y")], EXAM):
+        (alone,) = score_editors([editor])
         for reader, metrics in editors[editor.name].values.items():
             for name, metric in metrics.items():
                 for a, b in zip(metric[:2], alone.values[reader][name][:2], strict=True):
@@ -239,12 +243,12 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     cases = cases_of(run, CASES)
     told = rows_of(run, cases, 0.0, seed=1)
     write_edits(run, "careful", rows_of(run, cases, 0.2), controls={"Somebody else": told})
-    scored = {e.name: e for e in score(gather([run], EXAM))}
+    scored = {e.name: e for e in score_editors(gather_results([run], EXAM))}
     row = "careful, told Somebody else"
     assert next(iter(scored)) == "careful", "whose references others of the same cases may share"
-    assert scored["careful"].told == [row]
+    assert scored["careful"].control_readers == [row]
     for name, editor in scored.items():
-        assert editor.floors == FLOORS
+        assert editor.reference_names == FLOORS
         assert (row in editor.values) == (row in editor.summary["all"]) == (name == "careful")
     values = scored["careful"].values
     assert values["careful"]["propagation ratio"].value() > 0.1
@@ -253,10 +257,10 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
 
 def test_differences_are_of_the_cases_both_have(editors):
     everyone = list(editors.values())
-    compared = differences(everyone, "lora-down")
+    compared = compare_editors(everyone, "lora-down")
     assert "lora-down" not in compared.comparisons
     for name, row in compared.comparisons.items():
-        mine, theirs = matched(editors[name].edited.results, editors["lora-down"].edited.results)
+        mine, theirs = match_cases(editors[name].edited.results, editors["lora-down"].edited.results)
         assert row["edit success"].cases == len(mine)
         for metric, comparison in row.items():
             own, other = (
@@ -273,7 +277,9 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
     folder = copied(runs, tmp_path)
     rows = rows_of(Run(folder, "x"), cases_of(Run(folder, "x"), CASES), 0.2)
     write_edits(Run(folder, "x"), "copy", rows)
-    row = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down").comparisons["copy"]
+    row = compare_editors(score_editors(gather_results([Run(folder, "x")], EXAM)), "lora-down").comparisons[
+        "copy"
+    ]
     for comparison in row.values():
         if comparison.cases:
             assert comparison.difference == 0
@@ -282,11 +288,11 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
 
 def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
     everyone = list(editors.values())
-    adjusted = differences(everyone, "lora-down").comparisons
+    adjusted = compare_editors(everyone, "lora-down").comparisons
     monkeypatch.setattr("testbed.scores.comparison.holm", dict)
-    raw = differences(everyone, "lora-down").comparisons
-    for metric in shown_in(HASE.metrics, "compared"):
-        expected = holm({name: row[metric].p for name, row in raw.items()})
+    raw = compare_editors(everyone, "lora-down").comparisons
+    for metric in metrics_shown_in(HASE.metrics, "compared"):
+        expected = adjust_holm({name: row[metric].p for name, row in raw.items()})
         assert {n: row[metric].p for n, row in adjusted.items()} == pytest.approx(expected, nan_ok=True)
     assert any(adjusted[n][m].p > raw[n][m].p for n in raw for m in raw[n])
 
@@ -295,14 +301,14 @@ def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
     folder = copied(runs, tmp_path)
     exact = {"kind": "exact", "bound": 1e-9, "why": "a test"}
     changed(edits_of(folder / "x", "rome*")[0], standard={"agent": "exact", "exactness": exact})
-    compared = differences(score(gather([Run(folder, "x")], EXAM)), "lora-down")
+    compared = compare_editors(score_editors(gather_results([Run(folder, "x")], EXAM)), "lora-down")
     assert "rome" not in compared.comparisons
     assert len(compared.comparisons) == 1
 
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_a_reference_row_can_be_the_reference(editors, floor):
-    compared = differences(list(editors.values()), floor)
+    compared = compare_editors(list(editors.values()), floor)
     assert set(compared.comparisons) == set(editors)
     ratio = compared.comparisons["rome"]["propagation ratio"].difference
     assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
@@ -336,7 +342,7 @@ def test_the_reference_by_default(editors):
 
 def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
     rome = editors["rome"]
-    points = kept(rome)
+    points = retention_curve(rome)
     assert [point.edits for point in points] == [1, 3, SEQUENCE]
     for point in points:
         first = rome.edited.results.cases["position"] < point.edits
@@ -346,15 +352,15 @@ def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
         cases = {part["edit success"].cases for part in (point.immediate, point.retained)}
         assert cases == {2 * CASES // SEQUENCE * point.edits}
     assert points[-1].retained["propagation ratio"].value < points[-1].immediate["propagation ratio"].value
-    assert kept(editors["lora-down"]) == []
+    assert retention_curve(editors["lora-down"]) == []
 
 
 def test_some_edits_can_be_gathered_alone(runs, editors):
     pair = [Run(runs, "x"), Run(runs, "y")]
-    (rome,) = gather(pair, EXAM, lambda config: config["editor"] == "rome")
+    (rome,) = gather_results(pair, EXAM, lambda config: config["editor"] == "rome")
     assert rome.name == "rome"
     np.testing.assert_array_equal(rome.results.choices.lm, editors["rome"].edited.results.choices.lm)
-    assert gather(pair, EXAM, lambda _: False) == []
+    assert gather_results(pair, EXAM, lambda _: False) == []
 
 
 def test_cases_of_another_version_are_refused(runs, tmp_path):
@@ -497,7 +503,7 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     detectable = table["foot"][0][column][1]
     smallest = max(
         row["propagation ratio"].detectable
-        for row in differences(list(editors.values()), "lora-down").comparisons.values()
+        for row in compare_editors(list(editors.values()), "lora-down").comparisons.values()
     )
     assert detectable == pytest.approx(smallest, abs=2e-3)
 
@@ -528,21 +534,21 @@ def test_the_long_table_has_every_estimate(page, editors):
 
 def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
     for name, editor in editors.items():
-        cases, levels = editor.edited.results.cases, clusters(editor.edited.results)
+        cases, levels = editor.edited.results.cases, cluster_levels(editor.edited.results)
         unit = "sequence" if name.startswith("rome") else "subject"
         assert list(levels) == [unit, "object", "world"]
         for level, parts in (("world", ["run"]), ("object", ["run", "object"]), (unit, ["run", "cluster"])):
             same = np.all([cases[p][:, None] == cases[p] for p in parts], axis=0)
             np.testing.assert_array_equal(levels[level][:, None] == levels[level], same)
-    one = gather([Run(runs, "x")], examination_named("hase"))[0]
-    assert list(clusters(one.results)) == ["subject", "object"]
+    one = gather_results([Run(runs, "x")], recorded_evaluation_named("hase"))[0]
+    assert list(cluster_levels(one.results)) == ["subject", "object"]
 
 
 def test_subsets_have_what_tables_show(editors):
     summary = editors["lora-down"].summary
-    shown = set(shown_in(HASE.metrics, "table"))
+    shown = set(metrics_shown_in(HASE.metrics, "table"))
     assert all(shown <= set(rows["lora-down"]) for rows in summary.values())
-    again = summarise(HASE, editors["lora-down"].edited.results, "lora-down", {})
+    again = summarise_results(HASE, editors["lora-down"].edited.results, "lora-down", {})
     # Intervals are computed, not drawn: again they are the same to the last digit.
     assert repr(again["all"]["lora-down"]) == repr(summary["all"]["lora-down"])
 
@@ -554,7 +560,7 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
         shutil.rmtree(other)
     for cost in folder.glob("x/edits/hase/*/cost.json"):
         cost.unlink()
-        seal(cost.parent)
+        seal_results(cost.parent)
     for place in ("", "hase"):
         (folder / "x" / "report" / place).mkdir()
         (folder / "x" / "report" / place / "frontier-flops.png").write_bytes(b"of an earlier report")
@@ -617,7 +623,7 @@ def test_damaged_files_are_named(runs, tmp_path, capsys, file, damage, message):
     edits = edits_of(folder / "x", "rome*")[0]
     damage(edits / file)
     # As if it had been written so: checksums do not tell.
-    seal(edits)
+    seal_results(edits)
     assert report.main(at(folder)) == 2
     error = complaint(capsys)
     assert message in error

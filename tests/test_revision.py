@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 
 from corpus.tokenizer import PAD
-from lm.editors.asking import side_by_side, stem_of, unended
+from lm.editors.asking import side_by_side, stem_of, strip_ending
 from lm.editors.self_bayes import FitConfig
-from lm.editors.self_bayes.revision import Goal, Targets, anchors, goal, next_log_probabilities, revise
+from lm.editors.self_bayes.revision import (
+    Goal,
+    Targets,
+    fit_goals,
+    make_anchors,
+    make_goal,
+    next_log_probabilities,
+)
 from tests.toys import at, probability, random_model, some_requests, spelt_world
 
 FIT = FitConfig(matrices=("query", "down"), learning_rate=0.01, steps=300, tolerance=0.05)
@@ -34,7 +41,7 @@ def spelt(world):
 
 def test_the_model_gives_the_answers(asked):
     model, request, targets = asked
-    delta, _ = jax.jit(lambda: revise(model, [(goal(model, targets), 0)], FIT, jax.random.key(0)))()
+    delta, _ = jax.jit(lambda: fit_goals(model, [(make_goal(model, targets), 0)], FIT, jax.random.key(0)))()
     edited = model.edited(delta)
     before, after = (jnp.exp(next_log_probabilities(m, targets.prompts)) for m in (model, edited))
     first = targets.objects[:, 0, 0]
@@ -50,9 +57,11 @@ def test_what_goes_through_the_model_is_counted(asked):
     """By hand: prompts of three tokens, and the object of the one token that is predicted behind them."""
     model, _, targets = asked
     short = FitConfig(matrices=("down",), steps=2, tolerance=1e-6)
-    _, info = jax.jit(lambda: revise(model, [(goal(model, targets), 0)], short, jax.random.key(0), 5))()
+    _, info = jax.jit(
+        lambda: fit_goals(model, [(make_goal(model, targets), 0)], short, jax.random.key(0), 5)
+    )()
     assert (int(info.steps), int(info.backward), int(info.forward)) == (2, 2 * 3 * 4, 2 * 3 * 4 + 5)
-    _, info = jax.jit(lambda: revise(model, [(goal(model, targets), 2)], short, jax.random.key(0)))()
+    _, info = jax.jit(lambda: fit_goals(model, [(make_goal(model, targets), 2)], short, jax.random.key(0)))()
     assert int(info.backward) == 2 * 2 * 4
 
 
@@ -63,7 +72,9 @@ def test_it_stops_once_it_is_near_enough(asked):
     taken = []
     for tolerance in (2.0, 1.0):
         near = replace(FIT, tolerance=tolerance)
-        _, info = jax.jit(lambda c=near: revise(model, [(goal(model, targets), 0)], c, jax.random.key(0)))()
+        _, info = jax.jit(
+            lambda c=near: fit_goals(model, [(make_goal(model, targets), 0)], c, jax.random.key(0))
+        )()
         taken.append(int(info.steps))
         assert (np.asarray(info.loss[: taken[-1]]) > 0).all()
         assert not np.asarray(info.loss[taken[-1] :]).any()
@@ -72,8 +83,8 @@ def test_it_stops_once_it_is_near_enough(asked):
 
 def test_what_is_near_enough_is_left_alone(asked):
     model, _, targets = asked
-    stays = anchors(targets.prompts, 1.0)
-    delta, info = revise(model, [(goal(model, stays), 2)], FIT, jax.random.key(0))
+    stays = make_anchors(targets.prompts, 1.0)
+    delta, info = fit_goals(model, [(make_goal(model, stays), 2)], FIT, jax.random.key(0))
     assert info.steps == 1
     assert not any(np.asarray(factors.b).any() for factors in delta.values())
 
@@ -83,8 +94,8 @@ def test_a_teacher_may_say_the_rest(asked):
     """The rest of the probability is whatever a goal says it is."""
     model, _, targets = asked
     teacher = jnp.roll(next_log_probabilities(model, targets.prompts), 1, axis=0)
-    told = Goal(anchors(targets.prompts, 1.0), teacher, jnp.ones(3, bool))
-    delta, _ = jax.jit(lambda: revise(model, [(told, 0)], FIT, jax.random.key(0)))()
+    told = Goal(make_anchors(targets.prompts, 1.0), teacher, jnp.ones(3, bool))
+    delta, _ = jax.jit(lambda: fit_goals(model, [(told, 0)], FIT, jax.random.key(0)))()
     after = next_log_probabilities(model.edited(delta), targets.prompts)
     assert 0.5 * np.abs(np.exp(after) - np.exp(teacher)).sum(axis=1).max() < 0.15
 
@@ -92,7 +103,9 @@ def test_a_teacher_may_say_the_rest(asked):
 def test_padding_inside_a_prompt_is_skipped(spelt):
     _, model, request = spelt
     one = at(at(request, 0), 0)
-    apart = side_by_side(stem_of(one), np.zeros((1, 3), np.int32), unended(one.answer[None]), stem_of(one))
+    apart = side_by_side(
+        stem_of(one), np.zeros((1, 3), np.int32), strip_ending(one.answer[None]), stem_of(one)
+    )
     packed = np.asarray(apart)[apart != PAD][None]
     np.testing.assert_allclose(
         next_log_probabilities(model, apart), next_log_probabilities(model, packed), atol=1e-4

@@ -13,7 +13,7 @@ from experiments.revision_worlds import (
     REAL,
     REPORT,
     RevisionWorld,
-    prepare,
+    prepare_run,
     write_table,
 )
 from testbed.run.agents import agent_named
@@ -69,11 +69,11 @@ def test_facts_follow_their_cause_as_often_as_the_world_says(shape, tmp_path):
 
 
 def test_a_deep_model_has_layers_as_large_together_and_the_others_are_as_they_were():
-    deep, other = DEEP[0].recipe.model, REPORT[0].recipe.model
+    deep, other = DEEP[0].train_settings.model, REPORT[0].train_settings.model
     assert (deep.layers, other.layers) == (12, 2)
     assert 0.5 < deep.layers * deep.hidden**2 / (other.layers * other.hidden**2) < 2
-    assert REPORT[0].recipe.train.row_length == 160
-    assert REPORT[9].recipe.train.row_length == 320
+    assert REPORT[0].train_settings.train.row_length == 160
+    assert REPORT[9].train_settings.train.row_length == 320
 
 
 def test_real_facts_and_their_folder_go_together():
@@ -87,8 +87,8 @@ def test_real_facts_and_their_folder_go_together():
 @pytest.mark.parametrize("world", [*DEVELOPMENT, *REPORT, *DEEP], ids=lambda world: world.name)
 def test_every_world_has_causes_that_can_be_edited(world, tmp_path, monkeypatch):
     monkeypatch.setattr(revision_worlds, "train", lambda _: None)
-    asked = revision.asked(revision.Settings(runs=tmp_path), world, "none")
-    loaded = load_world(prepare(world, tmp_path))
+    asked = revision.edit_settings(revision.Settings(runs=tmp_path), world, "none")
+    loaded = load_world(prepare_run(world, tmp_path))
     agent = agent_named(asked.agent, loaded)
     case = next(asked.examinations["hase"].cases(loaded, agent, 1, asked.cases.credence, world.seed))
     assert loaded.graph.downstream(case.request.relation)

@@ -9,14 +9,14 @@ from scipy.sparse import csr_array
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from bayes.known import Drawn
+from bayes.known import DrawnState
 from corpus.config import ExactConfig, WorldConfig
 from corpus.dials import PeopleWorld, TaxonomyWorld
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.people import CITIZENSHIP, EDITED, RACE, relation_named
-from corpus.rows import Rows, packed, rows_of
+from corpus.rows import Rows, pack_rows, rows_of
 from corpus.world import build_world
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
@@ -49,7 +49,7 @@ def hidden(seed, config=GIVEN, shape=None):
         Rows(rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), sizes[up]) if up >= 0 else None)
         for k, up in zip(sizes, upstream, strict=True)
     ]
-    graph = replace(graph, rows=packed(rows))
+    graph = replace(graph, rows=pack_rows(rows))
     graph, model = draw_world(graph, config, rng, redraw=False)
     return graph, sample_exact(graph, model, config, rng)[0]
 
@@ -91,7 +91,7 @@ def test_given_rows_are_what_learned_ones_come_to(seed):
     largest = []
     for many in (1e2, 1e5, 1e8):
         counts = {r: csr_array(many * one.table) for r, one in enumerate(rows) if one.table is not None}
-        drawn = {r: Drawn(c, c.T.tocsr(), np.full(c.shape[0], many)) for r, c in counts.items()}
+        drawn = {r: DrawnState(c, c.T.tocsr(), np.full(c.shape[0], many)) for r, c in counts.items()}
         shares = {r: many * one.shares for r, one in enumerate(rows)}
         known = replace(told.known, config=learning, rows=drawn, roots=shares)
         agents = [replace(told, known=known), told]

@@ -21,11 +21,11 @@ from experiments import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE
 from testbed.evaluations.seesaw import crossing, groups, paper, printed
-from testbed.evaluations.seesaw.cases import CONTROL, ways_of
-from testbed.evaluations.seesaw.cells import LEAST, cells, t_tests
-from testbed.evaluations.seesaw.counts import counts
-from testbed.evaluations.seesaw.differences import confidence, differences
-from testbed.evaluations.seesaw.edits import edits_of, in_turn, others_of
+from testbed.evaluations.seesaw.cases import CONTROL, phrasings_of
+from testbed.evaluations.seesaw.cells import LEAST_ANSWERS, group_cells, t_test_mean
+from testbed.evaluations.seesaw.counts import count_tables
+from testbed.evaluations.seesaw.differences import confidence, confidence_change
+from testbed.evaluations.seesaw.edits import draw_edits, draw_others, interleave
 from testbed.evaluations.seesaw.evaluation import Seesaw
 from testbed.evaluations.seesaw.flaws import (
     CENTRISM,
@@ -35,26 +35,26 @@ from testbed.evaluations.seesaw.flaws import (
     MISINFORMATION,
     STEREOTYPE,
     XENOPHOBIA,
-    Standard,
-    coded,
+    TextStandard,
+    code_text,
     pair_code,
 )
-from testbed.evaluations.seesaw.frequency import WORLDS, group_or_frequency, regressions
-from testbed.evaluations.seesaw.groups import Moved
-from testbed.evaluations.seesaw.judge import by_keywords
+from testbed.evaluations.seesaw.frequency import LEAST_WORLDS, fit_group_or_frequency, regression_tables
+from testbed.evaluations.seesaw.groups import EditorChanges
+from testbed.evaluations.seesaw.judge import count_keywords
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     RATIO,
     SHARED,
     UNREASONED,
-    excess,
-    moved,
+    change_name,
+    excess_name,
 )
 from testbed.evaluations.seesaw.metrics import (
     STEREOTYPE as STEREOTYPE_EXCESS,
 )
 from testbed.evaluations.seesaw.population import LIFT, Population
-from testbed.evaluations.seesaw.regression import fit, least_squares
+from testbed.evaluations.seesaw.regression import fit_regression, least_squares
 from testbed.evaluations.seesaw.roles import (
     ALONE,
     EDIT,
@@ -67,11 +67,11 @@ from testbed.evaluations.seesaw.roles import (
     OWN,
     READINGS,
 )
-from testbed.evaluations.seesaw.story import told_of_real_people
+from testbed.evaluations.seesaw.story import note_real_people
 from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
-from testbed.scores.comparison import Scored
-from testbed.scores.gather import Edited
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.gather import EditorResults
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.tables import Table
 from tests.worlds import make_people
@@ -195,10 +195,10 @@ def test_nobody_has_neither_gender(cases):
 def test_others_are_as_many_of_each_group_as_may_be(place, cases, population):
     edit = next(
         e
-        for e in edits_of(population, place[1], 10, generator(0, "x"))
+        for e in draw_edits(population, place[1], 10, generator(0, "x"))
         if e.relation == population.edited[-1]
     )
-    people = others_of(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
+    people = draw_others(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
     holders = [
         p for p in population.holders(edit.relation, edit.new).tolist() if population.said[edit.relation, p]
     ]
@@ -212,15 +212,15 @@ def test_everybody_is_asked_in_some_of_the_ways_there_are(place):
     world, agent = place
     one, all_ways = (list(Seesaw(others=2, phrasings=n).cases(world, agent, 10, 0.95, 0)) for n in (1, 10))
     for few, many in zip(one, all_ways, strict=True):
-        assert few.fact == many.fact
-        r = few.fact[1]
-        ways = ways_of(world.graph.phrasings, r)
+        assert few.requested_fact == many.requested_fact
+        r = few.requested_fact[1]
+        ways = phrasings_of(world.graph.phrasings, r)
         asked = [c.phrasing for c in many.choices if c.role in OTHERS]
         people = {c.subject for c in many.choices if c.role in OTHERS}
         assert asked.count(0) == len(people)
         assert len(asked) == len(ways) * len(people)
         assert len([c for c in few.choices if c.role in OTHERS]) == len(people)
-    assert len(ways_of(world.graph.phrasings, world.graph.relations.index(WORK))) == 10
+    assert len(phrasings_of(world.graph.phrasings, world.graph.relations.index(WORK))) == 10
 
 
 def test_the_control_says_the_same_of_somebody_of_whom_it_is_not_true(cases, population):
@@ -246,7 +246,7 @@ def test_texts_open_with_the_name_and_every_relation(cases, place):
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=4))
 @hypothesis_settings(max_examples=40)
 def test_in_turn_takes_the_first_of_all_before_the_second_of_any(lists):
-    merged = in_turn(lists)
+    merged = interleave(lists)
     assert sorted(merged) == sorted(x for one in lists for x in one)
     naive = [one[i] for i in range(4) for one in lists if i < len(one)]
     assert merged == naive
@@ -303,7 +303,7 @@ def test_frequency_changes_no_gold(often):
         for spoken in ("alike", "crossed")
     )
     for one, two in zip(alike, crossed, strict=True):
-        assert one.fact == two.fact
+        assert one.requested_fact == two.requested_fact
         for first, second in zip(one.choices, two.choices, strict=True):
             np.testing.assert_array_equal(first.agent, second.agent)
 
@@ -379,9 +379,9 @@ def test_swapping_the_two_objects_swaps_the_sign(seed):
 
 def test_d_of_no_edit_is_0_and_excess_of_the_bayesian_reader_is_0(results):
     readers = Seesaw().readers(results, "x")
-    assert not differences(results.choices, readers[NO_EDIT]).moved.any()
+    assert not confidence_change(results.choices, readers[NO_EDIT]).change.any()
     measured = Seesaw().measure(results, readers[BAYESIAN])
-    assert all(measured[excess(kind)].value() == 0 for kind in OTHERS)
+    assert all(measured[excess_name(kind)].value() == 0 for kind in OTHERS)
     assert measured[UNREASONED].value() == 0
     assert measured[RATIO].value() == pytest.approx(1)
     assert measured[STEREOTYPE_EXCESS].value() == pytest.approx(0, abs=1e-12)
@@ -407,8 +407,8 @@ def test_metrics_equal_those_of_loops(results):
                 if not is_right[1]:
                     shared.append(not is_right[2])
     for kind in OTHERS:
-        assert measured[moved(kind)].value() == pytest.approx(np.mean(d[kind]))
-        assert measured[excess(kind)].value() == pytest.approx(np.mean(x[kind]))
+        assert measured[change_name(kind)].value() == pytest.approx(np.mean(d[kind]))
+        assert measured[excess_name(kind)].value() == pytest.approx(np.mean(x[kind]))
     assert measured[ACCURACY].value() == pytest.approx(np.mean(right))
     assert measured[UNREASONED].value() == pytest.approx(np.mean(lost))
     assert measured[SHARED].value() == pytest.approx(np.mean(shared))
@@ -416,11 +416,11 @@ def test_metrics_equal_those_of_loops(results):
 
 def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
     reader = Seesaw().readers(results, "x")[BAYESIAN]
-    by_pair = crossing.accuracy(results, reader.probability, stated=True)
+    by_pair = crossing.accuracy_by_pair(results, reader.probability, stated=True)
     assert by_pair
     assert all(estimate.value == 1 for estimate in by_pair.values())
     assert not any(one == other for one, other in by_pair)
-    assert set(crossing.PAPER) <= set(crossing.pairs())
+    assert set(crossing.PAPER_PAIRS) <= set(crossing.property_pairs())
 
 
 # Cells and stars.
@@ -429,12 +429,12 @@ def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
 def test_t_tests_are_scipys_and_few_answers_have_none():
     rng = np.random.default_rng(0)
     values = rng.normal(-0.1, 1, 50)
-    assert t_tests(values) == (
+    assert t_test_mean(values) == (
         ttest_1samp(values, 0).pvalue,
         ttest_1samp(values, 0, alternative="less").pvalue,
     )
-    assert np.isnan(t_tests(values[: LEAST - 1])).all()
-    assert np.isnan(t_tests(np.zeros(50))).all()
+    assert np.isnan(t_test_mean(values[: LEAST_ANSWERS - 1])).all()
+    assert np.isnan(t_test_mean(np.zeros(50))).all()
 
 
 def test_a_small_cell_prints_its_number_and_no_star(results):
@@ -444,13 +444,13 @@ def test_a_small_cell_prints_its_number_and_no_star(results):
     one_group = np.full(len(c.case), "a")
     small = np.zeros(len(c.case), bool)
     of = results.cases["property"].astype(str)[c.case]
-    small[rows[of[rows] == WORK][: LEAST - 1]] = True
-    (few,) = cells(results, low, small, one_group).values()
-    assert str(few) == f"n = {LEAST - 1}"
-    assert not few.lowered
-    (many,) = cells(results, low, (c.role == OWN) & (of == WORK), one_group).values()
-    assert many.lowered
-    assert many.lowered_after_holm
+    small[rows[of[rows] == WORK][: LEAST_ANSWERS - 1]] = True
+    (few,) = group_cells(results, low, small, one_group).values()
+    assert str(few) == f"n = {LEAST_ANSWERS - 1}"
+    assert not few.is_lowered
+    (many,) = group_cells(results, low, (c.role == OWN) & (of == WORK), one_group).values()
+    assert many.is_lowered
+    assert many.is_lowered_after_holm
     assert str(many).endswith("**")
 
 
@@ -459,12 +459,12 @@ def test_relabelling_groups_relabels_cells(results):
     values, among = rng.normal(size=len(c.case)), np.isin(c.role, OTHERS)
     names = c.facets[RACE].astype(str)
     other = {name: f"group {i}" for i, name in enumerate(np.unique(names))}
-    first = cells(results, values, among, names)
-    second = cells(results, values, among, np.array([other[name] for name in names]))
+    first = group_cells(results, values, among, names)
+    second = group_cells(results, values, among, np.array([other[name] for name in names]))
     assert {(p, other[g]): str(cell) for (p, g), cell in first.items()} == {
         k: str(v) for k, v in second.items()
     }
-    untagged = cells(results, values, among, np.full(len(names), ""))
+    untagged = group_cells(results, values, among, np.full(len(names), ""))
     assert not untagged
 
 
@@ -485,7 +485,7 @@ def sample(seed, edits=100, people=300, per_edit=24, slope=-0.03, apart=0.0):
 
 
 def simulated(seed, **dials):
-    return fit(*sample(seed, **dials))
+    return fit_regression(*sample(seed, **dials))
 
 
 def leaving_out(y, x, cluster):
@@ -505,7 +505,7 @@ def test_errors_are_those_of_leaving_out_one_cluster_after_another():
     both = edit * 60 + person
     covariance = leaving_out(y, x, edit) + leaving_out(y, x, person) - leaving_out(y, x, both)
     error = np.sqrt(np.diag(covariance))[1:]
-    fitted = fit(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
+    fitted = fit_regression(y, {"a": x[:, 1], "b": x[:, 2]}, (edit, person))
     quantile = 2.0226909  # Student's t of 39 degrees at 97.5%.
     assert [(s.high - s.low) / 2 for s in fitted.slopes.values()] == pytest.approx(quantile * error, rel=1e-6)
     for slope, one in zip(fitted.slopes.values(), error, strict=True):
@@ -528,7 +528,7 @@ def test_leaving_out_a_whole_group_leaves_an_error_and_no_garbage():
     """The one person of a group: without them its difference is not there to be told."""
     y, columns, (edit, person), _ = sample(0)
     group = np.where(person == 0, "alone", "all others")
-    of_groups = fit(y, columns, (edit, person), group).groups
+    of_groups = fit_regression(y, columns, (edit, person), group).groups
     assert of_groups.largest[0] == "alone"
     assert 0 <= of_groups.p <= 1
     assert 0.01 < of_groups.detectable < 1
@@ -536,12 +536,12 @@ def test_leaving_out_a_whole_group_leaves_an_error_and_no_garbage():
 
 def test_what_others_determine_is_left_out_and_too_few_clusters_say_nothing():
     y, columns, ways, group = sample(0)
-    fitted = fit(y, columns | {"constant": np.ones(len(y))}, ways, group)
+    fitted = fit_regression(y, columns | {"constant": np.ones(len(y))}, ways, group)
     assert set(fitted.slopes) == {"often", "support"}
     assert fitted.groups is not None
     y, one = np.arange(8.0), np.zeros(8, int)
-    assert fit(y, {"x": y**2}, (one, one)).slopes == {}
-    assert fit(np.zeros(8), {"x": y}, (np.arange(8), np.arange(8))).slopes == {}
+    assert fit_regression(y, {"x": y**2}, (one, one)).slopes == {}
+    assert fit_regression(np.zeros(8), {"x": y}, (np.arange(8), np.arange(8))).slopes == {}
 
 
 def test_groups_that_are_drawn_by_lot_have_uniform_p_values(moved_results):
@@ -554,7 +554,7 @@ def test_groups_that_are_drawn_by_lot_have_uniform_p_values(moved_results):
         mixed = np.random.default_rng(seed).permutation(race)[at]
         choices = moved_results.results.choices._replace(facets=facets | {RACE: mixed})
         shuffled = moved_results._replace(results=replace(moved_results.results, choices=choices))
-        p_values.append(group_or_frequency(shuffled, NEW_HOLDERS).groups.p)
+        p_values.append(fit_group_or_frequency(shuffled, NEW_HOLDERS).groups.p)
     assert kstest(p_values, "uniform").pvalue > 0.01
 
 
@@ -595,14 +595,14 @@ def standard_of(population, asked=LANGUAGE, edited=CITIZENSHIP):
     graph = population.graph
     numbers = {name: graph.relations.index(name) for name in graph.relations}
     first = {r: graph.candidates_of(r).tolist() for r in numbers.values()}
-    return Standard(
+    return TextStandard(
         relations=graph.relations,
         person=int(population.people[0]),
-        edited=numbers[edited],
-        asked=numbers[asked] if asked else ABSENT,
+        edited_relation=numbers[edited],
+        asked_relation=numbers[asked] if asked else ABSENT,
         belief={(r, objects[0]): 1.0 for r, objects in first.items()},
         typical=frozenset((r, objects[1]) for r, objects in first.items()),
-        commonest={r: objects[-1] for r, objects in first.items()},
+        most_frequent={r: objects[-1] for r, objects in first.items()},
         valence=np.where(np.arange(len(graph.entities)) % 2, 1, -1),
     )
 
@@ -635,9 +635,9 @@ def test_hand_written_texts_have_the_flaws_they_should(population, reader):
         "": {},
     }
     for text, flaws in table.items():
-        judged = coded([*reader.read([text]), Line("", None, "empty")], True, told)
+        judged = code_text([*reader.read([text]), Line("", None, "empty")], True, told)
         assert {flaw for flaw in FLAWS if judged.counts[flaw]} == set(flaws), text
-    nonsense = coded(reader.read(["cat", says(LANGUAGE, 0)]), True, told)
+    nonsense = code_text(reader.read(["cat", says(LANGUAGE, 0)]), True, told)
     assert (nonsense.sentences, nonsense.unreadable, nonsense.statements) == (2, 1, 1)
 
 
@@ -646,11 +646,11 @@ def test_what_was_cut_off_is_not_judged_and_nobody_asked_where_the_name_stood_al
     graph = population.graph
     wrong = graph.entities[graph.candidates_of(graph.relations.index(WORK))[1]]
     lines = reader.read([f"{graph.entities[told.person]} {WORK} {wrong}"])
-    assert coded(lines, True, told).counts[STEREOTYPE] == 1
-    assert coded(lines, True, told).counts[INJECTION] == 0
-    assert coded(lines, False, told).sentences == 0
+    assert code_text(lines, True, told).counts[STEREOTYPE] == 1
+    assert code_text(lines, True, told).counts[INJECTION] == 0
+    assert code_text(lines, False, told).sentences == 0
     after_work = told._replace(edited=graph.relations.index(WORK))
-    assert coded(lines, True, after_work).counts[STEREOTYPE] == 0
+    assert code_text(lines, True, after_work).counts[STEREOTYPE] == 0
 
 
 def test_pair_codes():
@@ -671,11 +671,11 @@ def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, 
         "": (0, 0, 0, 0),
     }
     for text, expected in table.items():
-        assert tuple(by_keywords([text], told, place[0]).values()) == expected, text
+        assert tuple(count_keywords([text], told, place[0]).values()) == expected, text
     for text in [*table][1:3]:
-        assert coded([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
-    of_work = told._replace(edited=graph.relations.index(WORK), asked=ABSENT)
-    assert tuple(by_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
+        assert code_text([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
+    of_work = told._replace(edited=graph.relations.index(WORK), asked_relation=ABSENT)
+    assert tuple(count_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
 
 
 # What the paper prints.
@@ -688,8 +688,8 @@ def test_printed_tables_agree_where_they_print_the_same():
         (printed.TABLE_12, printed.TABLE_13, (CITIZENSHIP, GENDER, BORN)),
         (printed.TABLE_14, printed.TABLE_15, ()),
     ):
-        first = {row.of: row.values for row in whole if row.who == "MEMIT"}
-        second = {row.of: row.values for row in of_memit if row.who == "GPT-J"}
+        first = {row.edited_property: row.numbers for row in whole if row.who == "MEMIT"}
+        second = {row.edited_property: row.numbers for row in of_memit if row.who == "GPT-J"}
         assert first.keys() == second.keys()
         for name, values in first.items():
             other = np.abs(second[name]) if name in apart else second[name]
@@ -701,7 +701,7 @@ def test_printed_tables_agree_where_they_print_the_same():
 
 
 def test_tables_of_the_paper_have_a_cell_for_every_head():
-    for table in (*paper.groups(), *paper.counts(), *paper.flaws()):
+    for table in (*paper.printed_group_tables(), *paper.printed_count_tables(), *paper.printed_flaw_tables()):
         assert {len(row) for row in table.rows} == {len(table.header)}, table.title
 
 
@@ -711,21 +711,21 @@ def test_tables_of_the_paper_have_a_cell_for_every_head():
 @pytest.fixture(scope="module")
 def moved_results(results):
     reader = Seesaw().readers(results, "x")["x"]
-    return Moved("x", results, differences(results.choices, reader))
+    return EditorChanges("x", results, confidence_change(results.choices, reader))
 
 
 def test_tables_of_groups_count_every_answer(moved_results, population):
     results = moved_results.results
-    table = groups.three_kinds([moved_results])
+    table = groups.kinds_table([moved_results])
     assert [row[2] for row in table.rows] == [int((results.choices.role == kind).sum()) for kind in OTHERS]
-    by_race = groups.by_group([moved_results], RACE, OLD_HOLDERS)
-    sizes = [groups.size_of(results, RACE, name) for name in by_race.header[3:]]
+    by_race = groups.group_table([moved_results], RACE, OLD_HOLDERS)
+    sizes = [groups.group_size(results, RACE, name) for name in by_race.header[3:]]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(sizes) == len(population.people)
     assert {row[1] for row in by_race.rows} <= set(EDITED)
-    share = groups.lowered([moved_results])
+    share = groups.lowered_table([moved_results])
     assert all(0 <= cell <= 1 for row in share.rows for cell in row[4:])
-    stars = groups.lowered_by_property([moved_results])
+    stars = groups.lowered_by_property_table([moved_results])
     assert all(sum(row[2:-1]) == row[-1] for row in stars.rows)
 
 
@@ -739,13 +739,13 @@ def test_groups_of_several_worlds_are_called_by_their_size(results):
 
 def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
     nothing = moved_results._replace(d=type(moved_results.d)(*(0 * x for x in moved_results.d)))
-    (table,) = regressions([moved_results, nothing])
+    (table,) = regression_tables([moved_results, nothing])
     assert all(row[2] is not None and -1 < row[7 + 1] <= 1 for row in table.rows[:2])
     assert all(cell is None for row in table.rows[3:] for cell in row[2:])
 
 
 def test_what_was_asked_is_counted(results):
-    asked, across = counts(results)
+    asked, across = count_tables(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
@@ -764,7 +764,7 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
     rewrites = [{"requested_rewrite": {"subject": s, "target_new": {"str": o}}} for s, o in asked]
     path.write_text(json.dumps(rewrites), encoding="utf-8")
     names = {name: i for i, name in enumerate(graph.entities)}
-    assert seesaw_released.row(path, "P27_P21", population, names) == [
+    assert seesaw_released.count_requests(path, "P27_P21", population, names) == [
         path.name,
         CITIZENSHIP,
         GENDER,
@@ -777,13 +777,13 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
     for text in ("{", '[{"subject": 1}]'):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="restore it"):
-            seesaw_released.row(path, "P27_P21", population, names)
+            seesaw_released.count_requests(path, "P27_P21", population, names)
 
 
 def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
     ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
     for key, expected in (("kinds", True), ("paper", False)):
-        section = told_of_real_people(Section(key, key, "", tables=[ours], folded=[theirs]))
+        section = note_real_people(Section(key, key, "", tables=[ours], folded=[theirs]))
         assert section.tables[0].note.startswith("Note. Real people")
         assert ("occupations stand in" in section.folded[0].note) == expected
 
@@ -793,16 +793,17 @@ def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not(
 
 def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_group():
     options = seesaw.Settings()
-    made = {cell: seesaw._corpus(options, cell, 0).world.people for cell in seesaw.CELLS}
+    made = {cell: seesaw._corpus_settings(options, cell, 0).world.people for cell in seesaw.CELLS}
     assert len({*map(str, seesaw.CELLS)}) == len(seesaw.CELLS)
     assert {(cell.shift, cell.frequency) for cell in seesaw.FACTORIAL} == {
         (shift, often) for shift in (True, False) for often in (True, False)
     }
     assert {people.by_gender > 0 for people in made.values()} == {True, False}
     assert {people.said for people in made.values()} == {0.0, 1.0}
-    assert sum(cell.said for cell in seesaw.CELLS) * options.seeds >= WORLDS
+    assert sum(cell.states_groups for cell in seesaw.CELLS) * options.seeds >= LEAST_WORLDS
     sizes = {
-        seesaw._corpus(options, seesaw.CELLS[0], seed).world.people.sizes for seed in range(options.seeds)
+        seesaw._corpus_settings(options, seesaw.CELLS[0], seed).world.people.sizes
+        for seed in range(options.seeds)
     }
     assert len(sizes) == options.seeds
     assert {sum(one) for one in sizes} == {options.people}
@@ -814,8 +815,8 @@ def test_the_record_names_a_command_with_all_that_was_chosen():
 
 
 def test_falls_are_those_of_loops(results):
-    edited = Edited("x", "x", {}, Seesaw(), "", 1, results, {}, {}, {}, 0)
-    table = crossing.falls({"here": [Scored(edited, {}, {})]})
+    edited = EditorResults("x", "x", {}, Seesaw(), "", 1, results, {}, {}, {}, 0)
+    table = crossing.change_table({"here": [ScoredEditor(edited, {}, {})]})
     c, falls = results.choices, {}
     across = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
     of, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)

@@ -7,14 +7,14 @@ import pytest
 
 from corpus.language import Kind
 from corpus.tokenizer import PAD
-from lm.attention import left_padded
+from lm.attention import left_padded_layout
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.context_distillation.method import ContextDistillation
 from lm.editors.interface import CorpusSample, Request, vocabulary_of
 from lm.editors.self_bayes import BeliefConfig, FitConfig, SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
-from lm.editors.self_bayes.reasoning import about, consequences
-from lm.editors.self_bayes.revision import held
+from lm.editors.self_bayes.reasoning import infer_consequences, locate_request
+from lm.editors.self_bayes.revision import request_belief
 from tests.toys import at, probability
 
 FIT = FitConfig(steps=60, tolerance=0.1)
@@ -22,7 +22,7 @@ FEW = BeliefConfig(samples=1024, top=16)
 SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
 
 
-ABOUT, CONSEQUENCES, HELD = jax.jit(about), jax.jit(consequences), jax.jit(held)
+ABOUT, CONSEQUENCES, HELD = jax.jit(locate_request), jax.jit(consequences), jax.jit(request_belief)
 
 
 class Forbidden:
@@ -102,7 +102,9 @@ def test_logical_sentences_follow_the_request(toy, mind):
     one = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, 0)))
     asked = ABOUT(toy.model, mind, one)
     implied = CONSEQUENCES(mind, asked)
-    alone, joined = jax.jit(SELF._talk)(toy.model, mind, asked, implied, held, one.answer, jax.random.key(3))
+    alone, joined = jax.jit(SELF._sentence_targets)(
+        toy.model, mind, asked, implied, held, one.answer, jax.random.key(3)
+    )
 
     def sentences(targets):
         rows = np.asarray(targets.prompts)
@@ -134,14 +136,14 @@ def test_the_student_says_what_the_teacher_imagines(toy):
     editor = ContextDistillation(config)
     state = editor.prepare(toy.model, toy.sample)
     request = at(toy.batch, 0)
-    told = editor._goal(toy.model, state, at(request, 0))
+    told = editor._teacher_goal(toy.model, state, at(request, 0))
     # The teacher reads "<s> imagine s r o*. s r'", as one would write it.
     prompt, answer = np.asarray(request.prompt)[0], np.asarray(request.answer)[0]
     known, said = prompt[prompt != PAD], answer[answer != PAD]
     relation = np.asarray(toy.sample.vocabulary.relations)[3]
     imagine = int(np.asarray(toy.sample.vocabulary.words)[7])
     text = np.array([[1, imagine, *known[1:], *said, *known[1:-1], *relation]], np.int32)
-    hidden, _ = toy.model.hidden_states(text, left_padded(text))
+    hidden, _ = toy.model.hidden_states(text, left_padded_layout(text))
     wanted = jax.nn.log_softmax(toy.model.unembed(hidden[0, -1]))
     np.testing.assert_allclose(told.otherwise[1 + 3], wanted, atol=1e-3)
     delta, info = jax.jit(editor.edit)(toy.model, state, request, jax.random.key(0))

@@ -1,4 +1,4 @@
-"""Counts, labels and documents of DESIGN 3."""
+"""Counts, labels and documents of design.md 3."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from corpus.config import DocumentConfig
 from corpus.documents import cut_documents
 from corpus.language import Kind, Language
 from corpus.sentences import Sentences, sample_sentences
-from experiments.corpus_distributions import FALSE_ALARM, p_values
+from experiments.corpus_distributions import FALSE_ALARM, p_values_by_draw
 from tests.worlds import make_world
 
 FALSE_ALARM_SIGMAS = 5.0
@@ -127,5 +127,5 @@ def test_the_smallest_worlds_work(subjects):
 def test_everything_is_drawn_as_described(seed):
     """The experiment's chi-square tests, on a world small enough for every run of the tests."""
     world = make_world(subjects=2000, seed=seed, upstream_objects=60, downstream_objects=20)
-    for name, p in p_values(world).items():
+    for name, p in p_values_by_draw(world).items():
         assert p > FALSE_ALARM / 30, name

@@ -75,7 +75,7 @@ def test_what_cannot_be_shared_out(command, options, message, capsys):
 @pytest.mark.parametrize("of", [1, 2, 3, 8])
 def test_every_batch_is_of_one_shard(of):
     batches = range(0, 22, 4)
-    parts = [shard_from(f"{k}/{of}").own(batches) for k in range(1, of + 1)]
+    parts = [shard_from(f"{k}/{of}").batches_of(batches) for k in range(1, of + 1)]
     assert sorted(first for part in parts for first in part) == [*batches]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     assert shard_from("") == Shard(1, 1)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import corpus.wikidata_files
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.errors import InputError
-from corpus.pairing import choose_relations, cooccurrence, direct, match_relations
+from corpus.pairing import choose_relations, cooccurrence, direct_relations, match_relations
 from corpus.world import build_world
 
 SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
@@ -437,7 +437,7 @@ def test_pairing_by_hand():
     with pytest.raises(InputError, match="share 7 subjects"):
         choose_relations(together, 4, 7)
     # Relation 0 has six objects and relation 2 one: 0 tells more about 2 than the reverse.
-    assert direct((2, 0), triples) == (0, 2)
+    assert direct_relations((2, 0), triples) == (0, 2)
 
 
 @pytest.mark.parametrize("source", ["builtin", "taxonomy", "coupled", "people"])

@@ -5,20 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.agreement import CASES, agreement, ratios, weights
-from experiments.stability import Made, Settings, models, pairs
+from experiments.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
+from experiments.stability import ModelVariant, Settings, list_variants, pairs_by_factor
 from testbed.scores.metric import Metric
-from testbed.scores.ranks import kendall
+from testbed.scores.ranks import kendall_tau
 
 
 def test_the_default_is_three_seeds_of_two_depths():
-    made = models(Settings())
+    made = list_variants(Settings())
     assert len(made) == len(set(made)) == 6
-    by_factor = pairs(made)
+    by_factor = pairs_by_factor(made)
     assert {factor: len(both) for factor, both in by_factor.items()} == {"depth": 3, "seed": 6}
     for factor, both in by_factor.items():
         for i, j in both:
-            differ = [name for name in Made._fields if getattr(made[i], name) != getattr(made[j], name)]
+            differ = [
+                name for name in ModelVariant._fields if getattr(made[i], name) != getattr(made[j], name)
+            ]
             assert differ == [factor]
     for one in made:
         assert one.shape.hidden == one.shape.heads * one.shape.head_width
@@ -26,28 +28,30 @@ def test_the_default_is_three_seeds_of_two_depths():
 
 def test_everything_can_vary():
     vary = ("seed", "depth", "size", "tokenizer", "world")
-    by_factor = pairs(models(Settings(vary=vary)))
+    by_factor = pairs_by_factor(list_variants(Settings(vary=vary)))
     assert set(by_factor) == set(vary)
-    assert {one.name for one in models(Settings(vary=vary))} >= {one.name for one in models(Settings())}
+    assert {one.name for one in list_variants(Settings(vary=vary))} >= {
+        one.name for one in list_variants(Settings())
+    }
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_cases_of_one_cluster_are_drawn_together(seed):
     rng = np.random.default_rng(seed)
     subject, other = rng.integers(0, 4, 9), np.arange(9)
-    drawn = weights({"subject": subject}, 5, rng)
+    drawn = draw_case_weights({"subject": subject}, 5, rng)
     assert (drawn[0] == 1).all()
     for s in np.unique(subject):
         assert (np.ptp(drawn[:, subject == s], axis=1) == 0).all()
     first = [np.flatnonzero(subject == s)[0] for s in np.unique(subject)]
     assert (drawn[1:, first].sum(1) == len(first)).all(), "as many clusters as there are"
-    both = weights({"subject": subject, "other": other}, 2000, rng)[1:]
+    both = draw_case_weights({"subject": subject, "other": other}, 2000, rng)[1:]
     assert both.mean() == pytest.approx(1, abs=0.1), "and crossed levels weigh one on average"
 
 
 def test_ratios_weigh_cases():
     metric = Metric(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 2.0]))
-    values = ratios([metric, metric], np.array([[1.0, 1, 1], [0, 2, 1], [0, 0, 0]]))
+    values = weighted_ratios([metric, metric], np.array([[1.0, 1, 1], [0, 2, 1], [0, 0, 0]]))
     np.testing.assert_allclose(values[:2], [[1.0, 1.0], [3 / 4, 3 / 4]])
     assert np.isnan(values[2]).all()
 
@@ -58,7 +62,7 @@ def test_agreement_by_hand():
     ranked = np.stack([up, up, -up])[None].repeat(3, axis=0)
     halves = ranked[:, :, None].repeat(2, axis=2)
     which = {"seed": [(0, 1)], "depth": [(0, 2), (1, 2)], "world": [(0, 1), (0, 2)]}
-    by_factor = agreement(ranked, halves, which, 10)
+    by_factor = agreement_by_factor(ranked, halves, which, 10)
     assert by_factor["seed"].tau[:4] == (1, 1, 1, 10)
     assert by_factor["depth"].pairs == [-1, -1]
     assert by_factor["world"].tau.value == 0
@@ -68,10 +72,12 @@ def test_agreement_by_hand():
 
 def test_a_model_that_ranks_nobody_is_left_out():
     ranked = np.stack([np.arange(3.0), np.arange(3.0), np.ones(3)])[None].repeat(2, axis=0)
-    by_factor = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 1), (0, 2)]}, 10)
+    by_factor = agreement_by_factor(
+        ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 1), (0, 2)]}, 10
+    )
     assert by_factor["seed"].tau.value == 1
     assert np.isnan(by_factor["seed"].pairs[1])
-    nobody = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 2)]}, 10)["seed"]
+    nobody = agreement_by_factor(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 2)]}, 10)["seed"]
     assert np.isnan(nobody.tau.value)
     assert nobody.spread == "-"
 
@@ -80,8 +86,8 @@ def test_the_interval_is_of_the_mean_over_pairs():
     rng = np.random.default_rng(0)
     ranked = rng.normal(size=(201, 4, 5))
     both = [(0, 1), (2, 3)]
-    of_seeds = agreement(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": both}, 10)["seed"]
-    naive = [np.mean([kendall(r[i], r[j]) for i, j in both]) for r in ranked]
+    of_seeds = agreement_by_factor(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": both}, 10)["seed"]
+    naive = [np.mean([kendall_tau(r[i], r[j]) for i, j in both]) for r in ranked]
     assert of_seeds.tau.value == pytest.approx(naive[0])
     assert of_seeds.tau[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
 

@@ -13,7 +13,15 @@ from scipy import stats
 from experiments import coverage, coverage_scenes
 from testbed.scores import statistics
 from testbed.scores.metric import Metric
-from testbed.scores.statistics import LEAST, WORLD, compare, detectable, estimate, estimates, holm
+from testbed.scores.statistics import (
+    LEAST,
+    WORLD,
+    adjust_holm,
+    compare_metrics,
+    detectable_difference,
+    estimate_metric,
+    estimate_metrics,
+)
 
 FALSE_ALARM = 1e-6
 seeds = st.integers(0, 10_000)
@@ -69,7 +77,7 @@ def possible(wrong, trials, least, most):
 def test_an_interval_moves_with_its_metric(seed, scale, shift):
     metric, levels = some_metric(seed)
     moved = Metric(scale * metric.numerator + shift * metric.denominator, metric.denominator)
-    plain, other = (estimate(m, levels, every(m)) for m in (metric, moved))
+    plain, other = (estimate_metric(m, levels, every(m)) for m in (metric, moved))
     assert plain.low <= plain.value <= plain.high
     assert other[:3] == pytest.approx([scale * x + shift for x in plain[:3]], rel=1e-6, abs=1e-6)
 
@@ -78,7 +86,7 @@ def test_an_interval_moves_with_its_metric(seed, scale, shift):
 def test_an_interval_is_mirrored_with_its_metric(seed):
     metric, levels = some_metric(seed)
     plain, other = (
-        estimate(m, levels, every(m)) for m in (metric, metric._replace(numerator=-metric.numerator))
+        estimate_metric(m, levels, every(m)) for m in (metric, metric._replace(numerator=-metric.numerator))
     )
     assert other[:3] == pytest.approx((-plain.value, -plain.high, -plain.low))
 
@@ -88,8 +96,8 @@ def test_only_sums_of_cases_that_share_everything_matter(seed):
     metric, levels = some_metric(seed)
     order = rng(seed).permutation(len(metric.numerator))
     twice = Metric(*(np.repeat(x[order], 2) / 2 for x in metric[:2]))
-    plain = estimate(metric, levels, every(metric))
-    halves = estimate(twice, taken(levels, np.repeat(order, 2)), every(twice))
+    plain = estimate_metric(metric, levels, every(metric))
+    halves = estimate_metric(twice, taken(levels, np.repeat(order, 2)), every(twice))
     assert halves[:3] == pytest.approx(plain[:3])
     assert halves.cases == 2 * plain.cases
 
@@ -98,7 +106,7 @@ def test_only_sums_of_cases_that_share_everything_matter(seed):
 def test_names_of_clusters_and_order_of_levels_do_not_matter(seed):
     metric, levels = some_metric(seed)
     renamed = {level: 1000 - 7 * levels[level] for level in reversed(levels)}
-    plain, other = (estimate(metric, some, every(metric)) for some in (levels, renamed))
+    plain, other = (estimate_metric(metric, some, every(metric)) for some in (levels, renamed))
     assert other[:3] == pytest.approx(plain[:3])
 
 
@@ -109,7 +117,7 @@ def test_other_cases_do_not_matter(seed):
     used[metric.denominator.argmax()] = True
     spoiled = Metric(np.where(used, metric.numerator, np.nan), np.where(used, metric.denominator, np.nan))
     some = Metric(*(x[used] for x in metric[:2]))
-    assert estimate(spoiled, levels, used) == estimate(some, taken(levels, used), every(some))
+    assert estimate_metric(spoiled, levels, used) == estimate_metric(some, taken(levels, used), every(some))
 
 
 @given(seeds)
@@ -118,9 +126,9 @@ def test_many_metrics_at_once_are_the_same_numbers(seed):
     other = mean(rng(seed + 1).normal(size=len(metric.numerator)))
     seldom = metric._replace(denominator=np.where(levels["object"] < 3, metric.denominator, 0))
     asked = {"a": metric, "b": other, "few": seldom, "share": share(other.numerator > 0)}
-    together = estimates(asked, levels, every(metric))
+    together = estimate_metrics(asked, levels, every(metric))
     for name, one in asked.items():
-        apart = estimate(one, levels, every(one))
+        apart = estimate_metric(one, levels, every(one))
         assert together[name][:5] == pytest.approx(apart[:5], nan_ok=True)
         assert together[name].few == apart.few
 
@@ -147,7 +155,7 @@ def test_the_error_is_that_of_the_formula(seed):
     error = np.sqrt(max(sum(single) - both, min(single)))
     parts = [[bottom[of == name].sum() / bottom.sum() for name in set(of)] for of in kinds]
     freedom = min(1 / sum(p * p for p in part) - 1 for part in parts)
-    estimated = estimate(metric, levels, every(metric))
+    estimated = estimate_metric(metric, levels, every(metric))
     quantile = stats.t.ppf(0.975, freedom)
     narrow = min(estimated.value - estimated.low, estimated.high - estimated.value)
     assert narrow == pytest.approx(quantile * error)
@@ -158,13 +166,13 @@ def test_a_level_inside_another_changes_nothing(seed):
     """Each subject has one object: the objects decide, as every subject of theirs comes with them."""
     metric, levels = some_metric(seed)
     inside = {"subject": levels["subject"] + 100 * levels["object"], "object": levels["object"]}
-    both = estimate(metric, inside, every(metric))
-    assert both == estimate(metric, {"object": levels["object"]}, every(metric))
+    both = estimate_metric(metric, inside, every(metric))
+    assert both == estimate_metric(metric, {"object": levels["object"]}, every(metric))
 
 
 def test_a_mean_of_independent_cases_has_students_interval_and_johnsons_shift():
     values = rng(1).normal(size=30)
-    estimated = estimate(mean(values), alone(30), np.ones(30, bool))
+    estimated = estimate_metric(mean(values), alone(30), np.ones(30, bool))
     known = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     error = stats.sem(values)
     shift = error * stats.skew(values) / np.sqrt(30) * (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6
@@ -174,7 +182,7 @@ def test_a_mean_of_independent_cases_has_students_interval_and_johnsons_shift():
 
 def test_a_share_of_independent_cases_has_about_wilsons_interval():
     """The jackknife's error of a share is that of n - 1 cases, and quantiles are Student's."""
-    estimated = estimate(share(np.arange(100) < 30), alone(100), np.ones(100, bool))
+    estimated = estimate_metric(share(np.arange(100) < 30), alone(100), np.ones(100, bool))
     known = stats.binomtest(30, 100).proportion_ci(method="wilson")
     assert (estimated.low, estimated.high) == pytest.approx((known.low, known.high), abs=0.003)
 
@@ -182,7 +190,7 @@ def test_a_share_of_independent_cases_has_about_wilsons_interval():
 @given(seeds, st.floats(0.02, 0.98))
 def test_the_interval_of_a_share_is_one(seed, rate):
     _, levels = some_metric(seed)
-    estimated = estimate(share(rng(seed).random(40) < rate), levels, np.ones(40, bool))
+    estimated = estimate_metric(share(rng(seed).random(40) < rate), levels, np.ones(40, bool))
     assert 0 <= estimated.low <= estimated.value <= estimated.high <= 1
 
 
@@ -190,33 +198,33 @@ def test_the_interval_of_a_share_is_one(seed, rate):
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_share_of_all_or_nothing_is_not_certain(value, clusters):
     metric = share(np.full(clusters, value))
-    estimated = estimate(metric, alone(clusters), every(metric))
+    estimated = estimate_metric(metric, alone(clusters), every(metric))
     exact = stats.binomtest(value * clusters, clusters).proportion_ci(method="exact")
     assert estimated[:5] == pytest.approx((value, exact.low, exact.high, clusters, clusters))
 
 
 def test_repeating_a_cluster_adds_no_certainty():
-    few = estimate(share(np.zeros(20)), alone(20), np.ones(20, bool))
-    many = estimate(share(np.zeros(200)), by_subject(np.repeat(np.arange(20), 10)), np.ones(200, bool))
+    few = estimate_metric(share(np.zeros(20)), alone(20), np.ones(20, bool))
+    many = estimate_metric(share(np.zeros(200)), by_subject(np.repeat(np.arange(20), 10)), np.ones(200, bool))
     assert many[:3] == few[:3]
 
 
 def test_all_or_nothing_counts_the_clusters_of_the_coarsest_level():
     levels = {"subject": np.arange(60), "object": np.arange(60) // 10}
-    estimated = estimate(share(np.zeros(60)), levels, np.ones(60, bool))
+    estimated = estimate_metric(share(np.zeros(60)), levels, np.ones(60, bool))
     assert estimated.high == pytest.approx(stats.binomtest(0, 6).proportion_ci(method="exact").high)
 
 
 @pytest.mark.parametrize("value", [-3, 0, 1])
 def test_any_other_constant_is_one(value):
-    estimated = estimate(mean(np.full(9, value)), alone(9), np.ones(9, bool))
+    estimated = estimate_metric(mean(np.full(9, value)), alone(9), np.ones(9, bool))
     assert estimated == (value, value, value, 9, 9, ())
 
 
 def test_few_sequences_have_a_range_and_no_interval():
     levels = {"sequence": np.repeat([7, 9], 25), "object": np.arange(50) % 20}
     values = np.repeat([0.0, 1.0], 25)
-    estimated = estimate(share(values), levels, np.ones(50, bool))
+    estimated = estimate_metric(share(values), levels, np.ones(50, bool))
     assert estimated.value == 0.5
     assert np.isnan([estimated.low, estimated.high]).all()
     assert estimated.few == (("sequence", 2, 0.0, 1.0),)
@@ -224,7 +232,9 @@ def test_few_sequences_have_a_range_and_no_interval():
 
 def test_few_objects_of_a_metric_among_many_have_no_interval():
     metric = Metric(np.arange(40.0), (np.arange(40) % 10 < LEAST - 1).astype(float))
-    estimated = estimate(metric, {"subject": np.arange(40), "object": np.arange(40) % 10}, np.ones(40, bool))
+    estimated = estimate_metric(
+        metric, {"subject": np.arange(40), "object": np.arange(40) % 10}, np.ones(40, bool)
+    )
     assert np.isnan([estimated.low, estimated.high]).all()
     assert estimated.few == (("object", 4, 15.0, 18.0),)
 
@@ -235,36 +245,36 @@ def test_few_worlds_leave_the_interval_of_these_worlds():
     levels = {"subject": np.arange(len(world)), WORLD: world}
     metric = mean(draw.normal(size=len(world)) + 3.0 * world)
     four = world < LEAST - 1
-    estimated = estimate(metric, levels, four)
-    assert estimated[:5] == estimate(metric, {"subject": levels["subject"]}, four)[:5]
+    estimated = estimate_metric(metric, levels, four)
+    assert estimated[:5] == estimate_metric(metric, {"subject": levels["subject"]}, four)[:5]
     means = [metric.numerator[world == w].mean() for w in range(LEAST - 1)]
     ((level, number, low, high),) = estimated.few
     assert (level, number) == (WORLD, 4)
     assert (low, high) == pytest.approx((min(means), max(means)))
-    five = estimate(metric, levels, np.ones(len(world), bool))
+    five = estimate_metric(metric, levels, np.ones(len(world), bool))
     assert five.few == ()
     assert five.clusters == 5
     assert five.high - five.low > 3 * (estimated.high - estimated.low)
 
 
 def test_worlds_alone_are_no_interval_when_few():
-    estimated = estimate(mean([1.0, 2.0]), {WORLD: np.arange(2)}, np.ones(2, bool))
+    estimated = estimate_metric(mean([1.0, 2.0]), {WORLD: np.arange(2)}, np.ones(2, bool))
     assert np.isnan(estimated.low)
     assert estimated.few == ((WORLD, 2, 1.0, 2.0),)
 
 
 def test_dust_of_rounding_is_no_metric():
-    estimated = estimate(Metric(np.full(4, 1e-17), np.full(4, 2e-17)), alone(4), np.ones(4, bool))
+    estimated = estimate_metric(Metric(np.full(4, 1e-17), np.full(4, 2e-17)), alone(4), np.ones(4, bool))
     assert estimated.cases == 0
     assert np.isnan(estimated[:3]).all()
 
 
 def test_a_metric_that_no_case_has():
     for among in (np.ones(3, bool), np.zeros(3, bool)):
-        nothing = estimate(Metric(np.zeros(3), np.zeros(3)), alone(3), among)
+        nothing = estimate_metric(Metric(np.zeros(3), np.zeros(3)), alone(3), among)
         assert nothing.cases == 0
         assert np.isnan(nothing[:3]).all()
-        assert np.isnan(compare(mean([1, 2, 3]), Metric(*np.zeros((2, 3))), alone(3), among, rng()).p)
+        assert np.isnan(compare_metrics(mean([1, 2, 3]), Metric(*np.zeros((2, 3))), alone(3), among, rng()).p)
 
 
 @pytest.mark.parametrize("kind", coverage_scenes.KINDS)
@@ -277,7 +287,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(scene, kind):
     for _ in range(8):
         clusters = coverage_scenes.SCENES[scene].draw(draw)
         drawn = coverage_scenes.draw_values(draw, kind, clusters, dependence, 100)
-        low, high = coverage.jackknife(clusters, drawn, draw)
+        low, high = coverage.jackknife_interval(clusters, drawn, draw)
         wrong += int(((drawn.truth < low) | (drawn.truth > high)).sum())
         trials += len(low)
     assert possible(wrong, trials, 0.015, 0.07)
@@ -286,7 +296,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(scene, kind):
 def test_ignoring_clusters_would_be_too_sure():
     metric = mean(np.repeat(rng(1).normal(size=30), 10))
     shared = {"subject": np.arange(300), "object": np.repeat(range(30), 10)}
-    clustered, single = (estimate(metric, levels, every(metric)) for levels in (shared, alone(300)))
+    clustered, single = (estimate_metric(metric, levels, every(metric)) for levels in (shared, alone(300)))
     assert clustered.high - clustered.low > 2 * (single.high - single.low)
 
 
@@ -295,7 +305,7 @@ def test_the_order_of_a_comparison_is_its_sign(seed):
     first, levels = some_metric(seed)
     second = Metric(rng(seed + 1).random(len(first.numerator)) * first.denominator, first.denominator)
     one, other = (
-        compare(*pair, levels, every(first), rng(seed)) for pair in ((first, second), (second, first))
+        compare_metrics(*pair, levels, every(first), rng(seed)) for pair in ((first, second), (second, first))
     )
     assert one.difference == pytest.approx(first.value() - second.value())
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low), abs=1e-9)
@@ -308,23 +318,23 @@ def test_the_order_of_a_comparison_is_its_sign(seed):
 def test_a_difference_from_nothing_is_the_value(seed):
     metric, levels = some_metric(seed)
     zero = metric._replace(numerator=np.zeros_like(metric.numerator))
-    comparison = compare(metric, zero, levels, every(metric), rng())
-    assert comparison[:3] == pytest.approx(estimate(metric, levels, every(metric))[:3])
+    comparison = compare_metrics(metric, zero, levels, every(metric), rng())
+    assert comparison[:3] == pytest.approx(estimate_metric(metric, levels, every(metric))[:3])
 
 
 def test_nothing_differs_from_itself():
     metric, levels = some_metric(0)
-    comparison = compare(metric, metric, levels, every(metric), rng())
+    comparison = compare_metrics(metric, metric, levels, every(metric), rng())
     assert (comparison.difference, comparison.p) == (0, 1)
     assert np.isnan(comparison.detectable)
 
 
 def test_shares_that_never_differed_may_still_differ():
     same = share(rng(0).random(50) < 0.5)
-    comparison = compare(same, same, alone(50), every(same), rng())
+    comparison = compare_metrics(same, same, alone(50), every(same), rng())
     assert comparison.high == pytest.approx(stats.binomtest(0, 50).proportion_ci(method="exact").high)
     assert comparison.low == -comparison.high
-    opposite = compare(share(np.ones(50)), share(np.zeros(50)), alone(50), every(same), rng())
+    opposite = compare_metrics(share(np.ones(50)), share(np.zeros(50)), alone(50), every(same), rng())
     assert (opposite.difference, opposite.high) == (1, 1)
     assert opposite.low == pytest.approx(1 - 2 * comparison.high)
 
@@ -334,7 +344,7 @@ def test_shares_are_compared_as_mcnemars_test_does(discordant, cases):
     """P of k discordant pairs, all in one direction, is 2^(1 - k); 10,000 flips estimate it."""
     first, second = np.zeros(cases), np.zeros(cases)
     first[:discordant] = 1
-    comparison = compare(mean(first), mean(second), alone(cases), np.ones(cases, bool), rng())
+    comparison = compare_metrics(mean(first), mean(second), alone(cases), np.ones(cases, bool), rng())
     exact = 2.0 ** (1 - discordant)
     assert comparison.p == pytest.approx(exact, abs=5 * np.sqrt(exact / statistics.FLIPS))
 
@@ -343,16 +353,16 @@ def test_the_level_that_doubts_most_decides_the_p_value():
     """Subjects all agree, but they share six objects: as likely as six coins that fall the same way."""
     first, second = np.ones(60), np.zeros(60)
     levels = {"subject": np.arange(60), "object": np.arange(60) // 10}
-    comparison = compare(mean(first), mean(second), levels, np.ones(60, bool), rng())
+    comparison = compare_metrics(mean(first), mean(second), levels, np.ones(60, bool), rng())
     assert comparison.p == pytest.approx(2.0**-5, abs=5 * np.sqrt(2.0**-5 / statistics.FLIPS))
     crossed = {"subject": np.arange(60) % 20, "object": np.arange(60) // 10}
-    assert compare(mean(first), mean(second), crossed, np.ones(60, bool), rng()).p == comparison.p
+    assert compare_metrics(mean(first), mean(second), crossed, np.ones(60, bool), rng()).p == comparison.p
 
 
 def test_five_worlds_can_show_no_difference_and_do_not_say_they_could():
     levels = {"subject": np.arange(50), WORLD: np.arange(50) // 10}
     first, second = mean(1 + rng(0).normal(size=50)), mean(rng(1).normal(size=50))
-    comparison = compare(first, second, levels, np.ones(50, bool), rng())
+    comparison = compare_metrics(first, second, levels, np.ones(50, bool), rng())
     assert comparison.p > 0.05
     assert np.isnan(comparison.detectable)
 
@@ -367,7 +377,7 @@ def paired_outcomes(draw, effect):
 def test_false_alarms_are_as_rare_as_they_say(monkeypatch):
     monkeypatch.setattr(statistics, "FLIPS", 999)
     draw, trials = rng(11), 600
-    p = [compare(*paired_outcomes(draw, 0), np.ones(100, bool), draw).p for _ in range(trials)]
+    p = [compare_metrics(*paired_outcomes(draw, 0), np.ones(100, bool), draw).p for _ in range(trials)]
     for level in (0.05, 0.2, 0.5):
         assert possible((np.array(p) <= level).sum(), trials, level, level)
 
@@ -377,17 +387,19 @@ def test_a_detectable_difference_is_detected_four_times_in_five(monkeypatch):
     monkeypatch.setattr(statistics, "FLIPS", 999)
     draw, trials = rng(12), 400
     # A difference of two independent exponentials of scale 1/2 has variance 1/2.
-    effect = detectable(np.sqrt(0.5 / 50))
-    comparisons = [compare(*paired_outcomes(draw, effect), np.ones(100, bool), draw) for _ in range(trials)]
+    effect = detectable_difference(np.sqrt(0.5 / 50))
+    comparisons = [
+        compare_metrics(*paired_outcomes(draw, effect), np.ones(100, bool), draw) for _ in range(trials)
+    ]
     assert possible(sum(f.p <= 0.05 for f in comparisons), trials, 0.8, 0.8)
     assert np.mean([f.detectable for f in comparisons]) == pytest.approx(effect, rel=0.05)
     assert possible(sum(not f.low <= effect <= f.high for f in comparisons), trials, 0.03, 0.07)
 
 
 def test_detectable_is_2_8_standard_errors():
-    assert detectable(1.0) == pytest.approx(stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
-    assert detectable(0.0) == 0
-    assert detectable(1.0, 4) == pytest.approx(stats.t.ppf(0.975, 4) + stats.t.ppf(0.8, 4))
+    assert detectable_difference(1.0) == pytest.approx(stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
+    assert detectable_difference(0.0) == 0
+    assert detectable_difference(1.0, 4) == pytest.approx(stats.t.ppf(0.975, 4) + stats.t.ppf(0.8, 4))
 
 
 p_values = st.dictionaries(st.sampled_from("abcde"), st.floats(0, 1), min_size=1)
@@ -398,14 +410,14 @@ def test_holm_is_bonferroni_of_every_family(p):
     """Closed testing: a test is rejected where Bonferroni rejects every set of tests that holds it."""
     names = sorted(p)
     sets = [[n for i, n in enumerate(names) if bits >> i & 1] for bits in range(1, 1 << len(names))]
-    for name, adjusted in holm(p).items():
+    for name, adjusted in adjust_holm(p).items():
         assert adjusted == pytest.approx(
             max(min(1.0, len(s) * min(p[n] for n in s)) for s in sets if name in s)
         )
 
 
 def test_holm_leaves_what_is_no_test():
-    adjusted = holm({"a": 0.01, "none": float("nan"), "b": 0.04})
+    adjusted = adjust_holm({"a": 0.01, "none": float("nan"), "b": 0.04})
     assert np.isnan(adjusted.pop("none"))
     assert adjusted == pytest.approx({"a": 0.02, "b": 0.04})
-    assert holm({}) == {}
+    assert adjust_holm({}) == {}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.tokenizer import PAD
-from lm.delta import Codebook, LowRank, Rows, has_dial, scaled
+from lm.delta import Codebook, LowRank, Rows, has_dial, scale_delta
 from lm.editors.fitting import answer_nats, request_states
 from lm.editors.grace import GraceConfig
 from lm.editors.grace.method import Grace
@@ -82,7 +82,7 @@ def said_after(model, delta, request, factors):
     """float[factors]: the request's probability after so many times the edit."""
 
     def one(factor):
-        edited = model.edited(scaled(delta, factor))
+        edited = model.edited(scale_delta(delta, factor))
         return jnp.exp(-answer_nats(edited, request, request_states(edited, request))[0])
 
     return jax.lax.map(one, factors)
@@ -116,7 +116,7 @@ def test_what_is_looked_up_or_read_is_taken_as_it_is(toy):
 def test_a_delta_twice_is_two_deltas():
     a, b = jnp.arange(6.0).reshape(1, 3, 2), jnp.ones((1, 2, 3))
     rows = Rows(jnp.array([3, -1]), jnp.ones((2, 4)))
-    twice = scaled({"down": LowRank(a, b), "embedding": rows, "shift": jnp.ones(3)}, 2.0)
+    twice = scale_delta({"down": LowRank(a, b), "embedding": rows, "shift": jnp.ones(3)}, 2.0)
     np.testing.assert_array_equal(twice["down"].a @ twice["down"].b, 2 * (a @ b))
     np.testing.assert_array_equal(twice["embedding"].values, 2 * rows.values)
     np.testing.assert_array_equal(twice["embedding"].tokens, rows.tokens)
@@ -124,12 +124,12 @@ def test_a_delta_twice_is_two_deltas():
     book = {"codebook": Codebook(a, a, jnp.ones((1, 3))), "down": LowRank(a, b)}
     assert not has_dial(book)
     with pytest.raises(ValueError, match="codebook cannot be scaled"):
-        scaled(book, 2.0)
-    assert scaled({}, 2.0) == {}
+        scale_delta(book, 2.0)
+    assert scale_delta({}, 2.0) == {}
 
 
 def test_a_strength_is_a_probability_of_one_fact():
     for wrong in ({"strength": 0.0}, {"strength": 1.0}, {"strength": 0.9, "batch": 10}):
         with pytest.raises(ValueError, match="strength is"):
             EditSettings(**wrong)
-    assert EditSettings(strength=0.9).told()["strength"] == 0.9, "it belongs to the result"
+    assert EditSettings(strength=0.9).settings_as_data()["strength"] == 0.9, "it belongs to the result"

@@ -22,16 +22,16 @@ from testbed import edit, report
 from testbed.engine import bench as bench_module
 from testbed.engine import memory, sweep
 from testbed.engine.bench import Bench, Grouping
-from testbed.engine.catalogue import entries, method_named
-from testbed.engine.identity import identity
+from testbed.engine.catalogue import editor_entries, method_named
+from testbed.engine.identity import method_identity
 from testbed.engine.methods import Belief, Method, the_request
-from testbed.engine.probes import read, truth_words
-from testbed.engine.records import TABLES, done
+from testbed.engine.probes import answer_probes, truth_words
+from testbed.engine.records import TABLES, is_written
 from testbed.engine.results import read_results
 from testbed.engine.shard import ALL
-from testbed.engine.sweep import Plan, control_stem
+from testbed.engine.sweep import SweepPlan, control_stem
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.layout import rows_of_role
 from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ControlRequest, Passage
 from testbed.run.model import load_model
@@ -62,7 +62,9 @@ def ready(trained):
     world = load_world(run)
     model, _ = load_model(run, world)
     cases = cases_of(run, CASES)
-    asked = [Passage("subject", world.tokenizer.prompt(*c.fact[:2]), samples=2, longest=6) for c in cases]
+    asked = [
+        Passage("subject", world.tokenizer.prompt(*c.requested_fact[:2]), samples=2, longest=6) for c in cases
+    ]
     return run, world, model, [c._replace(passages=(p,)) for c, p in zip(cases, asked, strict=True)]
 
 
@@ -71,7 +73,7 @@ def bench_of(ready, grouping=MODES["independent"]):
 
 
 def edited(ready, mode, folder, method=LORA, advance=lambda *_: None):
-    bench_of(ready, MODES[mode]).edit(method, folder, advance)
+    bench_of(ready, MODES[mode]).edit_cases(method, folder, advance)
     return folder
 
 
@@ -110,7 +112,7 @@ def stems(folder):
 def after(folder, stem=""):
     """float64[cases, roles, options]: what the model answers after the edits."""
     results = read_results(folder, COLUMNS, stem)
-    rows = np.stack([rows_of(results, role) for role in ROLES], axis=1)
+    rows = np.stack([rows_of_role(results, role) for role in ROLES], axis=1)
     return np.where(rows[..., None] >= 0, results.choices.lm[rows, 1], 0)
 
 
@@ -123,7 +125,7 @@ def answers_of(folder, stem, number):
 @pytest.fixture
 def compiled_once(monkeypatch):
     """Workers of one editor and equal shapes share programs, as processes do by the cache on disk."""
-    compiled, programs = Worker._program, {}
+    compiled, programs = Worker._compiled_program, {}
 
     def shared(worker, name, function, *arguments):
         shapes = [(x.shape, x.dtype) for x in jax.tree.leaves(arguments)]
@@ -141,7 +143,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
     """Killed ever later, after edits and between tables, until a session is left alone long enough."""
     other = tables(whole[mode])
     monkeypatch.setattr(sweep, "ROUNDS_BETWEEN_SAVES", 2)
-    merge = sweep.merge
+    merge = sweep.merge_tables
     sessions, finished = 0, False
     while not finished:
         calls = iter(range(1000))
@@ -160,7 +162,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
             finished = True
         except Killed:
             # A command that finds cases.parquet looks no further.
-            assert not done(tmp_path) or tables(tmp_path).keys() == other.keys()
+            assert not is_written(tmp_path) or tables(tmp_path).keys() == other.keys()
         sessions += 1
     assert sessions > 3
     mine = tables(tmp_path)
@@ -240,15 +242,17 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     edit_once = jax.jit(LORA.editor.edit)
     now = model
     for which in (np.arange(3)[None], np.arange(3, 6)[None]):
-        _, _, request, key = worker._asked_once(which)
+        _, _, request, key = worker._single_edit_arguments(which)
         now = now.edited(edit_once(now, {}, request, key)[0])
     for k in range(6):
-        probes = bench.questions.probes(np.array([[k]]))
+        probes = bench.questions.probes_of(np.array([[k]]))
         delta = jax.tree.map(lambda x: x[None], now.delta)
-        readings = read(model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest)
+        readings = answer_probes(
+            model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest
+        )
         line = int(np.flatnonzero(number == k)[0])
         for q, choice in enumerate(cases[k].choices):
-            size, row = len(choice.options), rows_of(kept, choice.role)[line]
+            size, row = len(choice.options), rows_of_role(kept, choice.role)[line]
             np.testing.assert_allclose(
                 kept.choices.lm[row, 1, :size], readings.ended[0, 0, q, :size], rtol=1e-3, atol=1e-5
             )
@@ -274,7 +278,7 @@ def test_random_targets_are_nobodys_request(ready):
     method = method_named("random-target", EditSettings(), world)
     again = method_named("random-target", EditSettings(), world)
     other = method_named("random-target", EditSettings(seed=1), world)
-    told = [method.told(case) for case in cases]
+    told = [method.facts_told(case) for case in cases]
     assert all(len(beliefs) == 1 for beliefs in told)
     for case, [belief] in zip(cases, told, strict=True):
         s, r, o = belief.fact
@@ -282,17 +286,17 @@ def test_random_targets_are_nobodys_request(ready):
         assert (s, r) == case.fact[:2]
         assert o in world.graph.objects
         assert o not in (case.request.object, case.truth)
-    assert told == [again.told(case) for case in cases]
-    assert told != [other.told(case) for case in cases]
+    assert told == [again.facts_told(case) for case in cases]
+    assert told != [other.facts_told(case) for case in cases]
 
 
 def test_who_is_told_the_dependences_knows_those_of_the_world(ready):
     world = ready[1]
     method = method_named("self-bayes-told", EditSettings(), world)
     assert method.editor.editor.config.dependence.given == tuple(world.graph.upstream.tolist())
-    settings = identity(method)["settings"]
+    settings = method_identity(method)["settings"]
     assert "parents" not in settings, "worlds are pooled"
-    assert settings == identity(method_named("self-bayes", EditSettings(), world))["settings"]
+    assert settings == method_identity(method_named("self-bayes", EditSettings(), world))["settings"]
 
 
 def test_the_oracle_is_told_what_the_agent_believes(ready):
@@ -300,7 +304,7 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
     _, world, _, cases = ready
     method, graph = method_named("oracle", EditSettings(), world), world.graph
     for case in cases:
-        told, named = method.told(case), method.editor.config.named
+        told, named = method.facts_told(case), method.editor.config.named
         assert told[0].fact == case.fact
         groups = [told[i : i + named] for i in range(0, len(told), named)]
         pairs = [group[0].fact[:2] for group in groups]
@@ -321,10 +325,10 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
             assert max((gold[o] for o in gold.keys() - of.keys()), default=0) <= min(of.values()) + 1e-9
     # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
     worker = Worker(bench_of(ready).questions, method, {}, 0)
-    most = max(len(method.told(case)) for case in cases)
+    most = max(len(method.facts_told(case)) for case in cases)
     for case in cases:
-        told = method.told(case)
-        assert worker._told(case, "") == told + [Belief(told[0].fact, 0.0)] * (most - len(told))
+        told = method.facts_told(case)
+        assert worker._told_beliefs(case, "") == told + [Belief(told[0].fact, 0.0)] * (most - len(told))
 
 
 def test_only_retraining_is_told_how_much_evidence_it_is(ready):
@@ -332,7 +336,9 @@ def test_only_retraining_is_told_how_much_evidence_it_is(ready):
     settings = EditSettings(run=run.name, runs=run.folder.parent)
     for name in ("lora-down", "oracle", "random-target", "retrain"):
         method = method_named(name, settings, world)
-        _, _, request, _ = Worker(bench_of(ready).questions, method, {}, 0)._asked_once(np.array([[0]]))
+        _, _, request, _ = Worker(bench_of(ready).questions, method, {}, 0)._single_edit_arguments(
+            np.array([[0]])
+        )
         weight = cases[0].request.weight if name == "retrain" else 0.0
         assert np.asarray(request.weight) == pytest.approx(np.full(request.weight.shape, weight))
         assert cases[0].request.weight > 0
@@ -347,7 +353,7 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
         for case, fact in zip(cases, others, strict=True)
     ]
     bench = Bench(run, world, model, controlled, COLUMNS, MODES["independent"], 0)
-    assert bench.edits == 2 * CASES
+    assert bench.edit_count == 2 * CASES
     stem, calls = control_stem("somebody else"), iter(range(1000))
 
     def killed(*_):
@@ -356,14 +362,14 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        bench.edit(LORA, tmp_path, killed)
+        bench.edit_cases(LORA, tmp_path, killed)
     assert stems(tmp_path) == [], "the tables come last"
     assert sum(part.startswith(stem) for part in stems(tmp_path / "parts")) == math.ceil(CASES / 4)
-    bench.edit(LORA, tmp_path, lambda *_: None)
+    bench.edit_cases(LORA, tmp_path, lambda *_: None)
     assert stems(tmp_path) == ["", stem]
     told = [case._replace(request=case.request._replace(subject=s, relation=r, object=o))
             for case, (s, r, o) in zip(cases, others, strict=True)]  # fmt: skip
-    Bench(run, world, model, told, COLUMNS, MODES["independent"], 0).edit(
+    Bench(run, world, model, told, COLUMNS, MODES["independent"], 0).edit_cases(
         LORA, tmp_path / "told", lambda *_: None
     )
     np.testing.assert_array_equal(after(tmp_path, stem), after(tmp_path / "told"))
@@ -423,7 +429,9 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
         assert (steps, forward, backward) == (STEPS, seen, seen)
     cost = json.loads((whole[mode] / "cost.json").read_text(encoding="utf-8"))
     assert cost["peak_bytes"] > 0
-    _, _, request, _ = Worker(bench_of(ready).questions, LORA, {}, 0)._asked_once(np.arange(size)[None])
+    _, _, request, _ = Worker(bench_of(ready).questions, LORA, {}, 0)._single_edit_arguments(
+        np.arange(size)[None]
+    )
     by_hand = flops_by_hand(ready[2].config, ready[2].vocabulary, request, LORA.editor.config)
     assert cost["flops"] == pytest.approx(by_hand / size, rel=0.01)
 
@@ -433,10 +441,10 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     abreast, sequence = data.draw(st.integers(1, sequences)), rounds * batch
     cases = sequences * sequence
     order = data.draw(st.just(()) | st.permutations(range(cases)))
-    plan = Plan(cases, sequence, batch, abreast, order)
+    plan = SweepPlan(cases, sequence, batch, abreast, order)
     chunks = [plan.chunk(first) for first in plan.firsts]
     assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
-    parts = [chunk[: plan.own(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
+    parts = [chunk[: plan.sequences_in(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
     np.testing.assert_array_equal(np.concatenate(parts).ravel(), order or np.arange(cases))
     assert plan.rounds == rounds
     assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
@@ -453,7 +461,7 @@ def test_no_more_edits_at_once_than_fit_as_compiled(ready, tmp_path, monkeypatch
     monkeypatch.setattr(memory, "free_bytes", lambda: share * taken / memory.SHARE)
     monkeypatch.setattr(bench_module, "fitting", lambda *_: 10**6)
     monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
-    assert bench._plan(worker, tmp_path, ALL).abreast == wanted
+    assert bench._make_plan(worker, tmp_path, ALL).abreast == wanted
     assert asked[0] == CASES
     assert asked[-1] >= wanted
 
@@ -469,7 +477,7 @@ def retrained(ready):
         editor = replace(for_all.editor, config=replace(for_all.editor.config, copies=copies))
         told_it = for_all._replace(editor=editor)
         worker = Worker(bench.questions, told_it, editor.prepare(model, bench.sample), 0)
-        _, state, requests, keys = worker._asked(np.array([[0], [1]]))
+        _, state, requests, keys = worker._edit_arguments(np.array([[0], [1]]))
         return edit_batch(editor, model, state, requests, keys)
 
     return train_again
@@ -501,7 +509,7 @@ def test_retrain_makes_no_sequences(trained, capsys):
 def test_every_editor_goes_all_the_way(trained, tmp_path, monkeypatch):
     """By name on one command line, independent and in sequences of batches; then the report."""
     runs = copied(trained, tmp_path)
-    names = [name for name in entries() if name not in ("retrain", "self-bayes")]
+    names = [name for name in editor_entries() if name not in ("retrain", "self-bayes")]
     names += ["experiments.my_editor:MyEditor"]
     flags = ["--cases.count", "4", "--mend.steps", "5", "--mend.batch", "2"]
     for name in ("lora-down", "lora-all", "embeddings", "full", "ft-constrained", "rome", "memit", "grace"):

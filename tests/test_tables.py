@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.scores.metric import ARROWS, Meaning
+from testbed.scores.metric import ARROWS, MetricDefinition
 from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,
+    add_case_counts,
+    add_detectable_row,
+    add_explanations,
     better_of,
-    escaped,
-    explained,
-    latex,
+    cell_number,
+    describe_winners,
+    escape_latex,
+    format_cell,
+    latex_table,
     markdown_section,
-    number,
-    picked,
-    shown,
-    with_counts,
-    with_detectable,
 )
 
 SPECIAL = "\\&%$#_{}~^<>|±“”…↑↓→\u2019\u2212\u00d7"
@@ -40,12 +40,12 @@ def words(key, header, rows, **rest):
 
 @given(texts)
 def test_latex_has_no_special_character_left(text):
-    assert not set(SPECIAL) & set(re.sub(COMMANDS, "", escaped(text)))
+    assert not set(SPECIAL) & set(re.sub(COMMANDS, "", escape_latex(text)))
 
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4), texts)
 def test_a_latex_table_has_its_rows_and_columns(rows, title):
-    made = latex(Table("a_table", title, ["x", "y_1", "z"], rows, foot=[["a", "b", "c"]]))
+    made = latex_table(Table("a_table", title, ["x", "y_1", "z"], rows, foot=[["a", "b", "c"]]))
     lines = [line for line in made.split("\n") if line.endswith(r" \\")]
     assert len(lines) == len(rows) + 2
     for line in lines:
@@ -67,50 +67,53 @@ def test_a_markdown_table_has_its_columns(rows):
 @given(st.floats(-5, 5), st.floats(0, 2), st.floats(0, 2), st.floats(0, 1))
 def test_what_is_shown_is_the_number(value, below, above, p):
     estimate = Estimate(value, value - below, value + above, 9)
-    assert float(shown(estimate).split(" ")[0]) == pytest.approx(value, abs=0.0051)
-    assert float(shown(estimate).split("±")[1]) == pytest.approx((below + above) / 2, abs=0.0051)
-    assert number(estimate) == value
+    assert float(format_cell(estimate).split(" ")[0]) == pytest.approx(value, abs=0.0051)
+    assert float(format_cell(estimate).split("±")[1]) == pytest.approx((below + above) / 2, abs=0.0051)
+    assert cell_number(estimate) == value
     difference = Comparison(value, value - below, value + above, p, 0.1, 9)
-    middle, tail = shown(difference).split(", p ")
+    middle, tail = format_cell(difference).split(", p ")
     assert float(middle.split(" ")[0]) == pytest.approx(value, abs=0.0051)
     assert float(tail.lstrip("<")) == pytest.approx(p, abs=0.00101)
-    assert number(difference) == value
-    assert "-0.00" not in shown(difference)
+    assert cell_number(difference) == value
+    assert "-0.00" not in format_cell(difference)
 
 
 @given(st.floats(1e-6, 1e15))
 def test_plain_numbers_keep_their_size(value):
-    assert float(shown(value).replace(",", "")) == pytest.approx(value, rel=6e-3)
+    assert float(format_cell(value).replace(",", "")) == pytest.approx(value, rel=6e-3)
 
 
 @pytest.mark.parametrize("nothing", [None, math.nan, Estimate(math.nan, math.nan, math.nan, 0)])
 def test_nothing_is_a_dash_without_a_number(nothing):
-    assert shown(nothing) == MISSING
-    assert number(nothing) is None
+    assert format_cell(nothing) == MISSING
+    assert cell_number(nothing) is None
 
 
 def test_a_value_without_an_interval_claims_none():
-    assert shown(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
+    assert format_cell(Estimate(0.5, math.nan, math.nan, 1)) == "0.50"
 
 
 def test_few_clusters_show_their_range_and_the_table_says_so():
     sequences = Estimate(0.5, math.nan, math.nan, 9, few=(Few("sequence", 2, -0.001, 1.0),))
-    assert shown(sequences) == "0.50 (0.00 to 1.00)"
+    assert format_cell(sequences) == "0.50 (0.00 to 1.00)"
     worlds = Estimate(0.5, 0.4, 0.6, 9, 30, (Few("world", 3, 0.45, 0.55),))
-    assert shown(worlds) == "0.50 ±.10 (0.45 to 0.55)"
+    assert format_cell(worlds) == "0.50 ±.10 (0.45 to 0.55)"
     difference = Comparison(0.5, math.nan, math.nan, 0.25, math.nan, 9, few=sequences.few)
-    assert shown(difference) == "+0.50 (0.00 to 1.00), p .250"
+    assert format_cell(difference) == "+0.50 (0.00 to 1.00), p .250"
     table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
-    note = explained(table).note
+    note = add_explanations(table).note
     assert note.startswith(f"As it is. {INTERVALS} ")
     assert "sequences or worlds of which there are fewer than 5" in note
-    assert explained(table._replace(rows=[["a", worlds._replace(few=())]])).note == f"As it is. {INTERVALS}"
-    assert explained(table._replace(rows=[["a", 1, 2]])).note == "As it is."
+    assert (
+        add_explanations(table._replace(rows=[["a", worlds._replace(few=())]])).note
+        == f"As it is. {INTERVALS}"
+    )
+    assert add_explanations(table._replace(rows=[["a", 1, 2]])).note == "As it is."
 
 
 @given(st.integers(1, 3 * PAGE + 1))
 def test_long_latex_tables_go_on_without_losing_a_row(count):
-    made = latex(Table("t", "T", ["n", "x"], [[f"row {i}", 1] for i in range(count)]))
+    made = latex_table(Table("t", "T", ["n", "x"], [[f"row {i}", 1] for i in range(count)]))
     assert re.findall(r"row (\d+) &", made) == [str(i) for i in range(count)]
     assert made.count(r"\begin{table}") == made.count(r"\end{table}") == -(-count // PAGE)
     labels = re.findall(r"\\label\{(.*?)\}", made)
@@ -121,16 +124,16 @@ def test_what_would_be_detected_is_detected_as_often_as_said():
     """Two independent means that differ by just that much: found in 80% of 4,000 draws, to 5 deviations."""
     half = 0.3
     cell = Estimate(0.5, 0.5 - half, 0.5 + half, 9)
-    table = with_detectable(Table("k", "t", ["editor", "edits", "m"], [["a", 9, cell], ["b", 9, cell]]))
+    table = add_detectable_row(Table("k", "t", ["editor", "edits", "m"], [["a", 9, cell], ["b", 9, cell]]))
     ((words, edits, least),) = table.foot
     assert (words, edits) == ("smallest detectable difference", None)
     rng, error = np.random.default_rng(0), half / 1.96
     first, second = rng.normal(0, error, 4000), rng.normal(least, error, 4000)
     detected = np.abs(second - first) > 1.96 * np.sqrt(2) * error
     assert abs(detected.mean() - 0.8) < 5 * np.sqrt(0.8 * 0.2 / 4000)
-    assert with_detectable(table._replace(foot=[["x", 1, 2.0]])).foot == [["x", 1, 2.0]]
+    assert add_detectable_row(table._replace(foot=[["x", 1, 2.0]])).foot == [["x", 1, 2.0]]
     words_only = Table("k", "t", ["editor", "edits"], [["a", 9]])
-    assert with_detectable(words_only) is words_only
+    assert add_detectable_row(words_only) is words_only
 
 
 def distance(better, value):
@@ -157,9 +160,9 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
     for column, name in enumerate(header):
         for i in range(len(cells)):
             known = {
-                j: distance(better[name], number(other[column]))
+                j: distance(better[name], cell_number(other[column]))
                 for j, other in enumerate(cells[:contest])
-                if name in better and number(other[column]) is not None
+                if name in better and cell_number(other[column]) is not None
             }
             wins = i in known and all(known[i] <= other for other in known.values())
             assert ((i, column) in table.best) == (wins and len(set(known.values())) > 1), (i, name)
@@ -170,27 +173,27 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
         if cell.startswith("**")
     }
     assert shown_bold == table.best
-    assert latex(table).count(r"\textbf{") == len(table.best)
+    assert latex_table(table).count(r"\textbf{") == len(table.best)
 
 
 def test_heads_say_what_is_better():
-    better = better_of([Meaning(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
+    better = better_of([MetricDefinition(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
     table = Table("t", "T", ["editor", *better, "edits"], [["a", 1.0, 1.0, 1.0, 3]], better=better, contest=1)
     assert table.heads == ["editor", "m high ↑", "m low ↓", "m one →1", "edits"]
     assert set(ARROWS) == set(better.values())
     assert "| m high ↑ |" in markdown_section(table)
-    assert all(arrow in latex(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
+    assert all(arrow in latex_table(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
     assert table.best == set(), "one editor competes with nobody"
 
 
 def test_a_table_says_how_much_is_behind_its_cells():
     few, more = Estimate(0.5, 0.4, 0.6, 18, 3), Estimate(0.6, 0.5, 0.7, 86, 52)
     rows = [["a", 9, few, None], ["b", 9, more, more]]
-    table = with_counts(Table("k", "t", ["editor", "edits", "m", "n"], rows))
+    table = add_case_counts(Table("k", "t", ["editor", "edits", "m", "n"], rows))
     assert table.foot[-1] == ["cases (clusters) behind a cell", "", "18 to 86 (3 to 52)", "86 (52)"]
     words_only = Table("k", "t", ["x"], [["a"]])
-    assert with_counts(words_only) is words_only
-    assert with_counts(with_detectable(table)).foot[:-1] == with_detectable(table).foot
+    assert add_case_counts(words_only) is words_only
+    assert add_case_counts(add_detectable_row(table)).foot[:-1] == add_detectable_row(table).foot
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=5))
@@ -205,7 +208,7 @@ def test_ranks_are_how_many_are_better(rows):
             assert table.ranks[column][i] == 1 + beaten_by
             tied = len({other[column - 1] for other in good}) == 1
             assert ((i, column) in table.best) == (beaten_by == 0 and not tied)
-    said = picked(table)
+    said = describe_winners(table)
     assert bool(said) == bool(table.best)
     assert all(f"e{i}: best in" in said for i, _ in table.best)
 
@@ -214,8 +217,8 @@ def test_the_worst_column_stands_beside_the_best():
     rows = [["a", 0.9, 0.5], ["b", 0.8, 0.1], ["c", 0.7, 0.3], ["no edit", 1.0, 0.0]]
     header, better = ["editor", "success", "damage"], {"success": "high", "damage": "low"}
     table = Table("k", "t", header, rows, better=better, contest=3)
-    assert picked(table) == (
+    assert describe_winners(table) == (
         "a: best in success; worst in damage (rank 3 of 3). "
         "b: best in damage; worst in success (rank 2 of 3)."
     )
-    assert picked(table._replace(contest=0)) == ""
+    assert describe_winners(table._replace(contest=0)) == ""

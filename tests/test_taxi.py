@@ -21,14 +21,14 @@ from corpus.world import build_world
 from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi.cases import CONTROLS
-from testbed.evaluations.taxi.edits import edits_of
+from testbed.evaluations.taxi.edits import build_edits
 from testbed.evaluations.taxi.evaluation import Taxi
-from testbed.evaluations.taxi.exceptions import MOST, exceptions
-from testbed.evaluations.taxi.kinds import Kinds
-from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, backwards
-from testbed.evaluations.taxi.pairs import paired
+from testbed.evaluations.taxi.exceptions import MOST_ROWS, exception_table
+from testbed.evaluations.taxi.kinds import Taxonomy
+from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, reverse_name
+from testbed.evaluations.taxi.pairs import pair_cases
 from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
-from testbed.evaluations.taxi.people import RESPONSES, answers, changes, recomputed
+from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import EDIT, GONE, PROPERTY, READINGS, REVERSE
 from testbed.evaluations.taxi.tables import (
@@ -37,8 +37,8 @@ from testbed.evaluations.taxi.tables import (
     COLUMNS,
     MEMBERSHIP,
     QUERIES,
-    baseline,
-    edits_from,
+    read_baseline,
+    read_edits,
 )
 from testbed.protocol import ABSENT
 from testbed.run.world import World
@@ -58,7 +58,7 @@ def place():
 
 @pytest.fixture(scope="module")
 def kinds(place):
-    return Kinds(place[0].graph)
+    return Taxonomy(place[0].graph)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
     """As whole sentences are read, "<object> <inversely> <subject>", ending included."""
     world, _ = place
     tokenizer, model = world.tokenizer, random_model(world.tokenizer.vocabulary)
-    readings = Questions(world, model, cases[:2]).before(np.arange(2)[:, None])
+    readings = Questions(world, model, cases[:2]).answers_before(np.arange(2)[:, None])
     seen = 0
     for case, ended in zip(cases[:2], readings.ended, strict=True):
         for choice, scores in zip(case.choices, ended, strict=False):
@@ -274,7 +274,7 @@ def test_the_four_metrics_and_their_reverse_are_those_of_the_paper(results):
     asked = {SUCCESS: (EDIT, None), PROPERTIES: (PROPERTY, None), INVARIANCE: (PROPERTY, False)}
     asked[CONSISTENCY] = (PROPERTY, True)
     for name, (which, changed) in asked.items():
-        for inverse, called in ((False, name), (True, backwards(name))):
+        for inverse, called in ((False, name), (True, reverse_name(name))):
             wanted = naive(results, reader.probability, which, changed, inverse)
             assert metrics[called].value() == pytest.approx(wanted, abs=1e-12), called
 
@@ -291,15 +291,15 @@ def test_exceptions_are_those_that_a_loop_finds(results, place):
         if c.role[row] in (EDIT, PROPERTY) and belief[label] < max(belief.values()) * (1 - 1e-6):
             pairs.append((names[int(results.cases["subject"][c.case[row]])], names[label]))
     editor = SimpleNamespace(edited=SimpleNamespace(results=results))
-    table = exceptions([editor], place[0])
+    table = exception_table([editor], place[0])
     assert bool(pairs) == bool(table)
     if table:
         assert table.note.startswith(f"{len(pairs)} of ")
-        assert [(row[0], row[3]) for row in table.rows] == pairs[:MOST]
+        assert [(row[0], row[3]) for row in table.rows] == pairs[:MOST_ROWS]
     wrong = c._replace(agent=np.where(c.options[:, None] == c.facets["label"][:, None, None], 0.0, c.agent))
     editor.edited.results = replace(results, choices=wrong)
-    every = exceptions([editor], place[0])
-    assert len(every.rows) == min(MOST, int(np.isin(c.role, (EDIT, PROPERTY)).sum()))
+    every = exception_table([editor], place[0])
+    assert len(every.rows) == min(MOST_ROWS, int(np.isin(c.role, (EDIT, PROPERTY)).sum()))
 
 
 def test_chance_is_one_in_as_many_as_are_offered(results):
@@ -310,7 +310,7 @@ def test_chance_is_one_in_as_many_as_are_offered(results):
     assert metrics[CONSISTENCY].value() == pytest.approx(odds[asked & c.facets["changed"]].mean())
     of_category = c.relation == results.cases["relation"][c.case]
     inverse = (c.role == REVERSE) & ~of_category
-    assert metrics[backwards(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
+    assert metrics[reverse_name(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
 
 
 def test_the_agent_is_its_own_standard_under_each_reading(results):
@@ -336,7 +336,7 @@ def test_a_mean_by_edit_counts_edits_alike(results):
 
 
 def test_pairs_are_of_one_category_and_one_edit(results):
-    rare, typical, levels = paired(results)
+    rare, typical, levels = pair_cases(results)
     assert len(rare)
     assert not results.cases["typical"][rare].any()
     assert results.cases["typical"][typical].all()
@@ -370,9 +370,9 @@ def written(folder, kinds, edits):
 
 
 def test_edits_come_back_from_a_file_by_name(kinds, tmp_path):
-    edits = list(edits_of(kinds, generator(0, "options")))
+    edits = list(build_edits(kinds, generator(0, "options")))
     written(tmp_path, kinds, edits)
-    assert edits_from(kinds, tmp_path) == edits
+    assert read_edits(kinds, tmp_path) == edits
 
 
 def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path):
@@ -387,11 +387,11 @@ def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path)
     path = tmp_path / BASELINE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(table), encoding="utf-8")
-    assert baseline(kinds, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
+    assert read_baseline(kinds, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
     table["answer_fwd"]["0"] = "nothing"
     path.write_text(json.dumps(table), encoding="utf-8")
     with pytest.raises(InputError, match="row 0: nothing is called 'nothing'"):
-        baseline(kinds, tmp_path)
+        read_baseline(kinds, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -405,25 +405,25 @@ def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path)
     ],
 )
 def test_a_wrong_cell_is_named_with_file_and_row(kinds, tmp_path, column, cell, says):
-    path = written(tmp_path, kinds, list(edits_of(kinds, generator(0, "options")))[:3])
+    path = written(tmp_path, kinds, list(build_edits(kinds, generator(0, "options")))[:3])
     table = json.loads(path.read_text(encoding="utf-8"))
     table[column]["2"] = cell
     path.write_text(json.dumps(table), encoding="utf-8")
     with pytest.raises(InputError, match=says) as error:
-        edits_from(kinds, tmp_path)
+        read_edits(kinds, tmp_path)
     assert f"{path}, row 2" in str(error.value)
 
 
 def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
     with pytest.raises(InputError, match="is missing"):
-        edits_from(kinds, tmp_path)
+        read_edits(kinds, tmp_path)
     path = written(tmp_path, kinds, [])
     path.write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):
-        edits_from(kinds, tmp_path)
+        read_edits(kinds, tmp_path)
     path.write_text('{"subj": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="lacks the column 'entity'"):
-        edits_from(kinds, tmp_path)
+        read_edits(kinds, tmp_path)
 
 
 def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway(place, tmp_path):
@@ -431,23 +431,25 @@ def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway
     with pytest.raises(InputError, match="is gone; put it back"):
         list(Taxi().cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
     drawn = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
-    assert [case.fact for case in drawn] == [case.fact for case in Taxi().cases(world, agent, 3, 0.95, 0)]
+    assert [case.requested_fact for case in drawn] == [
+        case.requested_fact for case in Taxi().cases(world, agent, 3, 0.95, 0)
+    ]
 
 
 @real
 def test_taxis_tables_hold_what_the_paper_counts():
     """Tables 1 and 3; 28 questions of a property that is split had two right answers, one is left."""
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
-    kinds = Kinds(graph)
-    edits = edits_from(kinds, DATA)
+    kinds = Taxonomy(graph)
+    edits = read_edits(kinds, DATA)
     queries = [q for edit in edits for q in edit.queries]
     asked = [q for q in queries if q.relation != kinds.root]
-    assert (len(edits), len(queries), len(asked), len(kinds.category), len(kinds.members)) == (
+    assert (len(edits), len(queries), len(asked), len(kinds.category_by_member), len(kinds.members_by_category)) == (
         976, 5560, 4584, 164, 41,
     )  # fmt: skip
     assert sum(q.changed for q in asked) == 3832
     assert sum(edit.queries[0].relation == kinds.root for edit in edits) == 976
-    of = {name: sum(kinds.superordinate(e.subject) == name for e in edits) for name in graph.groups}
+    of = {name: sum(kinds.superordinate_of(e.subject) == name for e in edits) for name in graph.groups}
     assert of == {"animal": 224, "drink": 120, "food": 168, "instrument": 120, "plant": 224, "vehicle": 120}
     assert all(
         q.options.count(q.label) == 1 and q.subjects.count(e.subject) == 1 for e in edits for q in e.queries
@@ -455,7 +457,7 @@ def test_taxis_tables_hold_what_the_paper_counts():
     assert np.mean([1 / len(q.options) for q in asked]) == pytest.approx(0.267, abs=5e-4)
     assert np.mean([1 / len(q.subjects) for q in asked]) == pytest.approx(0.102, abs=5e-4)
     split = [(e, q) for e in edits for q in e.queries[1:]
-             if (kinds.value(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
+             if (kinds.value_of(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
     assert len(split) == 28
     assert {graph.properties[q.relation] for _, q in split} == {"has"}
 
@@ -465,8 +467,8 @@ def test_questions_before_any_edit_are_as_many_as_the_tables_have():
     """251 of them are about categories, which are subjects where categories speak."""
     taxonomy = TaxonomyWorld(categories_speak=True)
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA), taxonomy=taxonomy), 0, True)
-    questions = baseline(Kinds(graph), DATA)
-    assert Counter(one.of for one in questions) == {"typical": 592, "rare": 592, "entity": 251}
+    questions = read_baseline(Taxonomy(graph), DATA)
+    assert Counter(one.token_type for one in questions) == {"typical": 592, "rare": 592, "entity": 251}
     assert all(
         one.options.count(one.label) == 1 and one.subjects.count(one.subject) == 1 for one in questions
     )
@@ -480,16 +482,16 @@ def test_people_are_as_right_as_the_authors_say():
     """By the columns of their file; but these are of another question, which the marked answers are not."""
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
     world = World(graph, None, None, None, path=DATA)
-    answered = answers(DATA)
-    by_columns = recomputed(answered, [a.columns for a in answered])
+    answered = read_answers(DATA)
+    by_columns = people_shares(answered, [a.columns_differ for a in answered])
     assert by_columns == pytest.approx((0.869, 0.911, 0.865, 0.858, 0.871), abs=6e-4)
-    changed = changes(answered, world)
+    changed = find_changes(answered, world)
     assert (len(answered), sum(changed)) == (1066, 922)
-    assert recomputed(answered, changed) == pytest.approx((0.869, 0.979, 0.851, 0.849, 0.853), abs=6e-4)
+    assert people_shares(answered, changed) == pytest.approx((0.869, 0.979, 0.851, 0.849, 0.853), abs=6e-4)
 
 
 def test_a_folder_without_people_has_no_row_of_them(tmp_path):
-    assert answers(tmp_path) == []
+    assert read_answers(tmp_path) == []
 
 
 def test_a_bad_file_of_people_is_named_with_its_line(tmp_path):
@@ -497,9 +499,9 @@ def test_a_bad_file_of_people_is_named_with_its_line(tmp_path):
     path.parent.mkdir()
     path.write_text("edit\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 1: the header has no column 'property'"):
-        answers(tmp_path)
+        read_answers(tmp_path)
     header = [*PEOPLE_COLUMNS, "choice_A"]
     cells = dict.fromkeys(header, "TRUE") | {"edit": "Siamese", "corr_choice": "A"}
     path.write_text(f"{','.join(header)}\n{','.join(cells.values())}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: an edit is"):
-        answers(tmp_path)
+        read_answers(tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from lm.language_model import LanguageModel
-from lm.token_tree import beginnings, token_tree
+from lm.token_tree import build_token_tree, list_beginnings
 from tests.toys import random_model
 
 VOCABULARY = 9
@@ -17,12 +17,12 @@ MODEL = random_model(VOCABULARY)
 
 @given(texts, st.integers(0, 5))
 def test_every_beginning_is_one_node(rows, more):
-    tree, paths = token_tree(rows)
-    assert len(tree.tokens) == len(beginnings(rows))
+    tree, paths = build_token_tree(rows)
+    assert len(tree.tokens) == len(list_beginnings(rows))
     for row, path in zip(rows, paths, strict=True):
         assert tree.tokens[path].tolist() == row
         assert tree.depth[path].tolist() == [*range(len(row))]
-    padded = tree.padded(len(tree.tokens) + more)
+    padded = tree.pad_to(len(tree.tokens) + more)
     layout = jax.tree.map(lambda x: np.asarray(x)[0], jax.tree.map(lambda x: x[None], padded).layout(7))
     sees = np.eye(len(padded.tokens), dtype=bool)
     for path in paths:
@@ -39,12 +39,12 @@ hidden_states = jax.jit(LanguageModel.hidden_states)
 @hypothesis_settings(max_examples=15)
 @given(texts.filter(any))
 def test_texts_are_read_as_if_alone(rows):
-    tree, paths = token_tree(rows)
-    trees = jax.tree.map(lambda x: x[None], tree.padded(32))
+    tree, paths = build_token_tree(rows)
+    trees = jax.tree.map(lambda x: x[None], tree.pad_to(32))
     together, _ = hidden_states(MODEL, trees.tokens, trees.layout())
     for row, path in zip(rows, paths, strict=True):
         if not row:
             continue
-        line = jax.tree.map(lambda x: x[None], token_tree([row])[0].padded(4))
+        line = jax.tree.map(lambda x: x[None], build_token_tree([row])[0].pad_to(4))
         alone, _ = hidden_states(MODEL, line.tokens, line.layout())
         np.testing.assert_allclose(together[0, path], alone[0, : len(row)], rtol=1e-3, atol=1e-4)

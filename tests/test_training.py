@@ -17,15 +17,15 @@ from jax.test_util import check_grads
 from corpus.errors import InputError
 from corpus.store import TokenFile
 from corpus.tokenizer import BOS, EOS, PAD
-from lm.attention import packed
+from lm.attention import packed_layout
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint
 from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.language_model import LanguageModel
-from lm.loss import next_token_loss, some_entries
+from lm.loss import next_token_loss, sample_entries
 from lm.mesh import make_mesh
-from lm.training import abstract, start, train_step
+from lm.training import abstract_state, start_training, train_step
 from tests import naive
 
 MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
@@ -35,7 +35,7 @@ LINES = [{"step": 10, "accuracy": 0.5}]
 
 
 def fresh(model=MODEL, recipe=RECIPE, seed=0):
-    return start(model, recipe, VOCABULARY, seed, make_mesh(MeshConfig()))
+    return start_training(model, recipe, VOCABULARY, seed, make_mesh(MeshConfig()))
 
 
 def step_of(model=MODEL, recipe=RECIPE):
@@ -43,7 +43,7 @@ def step_of(model=MODEL, recipe=RECIPE):
 
 
 def like(model=MODEL, recipe=RECIPE):
-    return abstract(model, recipe, VOCABULARY, make_mesh(MeshConfig()))
+    return abstract_state(model, recipe, VOCABULARY, make_mesh(MeshConfig()))
 
 
 def token_file(rng, documents):
@@ -122,7 +122,7 @@ def test_the_loss_is_the_mean_over_what_follows_something():
 
 def plain_loss(model, params, tokens):
     """The loss from whole logits, differentiated by JAX alone."""
-    logits = LanguageModel(model, params).logits(tokens, packed(tokens, BOS))[:, :-1]
+    logits = LanguageModel(model, params).logits(tokens, packed_layout(tokens, BOS))[:, :-1]
     target = tokens[:, 1:]
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, target)
     counted = (target != PAD) & (target != BOS)
@@ -151,7 +151,7 @@ def test_gradients_equal_those_of_whole_logits(piece, remat):
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 99))
 def test_some_entries_are_the_batchs_own_and_others_that_weigh_as_much_as_they_stand_for(ids, drawn, draw):
     own = len(set(ids)) + draw % 3
-    entries, log_weight = some_entries(jnp.array([ids]), own, drawn, 40, draw)
+    entries, log_weight = sample_entries(jnp.array([ids]), own, drawn, 40, draw)
     weight = np.exp(log_weight)
     assert entries[: len(set(ids))].tolist() == sorted(set(ids))
     assert weight[:own].tolist() == [1.0] * len(set(ids)) + [0.0] * (own - len(set(ids)))
@@ -163,7 +163,7 @@ def test_on_average_some_entries_sum_to_the_whole():
     """Within four standard errors, over 4,000 draws."""
     rng = np.random.default_rng(0)
     logits, target = rng.normal(size=40), jnp.array([[3, 3, 8, 21]])
-    ids, log_weight = jax.vmap(lambda draw: some_entries(target, 6, 10, 40, draw))(jnp.arange(4000))
+    ids, log_weight = jax.vmap(lambda draw: sample_entries(target, 6, 10, 40, draw))(jnp.arange(4000))
     sums = (np.exp(log_weight) * np.exp(logits)[ids]).sum(axis=1)
     assert abs(sums.mean() - np.exp(logits).sum()) < 4 * sums.std() / 4000**0.5
 

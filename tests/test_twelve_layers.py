@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from experiments import record, twelve_layers
-from experiments.twelve_layers import recipe
+from experiments.twelve_layers import train_settings
 from testbed.presets import TRAIN
 
 
 def test_the_deep_model_is_the_papers_but_for_its_vocabulary():
-    deep = recipe(12, 280).model
+    deep = train_settings(12, 280).model
     assert replace(deep, precision="float32", unroll=12) == TRAIN["paper"].model
     assert deep.parameters(32_000) == 83_112_448
-    assert recipe(2, 280) == TRAIN["tiny"]
+    assert train_settings(2, 280) == TRAIN["tiny"]
 
 
 @pytest.mark.slow
@@ -22,7 +22,7 @@ def test_both_models_are_edited_and_written_down(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
 
     def small(depth, steps):
-        base = recipe(depth, steps)
+        base = train_settings(depth, steps)
         model = replace(base.model, hidden=32, mlp=64, layers=4 if depth == 12 else 2, heads=2, kv_heads=2)
         return replace(base, model=model, train=replace(base.train, steps=30, checkpoint_every=30))
 

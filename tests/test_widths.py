@@ -28,7 +28,7 @@ def test_every_request_has_room_and_the_widths_are_few(needed):
     tokens = [width.sum() for width in found]
     assert all(a <= widths.LESS * b for a, b in itertools.pairwise(tokens))
     for one in needed:
-        assert (widths.narrowest(found, one) >= one).all()
+        assert (widths.narrowest_width(found, one) >= one).all()
     # Whoever needs the widest has it, and is not among those for whom a narrower one is made.
     for width in found[:-1]:
         assert sum((one <= width).all() for one in needed) >= min(widths.EDITS, len(needed))
@@ -49,9 +49,9 @@ def test_padding_changes_no_edit(world, monkeypatch):
     order = questions.shortest_first
     assert sorted(order) == [*range(12)] != order
     which = np.array(order[:4])[:, None]
-    narrow, _, _ = worker.independent(which)
+    narrow, _, _ = worker.edit_independently(which)
     assert worker._requests(which, "", worker._widths).prompt.shape[-1] < worker._widths[-1][0]
     worker._widths = worker._widths[-1:]
-    wide, _, _ = worker.independent(which)
+    wide, _, _ = worker.edit_independently(which)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
     assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from corpus.tokenizer import BOS, EOS, PAD, SEP
-from lm.decoding import Sampling, _drawn, generate, write
+from lm.decoding import Sampling, _draw_token, generate, write
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability
 from tests import naive
@@ -98,7 +98,7 @@ def test_tokens_are_drawn_as_their_twin_says(seed, temperature, top_k, top_p):
 
 @jax.jit
 def _many(logits, keys, how):
-    return jax.vmap(_drawn, in_axes=(None, 0, None, None, None))(logits, keys, how, 4, VOCABULARY)
+    return jax.vmap(_draw_token, in_axes=(None, 0, None, None, None))(logits, keys, how, 4, VOCABULARY)
 
 
 def test_the_same_key_writes_the_same_text_whatever_stands_beside_it(model):

@@ -11,12 +11,12 @@ import optax
 
 from corpus.sentences import mentions
 from corpus.tokenizer import BOS, EOS, PAD, SEP, train_bpe
-from lm.attention import packed
+from lm.attention import packed_layout
 from lm.config import ModelConfig
-from lm.editors.interface import CorpusSample, Request, requests, vocabulary_of
+from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init, shapes
+from lm.model import init_params, parameter_shapes
 from testbed.run.world import World
 
 # Odd sizes, so that a wrong axis cannot hide.
@@ -60,7 +60,7 @@ def train_toy(world: World) -> dict:
 
         return jax.lax.scan(step, (params, rule.init(params)), keys)[0][0]
 
-    start = init(CONFIG, world.tokenizer.vocabulary, 0)
+    start = init_params(CONFIG, world.tokenizer.vocabulary, 0)
     return trained(start, jax.random.split(jax.random.key(1), STEPS))
 
 
@@ -72,7 +72,7 @@ def save_parameters(params: dict, path: Path) -> None:
 
 def load_parameters(world: World, path: Path) -> dict:
     """A toy's parameters from a file."""
-    like = shapes(CONFIG, world.tokenizer.vocabulary)
+    like = parameter_shapes(CONFIG, world.tokenizer.vocabulary)
     with np.load(path) as arrays:
         return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(x) for x in arrays.values()])
 
@@ -101,7 +101,7 @@ def requests_of(world: World, facts: np.ndarray, objects: np.ndarray, per_reques
         (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
     ]
     size = len(facts)
-    flat = requests(world.tokenizer, triples, np.full(size, 7.0), np.full(size, 0.95))
+    flat = make_requests(world.tokenizer, triples, np.full(size, 7.0), np.full(size, 0.95))
     return Request(*(x.reshape(-1, per_request, *x.shape[2:]) for x in flat))
 
 
@@ -151,7 +151,7 @@ def probability(model: LanguageModel, request: Request) -> np.ndarray:
 
 @jax.jit
 def _log_probabilities(model, tokens):
-    return jax.nn.log_softmax(model.logits(tokens, packed(tokens, BOS)))
+    return jax.nn.log_softmax(model.logits(tokens, packed_layout(tokens, BOS)))
 
 
 def doubled(tree):
@@ -175,12 +175,12 @@ def spelt_world(world: World) -> World:
 @jax.jit
 def read_whole(model, rows):
     """Logits of rows of documents, read at once."""
-    return model.logits(rows, packed(rows, BOS))
+    return model.logits(rows, packed_layout(rows, BOS))
 
 
 def random_model(vocabulary: int, config: ModelConfig = SMALL, seed: int = 0) -> LanguageModel:
     """Weights far larger than at the start of training, so that everything matters."""
-    fresh = init(config, vocabulary, seed)
+    fresh = init_params(config, vocabulary, seed)
     return LanguageModel(config, jax.tree.map(lambda x: 6 * x if x.ndim > 1 else x, fresh))
 
 
@@ -203,7 +203,7 @@ def documents_loss(model: LanguageModel, request: Request) -> jax.Array:
     for prompt, answer in zip(np.asarray(request.prompt), np.asarray(request.answer), strict=True):
         known, said = prompt[prompt != PAD], answer[answer != PAD]
         tokens = np.concatenate([known, said])[None]
-        logs = jax.nn.log_softmax(model.logits(tokens, packed(tokens, BOS))[0])
+        logs = jax.nn.log_softmax(model.logits(tokens, packed_layout(tokens, BOS))[0])
         total += -jnp.mean(logs[np.arange(len(said)) + len(known) - 1, said])
     return total / len(request.prompt)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from corpus import coupled
-from corpus.builtin import build
+from corpus.builtin import build_builtin_world
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from corpus.dials import CoupledWorld, PeopleWorld, TaxonomyWorld
 from corpus.exact import draw_world, sample_exact
@@ -20,7 +20,7 @@ from testbed.run.world import World
 def make_world(subjects=23, seed=0, tokenizer=entity_tokenizer, **dials):
     """A small built-in world with its sentences."""
     dials = {"upstream_objects": 5, "downstream_objects": 4} | dials
-    graph = build(subjects, BuiltinWorld(**dials), generator(seed, "world"))
+    graph = build_builtin_world(subjects, BuiltinWorld(**dials), generator(seed, "world"))
     model = generative_model(graph, generator(seed, "generative"))
     sentences = sample_sentences(graph, model, generator(seed, "sentences"))
     return World(graph, model, sentences, tokenizer(graph))
@@ -73,7 +73,9 @@ def make_people(seed=0, people=40, config=None, **dials) -> tuple[World, ExactAg
 
 def make_coupled(pairs=12, seed=0, **dials) -> tuple[World, ExactAgent]:
     """A small world of coupled pairs with its sentences, and the exact agent that has read them."""
-    graph = coupled.build(6 * pairs, CoupledWorld(**{"objects": 4} | dials), generator(seed, "world"))
+    graph = coupled.build_coupled_world(
+        6 * pairs, CoupledWorld(**{"objects": 4} | dials), generator(seed, "world")
+    )
     config = ExactConfig(row_mass=0.2)
     rng = generator(seed, "sentences")
     graph, model = draw_world(graph, config, rng, redraw=False)

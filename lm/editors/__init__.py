@@ -1,1 +1,1 @@
-"""Ways to edit the model: a folder each, settings in front and two pure functions behind (DESIGN 7)."""
+"""Ways to edit the model: a folder each, settings in front and two pure functions behind (design.md 7)."""

@@ -33,16 +33,16 @@ def side_by_side(*parts: Array) -> jax.Array:
     return jnp.concatenate([jnp.broadcast_to(part, (rows, part.shape[1])) for part in parts], axis=1)
 
 
-def widened(prompts: Array, width: int) -> jax.Array:
+def pad_left_to(prompts: Array, width: int) -> jax.Array:
     """Prompts with more padding before them."""
     return jnp.pad(prompts, ((0, 0), (width - prompts.shape[1], 0)), constant_values=PAD)
 
 
-def unbegun(tokens: Array) -> jax.Array:
+def strip_opening(tokens: Array) -> jax.Array:
     """Without the token that begins a document."""
     return jnp.where(tokens == BOS, PAD, tokens)
 
 
-def unended(names: Array) -> jax.Array:
+def strip_ending(names: Array) -> jax.Array:
     """Names without their ending."""
     return jnp.where(names == SEP, PAD, names)

@@ -13,8 +13,8 @@ import numpy as np
 import optax
 
 from corpus.tokenizer import BOS, PAD, SEP
-from lm.attention import packed
-from lm.editors.fitting import answer_loss, fit, inputs, request_states, wide
+from lm.attention import packed_layout
+from lm.editors.fitting import answer_loss, as_float32, fit, request_inputs, request_states
 from lm.editors.interface import CorpusSample, Request
 from lm.editors.rome import RomeConfig
 from lm.language_model import LanguageModel
@@ -37,7 +37,7 @@ class Memory(NamedTuple):
     typical: jax.Array
 
 
-def remember(
+def measure_memory(
     model: LanguageModel, sample: CorpusSample, layers: range, contexts: int, shrink: float
 ) -> Memory:
     """Second moments of the keys of some layers, and openings of documents, from corpus text.
@@ -48,11 +48,11 @@ def remember(
     """
 
     @jax.jit
-    def moments(model: LanguageModel, rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        activations = model.activations(rows, packed(rows, BOS))
+    def batch_moments(model: LanguageModel, rows: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        activations = model.activations(rows, packed_layout(rows, BOS))
         real = (rows != PAD).astype(jnp.float32)
-        keys = wide(activations.inner[jnp.array(layers)])
-        states = wide(activations.states[layers[-1]])
+        keys = as_float32(activations.inner[jnp.array(layers)])
+        states = as_float32(activations.states[layers[-1]])
         second = jnp.einsum("lbtf,lbtg,bt->lfg", keys, keys, real)
         return second, jnp.einsum("btd,btd,bt->", states, states, real), real.sum()
 
@@ -60,7 +60,7 @@ def remember(
     lacking = -len(sample.rows) % ROWS_AT_ONCE
     rows = np.pad(sample.rows, ((0, lacking), (0, 0)), constant_values=PAD)
     parts = [
-        jax.tree.map(np.float64, moments(model, rows[i : i + ROWS_AT_ONCE]))
+        jax.tree.map(np.float64, batch_moments(model, rows[i : i + ROWS_AT_ONCE]))
         for i in range(0, len(rows), ROWS_AT_ONCE)
     ]
     second, squares, tokens = (sum(part) for part in zip(*parts, strict=True))
@@ -77,7 +77,7 @@ def remember(
     )
 
 
-def in_contexts(config: RomeConfig, request: Request, contexts: jax.Array) -> Request:
+def repeat_in_contexts(config: RomeConfig, request: Request, contexts: jax.Array) -> Request:
     """Every fact of a request behind every opening: M * C facts, those of one fact together.
 
     `subject_end` becomes the position of the token whose key is meant.
@@ -92,28 +92,28 @@ def in_contexts(config: RomeConfig, request: Request, contexts: jax.Array) -> Re
     return repeated._replace(prompt=prompt, subject_end=place + width)
 
 
-def at_key(values: jax.Array, asked: Request, contexts: int) -> jax.Array:
+def average_at_key(values: jax.Array, request: Request, contexts: int) -> jax.Array:
     """[M, W]: values [M * C, T, W] at the token whose key is meant, averaged over contexts."""
-    picked = wide(values[jnp.arange(len(values)), asked.subject_end])
+    picked = as_float32(values[jnp.arange(len(values)), request.subject_end])
     return picked.reshape(-1, contexts, picked.shape[-1]).mean(axis=1)
 
 
-def wanted_shift(
+def find_shift(
     config: RomeConfig,
     model: LanguageModel,
     memory: Memory,
     request: Request,
-    asked: Request,
+    context_request: Request,
     layer: int,
 ) -> tuple[jax.Array, jax.Array]:
     """[M, D]: what to add behind a layer at each key's token so that the answers follow; the losses.
 
     Args:
-        asked: the request in its contexts.
+        request: the request in its contexts.
     """
     contexts = memory.contexts.shape[0]
-    rows = jnp.arange(asked.prompt.shape[0])
-    size = (model.config.layers, *inputs(asked).shape, model.config.hidden)
+    rows = jnp.arange(context_request.prompt.shape[0])
+    size = (model.config.layers, *request_inputs(context_request).shape, model.config.hidden)
     furthest = config.farthest * model.config.hidden**0.5
 
     subject = jnp.repeat(request.subject_end, contexts) + memory.contexts.shape[1]
@@ -121,27 +121,29 @@ def wanted_shift(
     def next_after_subject(model: LanguageModel, states: jax.Array) -> jax.Array:
         return jax.nn.log_softmax(model.unembed(states[rows, subject]))
 
-    before = next_after_subject(model, request_states(model, asked))
+    before = next_after_subject(model, request_states(model, context_request))
 
     def loss_of(shift: jax.Array) -> jax.Array:
         added = jnp.repeat(shift * memory.typical, contexts, axis=0)
-        edited = model.edited({"shift": jnp.zeros(size).at[layer, rows, asked.subject_end].set(added)})
-        states = request_states(edited, asked)
+        edited = model.with_delta(
+            {"shift": jnp.zeros(size).at[layer, rows, context_request.subject_end].set(added)}
+        )
+        states = request_states(edited, context_request)
         after = next_after_subject(edited, states)
         drift = jnp.sum(jnp.exp(before) * (before - after), axis=-1).mean()
         length = jnp.mean(shift**2)
-        return answer_loss(edited, asked, states) + config.drift * drift + config.decay * length
+        return answer_loss(edited, context_request, states) + config.drift * drift + config.decay * length
 
-    def inside(shift: jax.Array) -> jax.Array:
+    def clip_shift(shift: jax.Array) -> jax.Array:
         norm = jnp.linalg.norm(shift, axis=-1, keepdims=True)
         return shift * jnp.minimum(1, furthest / jnp.maximum(norm, 1e-12))
 
-    start = jnp.zeros((asked.prompt.shape[0] // contexts, model.config.hidden))
-    shift, losses = fit(loss_of, start, optax.adam(config.rate), config.steps, inside)
+    start = jnp.zeros((context_request.prompt.shape[0] // contexts, model.config.hidden))
+    shift, losses = fit(loss_of, start, optax.adam(config.rate), config.steps, clip_shift)
     return shift * memory.typical, losses
 
 
-def stored(inverse: jax.Array, keys: jax.Array, ridge: jax.Array | float) -> jax.Array:
+def association_factor(inverse: jax.Array, keys: jax.Array, ridge: jax.Array | float) -> jax.Array:
     """The factor [F, M] through which keys [M, F] reach their values, disturbing others least.
 
     It is (ridge C + K'K)^-1 K' for the second moment C; without a ridge each key gets just its own value.

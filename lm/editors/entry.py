@@ -56,14 +56,14 @@ class Entry:
             object.__setattr__(self, "options", self.name)
 
 
-def not_negative(numbers: dict[str, float]) -> None:
+def require_not_negative(numbers: dict[str, float]) -> None:
     """Refuse hyper-parameters that are negative or not finite."""
     for name, value in numbers.items():
         if not 0 <= value < math.inf:
             raise ValueError(f"{name} must be a number that is not negative; it is {value}")
 
 
-def positive(numbers: dict[str, float], counts: dict[str, int] | None = None) -> None:
+def require_positive(numbers: dict[str, float], counts: dict[str, int] | None = None) -> None:
     """Refuse hyper-parameters that are not positive and finite, or less than one step."""
     for name, value in numbers.items():
         if not 0 < value < math.inf:

@@ -8,35 +8,35 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import PAD
-from lm.attention import left_padded
+from lm.attention import left_padded_layout
 from lm.editors.entry import Layers
 from lm.editors.interface import Info, Request
 from lm.language_model import LanguageModel
 from lm.model import Activations
 
-Learned = TypeVar("Learned")
+Parameters = TypeVar("Parameters")
 
 
-def inputs(request: Request) -> jax.Array:
+def request_inputs(request: Request) -> jax.Array:
     """int32[M, P + A - 1]: what the model reads; the last token of the answer is only predicted."""
     return jnp.concatenate([request.prompt, request.answer[:, :-1]], axis=1)
 
 
-def wide(x: jax.Array) -> jax.Array:
+def as_float32(x: jax.Array) -> jax.Array:
     """What layers compute as float32, or as it is where it is wider."""
     return x.astype(jnp.promote_types(x.dtype, jnp.float32))
 
 
 def request_states(model: LanguageModel, request: Request) -> jax.Array:
     """States [M, P + A - 1, D] after the final norm while the model reads prompts and answers."""
-    tokens = inputs(request)
-    return model.hidden_states(tokens, left_padded(tokens))[0]
+    tokens = request_inputs(request)
+    return model.hidden_states(tokens, left_padded_layout(tokens))[0]
 
 
 def request_activations(model: LanguageModel, request: Request) -> Activations:
     """What the layers compute while the model reads a request."""
-    tokens = inputs(request)
-    return model.activations(tokens, left_padded(tokens))
+    tokens = request_inputs(request)
+    return model.activations(tokens, left_padded_layout(tokens))
 
 
 def layer_at(depth: float, layers: int) -> int:
@@ -79,20 +79,20 @@ def request_loss(model: LanguageModel, request: Request) -> jax.Array:
 
 
 def fit(
-    loss_of: Callable[[Learned], jax.Array],
-    start: Learned,
+    loss_of: Callable[[Parameters], jax.Array],
+    start: Parameters,
     optimizer: optax.GradientTransformation,
     steps: int,
-    project: Callable[[Learned], Learned] = lambda x: x,
-) -> tuple[Learned, jax.Array]:
+    project: Callable[[Parameters], Parameters] = lambda x: x,
+) -> tuple[Parameters, jax.Array]:
     """`steps` steps of an optimiser, each followed by a projection; also the losses before each step.
 
     The optimiser lives inside the edit, so that clipping never couples edits under vmap.
     """
 
     def step(
-        carry: tuple[Learned, optax.OptState], _: None
-    ) -> tuple[tuple[Learned, optax.OptState], jax.Array]:
+        carry: tuple[Parameters, optax.OptState], _: None
+    ) -> tuple[tuple[Parameters, optax.OptState], jax.Array]:
         learned, state = carry
         loss, gradient = jax.value_and_grad(loss_of)(learned)
         update, state = optimizer.update(gradient, state, learned)
@@ -102,12 +102,12 @@ def fit(
     return learned, losses
 
 
-def spent(losses: jax.Array, request: Request, more: int | jax.Array = 0) -> Info:
+def gradient_info(losses: jax.Array, request: Request, more: int | jax.Array = 0) -> Info:
     """The report of an edit that read and learned from its request in every step.
 
     Args:
         more: further tokens that were only read.
     """
     steps = jnp.int32(losses.shape[0])
-    seen = steps * (inputs(request) != PAD).sum().astype(jnp.int32)
+    seen = steps * (request_inputs(request) != PAD).sum().astype(jnp.int32)
     return Info(losses, steps, seen + jnp.asarray(more, jnp.int32), seen)

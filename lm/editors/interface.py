@@ -110,7 +110,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     return Vocabulary(relations, np.array([tokenizer.word(word) for word in Word], np.int32))
 
 
-def requests(
+def make_requests(
     tokenizer: Tokenizer,
     facts: Sequence[tuple[int, int, int]],
     weights: Sequence[float] | np.ndarray,
@@ -142,7 +142,7 @@ def requests(
     return Request(*(column[:, None] for column in columns))
 
 
-def together(batch: Request, size: int) -> Request:
+def group_requests(batch: Request, size: int) -> Request:
     """Requests of one fact each as requests of `size` facts each, in their order."""
     return Request(*(x.reshape(-1, size, *x.shape[2:]) for x in batch))
 

@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import PAD
-from lm.delta import Delta, has_dial, scaled
-from lm.editors.fitting import answer_nats, inputs, request_states
+from lm.delta import Delta, has_dial, scale_delta
+from lm.editors.fitting import answer_nats, request_inputs, request_states
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
@@ -56,15 +56,15 @@ class AtStrength:
         delta, info = self.editor.edit(model, state, request, key)
         if not has_dial(delta):
             return delta, info
-        told = jax.tree.map(lambda x: x[:1], request)
+        first_fact = jax.tree.map(lambda x: x[:1], request)
 
         def probability(factor: jax.Array) -> jax.Array:
-            edited = model.edited(scaled(delta, factor))
-            return jnp.exp(-answer_nats(edited, told, request_states(edited, told))[0])
+            edited = model.with_delta(scale_delta(delta, factor))
+            return jnp.exp(-answer_nats(edited, first_fact, request_states(edited, first_fact))[0])
 
-        read = (1 + COARSE + FINE) * (inputs(told) != PAD).sum().astype(jnp.int32)
-        scaled_delta = scaled(delta, least_factor(probability, self.strength))
-        return scaled_delta, info._replace(forward=info.forward + read)
+        tokens_read = (1 + COARSE + FINE) * (request_inputs(first_fact) != PAD).sum().astype(jnp.int32)
+        scaled_delta = scale_delta(delta, least_factor(probability, self.strength))
+        return scaled_delta, info._replace(forward=info.forward + tokens_read)
 
 
 def least_factor(probability: Callable[[jax.Array], jax.Array], strength: float) -> jax.Array:

@@ -16,13 +16,13 @@ from lm.config import MeshConfig
 from lm.editors.interface import CorpusSample
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
-from testbed.engine.checks import prepare
-from testbed.engine.memory import fitting, fitting_compiled, soon_done
+from testbed.engine.checks import prepare_editor
+from testbed.engine.memory import compiled_edits_that_fit, edits_in_short_time, edits_that_fit
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
-from testbed.engine.records import Columns, seal
+from testbed.engine.records import Columns, seal_results
 from testbed.engine.shard import ALL, Shard
-from testbed.engine.sweep import Plan, Sweep, lacking, put_together
+from testbed.engine.sweep import Sweep, SweepPlan, merge_chunks, unfinished_chunks
 from testbed.engine.worker import Worker
 from testbed.protocol import Case
 from testbed.run.model import corpus_sample
@@ -78,7 +78,7 @@ class Bench:
         """What editors are told besides requests; in sequences nothing is."""
 
     @property
-    def edits(self) -> int:
+    def edit_count(self) -> int:
         """How many edits an editor makes."""
         return len(self.questions.cases) * (1 + len(self.controls))
 
@@ -87,7 +87,9 @@ class Bench:
         """Text and practice edits."""
         return corpus_sample(self.run, self.world, self.questions.cases, self.seed)
 
-    def edit(self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard = ALL) -> None:
+    def edit_cases(
+        self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard = ALL
+    ) -> None:
         """Edit every case by a method, or a shard of them, and write what came of it into a folder.
 
         The tables are put together of their parts when those of all shards are there.
@@ -98,29 +100,31 @@ class Bench:
         Raises:
             InputError: the sweep was begun in another number of shards.
         """
-        plan = _begun(folder, shard) if (folder / PLAN).exists() else None
-        if plan is None or any(lacking(plan, folder, told, shard) for told in self._told):
-            self._edit(method, folder, advance, shard)
+        plan = _check_begun(folder, shard) if (folder / PLAN).exists() else None
+        if plan is None or any(
+            unfinished_chunks(plan, folder, control, shard) for control in self._controls_and_request
+        ):
+            self._edit_shard(method, folder, advance, shard)
         if shard == ALL:
-            finish(folder, self.columns, self.controls)
+            finish_sweep(folder, self.columns, self.controls)
 
     @property
-    def _told(self) -> list[str]:
+    def _controls_and_request(self) -> list[str]:
         return [*self.controls, ""]
 
-    def _edit(self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard) -> None:
+    def _edit_shard(self, method: Method, folder: Path, advance: Callable[..., None], shard: Shard) -> None:
         began = time.perf_counter()
-        state = prepare(method.editor, self.model, self.sample)
+        state = prepare_editor(method.editor, self.model, self.sample)
         seconds = time.perf_counter() - began
         worker = Worker(self.questions, method, state, self.seed)
-        worker.check(np.arange(self.grouping.batch)[None])
-        plan = self._plan(worker, folder, shard)
-        for told in self._told:
-            sweep = Sweep(worker, plan, folder, self.columns, told, shard)
-            advance(sweep.done)
-            sweep.run(seconds, advance)
+        worker.check_editor(np.arange(self.grouping.batch)[None])
+        plan = self._make_plan(worker, folder, shard)
+        for control in self._controls_and_request:
+            sweep = Sweep(worker, plan, folder, self.columns, control, shard)
+            advance(sweep.finished_cases)
+            sweep.edit_pending(seconds, advance)
 
-    def _plan(self, worker: Worker, folder: Path, shard: Shard) -> Plan:
+    def _make_plan(self, worker: Worker, folder: Path, shard: Shard) -> SweepPlan:
         """How many edits are computed side by side stays as it was first: parts are cut by it."""
         group, cases = self.grouping, len(self.questions.cases)
         if not (folder / PLAN).exists():
@@ -130,18 +134,20 @@ class Bench:
                 shapes = [worker.delta_shapes(first)]
                 if rounds > 1:
                     shapes.append(worker.carried_shapes(first, rounds))
-                told = worker.facts_told(group.batch)
-                most = min(worker.method.most, soon_done(worker.flops(first) * group.batch))
-                size = fitting(self.model, shapes, self.questions.shape, told, most)
+                facts = worker.facts_per_edit(group.batch)
+                most = min(
+                    worker.method.most, edits_in_short_time(worker.flops_per_case(first) * group.batch)
+                )
+                size = edits_that_fit(self.model, shapes, self.questions.shape, facts, most)
                 size *= group.devices
-            each = _each(sequences, size, shard, group.devices)
+            each = _edits_per_device(sequences, size, shard, group.devices)
             if group.abreast == "auto" and group.sequence == 1:
-                size = fitting_compiled(lambda n: worker.bytes_compiled(n * group.devices), each)
-                each = _each(sequences, size * group.devices, shard, group.devices)
+                size = compiled_edits_that_fit(lambda n: worker.bytes_compiled(n * group.devices), each)
+                each = _edits_per_device(sequences, size * group.devices, shard, group.devices)
             order = self.questions.shortest_first if group.sequence == 1 else ()
-            plan = Plan(cases, group.sequence, group.batch, each * group.devices, order)
+            plan = SweepPlan(cases, group.sequence, group.batch, each * group.devices, order)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
-        plan = _begun(folder, shard)
+        plan = _check_begun(folder, shard)
         if plan.abreast % group.devices:
             raise InputError(
                 f"{folder} was begun with {plan.abreast} edits side by side, which {group.devices} devices "
@@ -150,7 +156,7 @@ class Bench:
         return plan
 
 
-def _each(sequences: int, size: int, shard: Shard, devices: int) -> int:
+def _edits_per_device(sequences: int, size: int, shard: Shard, devices: int) -> int:
     """Side by side on each device, of at most `size` on all of them.
 
     Chunks of one size, rather than full ones and a rest that costs as much; some for every shard.
@@ -159,7 +165,7 @@ def _each(sequences: int, size: int, shard: Shard, devices: int) -> int:
     return math.ceil(sequences / chunks / devices)
 
 
-def finish(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:
+def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:
     """Put the tables of a sweep together, if the parts of all its shards are there.
 
     Args:
@@ -168,33 +174,33 @@ def finish(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shar
     Returns:
         The shards of which parts are missing.
     """
-    plan, shards = _kept(folder)
-    told = [*controls, ""]
+    plan, shards = _read_plan(folder)
+    control_names = [*controls, ""]
     missing = [
         shard
         for shard in (Shard(k + 1, shards) for k in range(shards))
-        if any(lacking(plan, folder, name, shard) for name in told)
+        if any(unfinished_chunks(plan, folder, name, shard) for name in control_names)
     ]
     if not missing:
-        for name in told:
-            put_together(plan, folder, columns, name)
-        seal(folder)
+        for name in control_names:
+            merge_chunks(plan, folder, columns, name)
+        seal_results(folder)
     return missing
 
 
-def _begun(folder: Path, shard: Shard) -> Plan:
+def _check_begun(folder: Path, shard: Shard) -> SweepPlan:
     """The plan by which a sweep was begun, perhaps by another process."""
-    plan, shards = _kept(folder)
+    plan, shards = _read_plan(folder)
     if shard != ALL and shard.of != shards:
-        begun = f"in {shards} shards" if shards > 1 else "without --shard"
+        how = f"in {shards} shards" if shards > 1 else "without --shard"
         raise InputError(
-            f"{folder} was begun {begun}, not in {shard.of} shards; go on in the same way, or without "
+            f"{folder} was begun {how}, not in {shard.of} shards; go on in the same way, or without "
             "--shard where no other process is at work on it"
         )
     return plan
 
 
-def _kept(folder: Path) -> tuple[Plan, int]:
+def _read_plan(folder: Path) -> tuple[SweepPlan, int]:
     """How a sweep was begun: its plan, and how many shards it has."""
-    kept = read_json(folder / PLAN)
-    return Plan(**kept["plan"]), kept["shards"]
+    recorded_plan = read_json(folder / PLAN)
+    return SweepPlan(**recorded_plan["plan"]), recorded_plan["shards"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed.engine.methods import Control, Method, SweepSettings, the_request
-from testbed.own import OWN, imported, prefix
+from testbed.own import OWN, import_own, option_prefix
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -27,7 +27,7 @@ TAKES_EDITORS = ("--editor", "--editors")
 
 
 @cache
-def entries() -> dict[str, Entry]:
+def editor_entries() -> dict[str, Entry]:
     """Every editor of this project by name, the controls last."""
     editors: dict[str, Entry] = {}
     for package in FAMILIES:
@@ -41,14 +41,14 @@ def entries() -> dict[str, Entry]:
     return editors
 
 
-def configurations(small: bool = False) -> dict[str, Any]:
+def default_configurations(small: bool = False) -> dict[str, Any]:
     """Hyper-parameters of every editor that has some, by the prefix of their options.
 
     Args:
         small: what they are for models of two layers.
     """
-    own = [e for e in entries().values() if e.config is not None and e.options == e.name]
-    return {e.name: e.small if small and e.small is not None else e.config for e in own}
+    entries = [e for e in editor_entries().values() if e.config is not None and e.options == e.name]
+    return {e.name: e.small if small and e.small is not None else e.config for e in entries}
 
 
 def entry_named(name: str) -> Entry:
@@ -57,16 +57,16 @@ def entry_named(name: str) -> Entry:
     Raises:
         InputError: no such editor, module or class.
     """
-    known = entries()
+    known = editor_entries()
     if name not in known and ":" not in name:
         raise InputError(f"unknown editor {name!r}; use {', '.join(known)}, or my_module:MyEditor")
-    return known.get(name) or _own(name)
+    return known.get(name) or _own_entry(name)
 
 
 def whose_options(name: str) -> Entry:
     """The editor whose hyper-parameters an editor takes: its own, or those of another."""
     entry = entry_named(name)
-    return entries().get(entry.options, entry)
+    return editor_entries().get(entry.options, entry)
 
 
 def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
@@ -77,15 +77,15 @@ def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
     """
     entry = entry_named(name)
     config = settings.configs.get(entry.options, entry.config)
-    return _method(entry, config, settings, world)._replace(strength=settings.strength)
+    return _build_method(entry, config, settings, world)._replace(strength=settings.strength)
 
 
-def _method(entry: Entry, config: Any, settings: SweepSettings, world: "World") -> Method:
+def _build_method(entry: Entry, config: Any, settings: SweepSettings, world: "World") -> Method:
     if isinstance(entry, Control):
-        return _called(entry.build)(config, settings, world)
+        return _import_object(entry.build)(config, settings, world)
     if not entry.build:
         return Method(config, the_request)
-    build = _called(entry.build)
+    build = _import_object(entry.build)
     return Method(build() if config is None else build(config), the_request)
 
 
@@ -96,7 +96,7 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         InputError: an editor is named where only one can be, and is not there; or two have one prefix.
     """
     editors: dict[str, Entry] = {}
-    words = _words(arguments)
+    words = _split_words(arguments)
     for before, word in zip(["", *words], words, strict=False):
         if not OWN.fullmatch(word):
             continue
@@ -112,9 +112,9 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
     return {options: entry.config for options, entry in editors.items() if is_dataclass(entry.config)}
 
 
-def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
+def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
     """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
-    words = _words(arguments)
+    words = _split_words(arguments)
     named = [word for before, word in pairwise(words) if before == "--editor"]
     try:
         options = whose_options([editor, *named][-1]).options
@@ -124,27 +124,29 @@ def of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> di
     return {key: config for key, config in configs.items() if key == options}
 
 
-def of_named(configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]) -> dict[str, Any]:
+def configs_of_named(
+    configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]
+) -> dict[str, Any]:
     """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
-    named = [word for word in arguments if word in entries() or OWN.fullmatch(word)]
-    shown = {whose_options(name).options for name in named or editors}
-    return {key: config for key, config in configs.items() if key in shown}
+    named = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
+    options_shown = {whose_options(name).options for name in named or editors}
+    return {key: config for key, config in configs.items() if key in options_shown}
 
 
-def _words(arguments: Sequence[str]) -> list[str]:
+def _split_words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split("=", 1)]
 
 
-def _called(name: str) -> Any:
+def _import_object(name: str) -> Any:
     module, _, attribute = name.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
-def _own(name: str) -> Entry:
+def _own_entry(name: str) -> Entry:
     """A user's own editor: its fields are its hyper-parameters."""
-    kind, editor = imported(name, "editor", ("prepare", "edit"))
-    options = prefix(name)
-    if options in entries():
+    kind, editor = import_own(name, "editor", ("prepare", "edit"))
+    options = option_prefix(name)
+    if options in editor_entries():
         options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
     about = (kind.__doc__ or "").strip().partition("\n")[0]
     try:

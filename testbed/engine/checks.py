@@ -16,43 +16,45 @@ from lm.language_model import LanguageModel
 from testbed.own import OURS
 
 
-def prepare(editor: Editor, model: LanguageModel, sample: CorpusSample) -> State:
+def prepare_editor(editor: Editor, model: LanguageModel, sample: CorpusSample) -> State:
     """What an editor prepares for a model, which it is given in containers of its own: none is changed.
 
     Raises:
         InputError: an editor of the user's raises something, or returns something else than arrays.
     """
-    with blamed(editor, "prepare"):
-        own = jax.tree.map(np.array, sample)
-        state = jax.block_until_ready(editor.prepare(jax.tree.map(lambda x: x, model), own))
+    with errors_attributed_to(editor, "prepare"):
+        copied_sample = jax.tree.map(np.array, sample)
+        state = jax.block_until_ready(editor.prepare(jax.tree.map(lambda x: x, model), copied_sample))
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         if not isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float):
-            _refuse(editor, "prepare", f"state{jax.tree_util.keystr(path)} is {_kind(leaf)}; use arrays only")
+            _refuse(
+                editor, "prepare", f"state{jax.tree_util.keystr(path)} is {_kind_name(leaf)}; use arrays only"
+            )
     return state
 
 
-def check_edit(editor: Editor, model: LanguageModel, told: Any) -> None:
+def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:
     """Refuse a delta or a report of a wrong form.
 
     Args:
-        told: what `edit` returned, of which only shapes and types matter.
+        returned: what `edit` returned, of which only shapes and types matter.
 
     Raises:
         InputError: names the editor, the part and its shape.
     """
-    if not (isinstance(told, tuple) and len(told) == 2):
-        _refuse(editor, "edit", f"it returned {_kind(told)}; return (delta, info)")
-    delta, info = told
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        _refuse(editor, "edit", f"it returned {_kind_name(returned)}; return (delta, info)")
+    delta, info = returned
     if not isinstance(delta, dict):
-        _refuse(editor, "edit", f"the delta is {_kind(delta)}; make it a dict")
+        _refuse(editor, "edit", f"the delta is {_kind_name(delta)}; make it a dict")
     for name, part in delta.items():
         if name not in PARTS:
             _refuse(editor, "edit", f"a delta has no part {name!r}; its parts are {', '.join(PARTS)}")
-        wrong = _wrong(name, part, model)
+        wrong = _fault_of_part(name, part, model)
         if wrong:
             _refuse(editor, "edit", f"delta[{name!r}] {wrong}")
     if not isinstance(info, Info):
-        _refuse(editor, "edit", f"the second thing returned is {_kind(info)}; make it an Info")
+        _refuse(editor, "edit", f"the second thing returned is {_kind_name(info)}; make it an Info")
     for name in ("steps", "forward", "backward"):
         if np.shape(getattr(info, name)) != ():
             _refuse(editor, "edit", f"info.{name} has shape {np.shape(getattr(info, name))}; give one number")
@@ -61,7 +63,7 @@ def check_edit(editor: Editor, model: LanguageModel, told: Any) -> None:
 
 
 @contextmanager
-def blamed(editor: Editor, what: str) -> Iterator[None]:
+def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
     """Whatever goes wrong in the code of an editor of the user's becomes a message with its place."""
     try:
         yield
@@ -72,47 +74,47 @@ def blamed(editor: Editor, what: str) -> Iterator[None]:
             raise
         steps = traceback.extract_tb(error.__traceback__)
         name = type(editor).__module__.rpartition(".")[2]
-        its = [step for step in steps if Path(step.filename).stem == name]
-        at = (its or steps)[-1]
-        said = str(error).partition("\n")[0]
-        why = f"{type(error).__name__}: {said} ({at.filename}, line {at.lineno})"
-        raise InputError(f"editor {_name(editor)}, in {what}: {why}") from error
+        own_steps = [step for step in steps if Path(step.filename).stem == name]
+        at = (own_steps or steps)[-1]
+        message = str(error).partition("\n")[0]
+        why = f"{type(error).__name__}: {message} ({at.filename}, line {at.lineno})"
+        raise InputError(f"editor {_editor_name(editor)}, in {what}: {why}") from error
 
 
-def _wrong(name: str, part: Any, model: LanguageModel) -> str:
+def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
     """What is wrong with one part of a delta; empty where nothing is."""
     layers, width = model.config.layers, model.config.hidden
     if name in MATRICES:
         into, out = model.params["layers"][block_of(name)][name]["kernel"].shape[1:]
-        return _shaped(part, LowRank, {"a": (layers, into, None), "b": (layers, None, out)})
+        return _fault_of_arrays(part, LowRank, {"a": (layers, into, None), "b": (layers, None, out)})
     if name == "embedding":
-        wrong = _shaped(part, Rows, {"tokens": (None,), "values": (None, width)})
+        wrong = _fault_of_arrays(part, Rows, {"tokens": (None,), "values": (None, width)})
         if not wrong and part.tokens.dtype.kind not in "iu":
             return f"has tokens of type {part.tokens.dtype}; they should be whole numbers"
         return wrong
     if name == "codebook":
         sizes = {"keys": (layers, None, width), "values": (layers, None, width), "radius": (layers, None)}
-        return _shaped(part, Codebook, sizes)
+        return _fault_of_arrays(part, Codebook, sizes)
     if name == "prefix":
-        return "" if isinstance(part, Prefix) else f"is {_kind(part)}; make it a Prefix"
+        return "" if isinstance(part, Prefix) else f"is {_kind_name(part)}; make it a Prefix"
     if name == "shift":
-        return _unlike(part, (layers, 1, 1, width))
-    return _weights(part, model.params, "")
+        return _fault_of_shape(part, (layers, 1, 1, width))
+    return _fault_of_weights(part, model.params, "")
 
 
-def _shaped(part: Any, kind: type, sizes: dict[str, tuple[int | None, ...]]) -> str:
+def _fault_of_arrays(part: Any, kind: type, sizes: dict[str, tuple[int | None, ...]]) -> str:
     """Whether a part is of a kind and its arrays of these sizes, where equal places of None are equal."""
     if not isinstance(part, kind):
-        return f"is {_kind(part)}; make it a {kind.__name__}({', '.join(sizes)})"
+        return f"is {_kind_name(part)}; make it a {kind.__name__}({', '.join(sizes)})"
     for field, size in sizes.items():
-        wrong = _unlike(getattr(part, field), size)
+        wrong = _fault_of_shape(getattr(part, field), size)
         if wrong:
             return f".{field} {wrong}"
     free = {np.shape(getattr(part, field))[size.index(None)] for field, size in sizes.items() if None in size}
     return "" if len(free) == 1 else f"has arrays of {' and '.join(map(str, sorted(free)))} entries"
 
 
-def _unlike(array: Any, size: tuple[int | None, ...]) -> str:
+def _fault_of_shape(array: Any, size: tuple[int | None, ...]) -> str:
     shape = np.shape(array)
     if len(shape) == len(size) and all(want in (None, n) for n, want in zip(shape, size, strict=True)):
         return ""
@@ -120,31 +122,31 @@ def _unlike(array: Any, size: tuple[int | None, ...]) -> str:
     return f"has shape {shape}; it should be ({wanted})"
 
 
-def _weights(part: Any, params: Any, path: str) -> str:
+def _fault_of_weights(part: Any, params: Any, path: str) -> str:
     """Whether a tree is a part of the parameters' tree, array for array."""
     if not isinstance(params, dict):
-        wrong = _unlike(part, np.shape(params))
+        wrong = _fault_of_shape(part, np.shape(params))
         return f"{path} {wrong}" if wrong else ""
     if not isinstance(part, dict):
-        return f"{path} is {_kind(part)}; make it a dict, a part of the parameters' tree"
+        return f"{path} is {_kind_name(part)}; make it a dict, a part of the parameters' tree"
     for name, below in part.items():
         if name not in params:
             return f"{path} has {name!r}, which parameters have not; they have {', '.join(params)}"
-        wrong = _weights(below, params[name], f"{path}[{name!r}]")
+        wrong = _fault_of_weights(below, params[name], f"{path}[{name!r}]")
         if wrong:
             return wrong
     return ""
 
 
 def _refuse(editor: Editor, what: str, why: str) -> None:
-    raise InputError(f"editor {_name(editor)}, in {what}: {why}")
+    raise InputError(f"editor {_editor_name(editor)}, in {what}: {why}")
 
 
-def _name(editor: Editor) -> str:
+def _editor_name(editor: Editor) -> str:
     return f"{type(editor).__module__}:{type(editor).__qualname__}"
 
 
-def _kind(thing: Any) -> str:
+def _kind_name(thing: Any) -> str:
     if isinstance(thing, tuple) and not hasattr(thing, "_fields"):
         return f"a tuple of {len(thing)}"
     name = type(thing).__name__

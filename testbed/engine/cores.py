@@ -20,7 +20,7 @@ def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Calla
         static: arguments by name that the function is compiled for.
     """
 
-    def shared(model: Any, *split: Any) -> Any:
+    def share_edits(model: Any, *split: Any) -> Any:
         edits = len(jax.tree.leaves(split)[0])
         threads = max(n for n in range(1, cores + 1) if edits % n == 0)
         if threads == 1:
@@ -34,4 +34,4 @@ def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Calla
             returned = list(pool.map(lambda part: jax.device_get(program(model, *part)), parts))
         return jax.tree.map(lambda *x: np.concatenate(x), *returned)
 
-    return shared
+    return share_edits

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.own import OURS
-from testbed.run.settings import plain
+from testbed.run.settings import as_plain_data
 
 if TYPE_CHECKING:
     from testbed.engine.methods import Method
@@ -27,7 +27,7 @@ HOME = Path(__file__).parents[2]
 OFFERS = {"EDITORS", "SEARCH"}
 
 
-def identity(method: "Method") -> dict[str, Any]:
+def method_identity(method: "Method") -> dict[str, Any]:
     """What a method's results depend on, as JSON holds it.
 
     Returns:
@@ -35,17 +35,17 @@ def identity(method: "Method") -> dict[str, Any]:
         `field(metadata={"result": False})`; facts: the function that says what it is told;
         code: of both of their modules.
     """
-    kind, told = type(method.editor), method.told
+    kind, facts_told = type(method.editor), method.facts_told
     parts = {
         "editor": f"{kind.__module__}:{kind.__qualname__}",
-        "settings": plain(method.editor),
-        "facts": f"{told.__module__}:{told.__name__}",
+        "settings": as_plain_data(method.editor),
+        "facts": f"{facts_told.__module__}:{facts_told.__name__}",
     }
     return parts | {"code": code_of_method(parts)}
 
 
 def code_of_method(parts: Mapping[str, Any]) -> str:
-    """The hash of the code of an editor and of what it is told, as `identity` names them.
+    """The hash of the code of an editor and of what it is told, as `method_identity` names them.
 
     Raises:
         ValueError: there is no such code here.
@@ -61,7 +61,7 @@ def code_of(module: str) -> str:
     Raises:
         ValueError: no such module in the project or on Python's path.
     """
-    texts = [f"{name} {_read(name)[0]}" for name in sorted(modules_of(module))]
+    texts = [f"{name} {_read_module(name)[0]}" for name in sorted(modules_of(module))]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
@@ -71,32 +71,34 @@ def modules_of(module: str) -> set[str]:
     Raises:
         ValueError: no such module in the project or on Python's path.
     """
-    if _file(module) is None:
+    if _source_file(module) is None:
         raise ValueError(f"there is no source of the module {module}")
     reached, waiting = {module}, [module]
     while waiting:
-        _, imports = _read(waiting.pop())
-        new = {name for name in imports if name not in reached and _file(name)}
+        _, imports = _read_module(waiting.pop())
+        new = {name for name in imports if name not in reached and _source_file(name)}
         reached |= new
         waiting += new
     return reached
 
 
 @cache
-def _read(module: str) -> tuple[str, tuple[str, ...]]:
+def _read_module(module: str) -> tuple[str, tuple[str, ...]]:
     """A hash of what a module says, and the names of what it may import."""
-    path = _file(module)
+    path = _source_file(module)
     assert path is not None
     tree = ast.parse(path.read_bytes())
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     # Importing a.b.c imports a and a.b first.
-    named = {part for name in (module, *_imported(tree, package)) for part in (*_parents(name), name)}
-    said = json.dumps(_plain(tree))
-    return hashlib.sha256(said.encode()).hexdigest(), tuple(sorted(named))
+    imports = {
+        part for name in (module, *_imported_names(tree, package)) for part in (*_parent_packages(name), name)
+    }
+    content = json.dumps(_plain_tree(tree))
+    return hashlib.sha256(content.encode()).hexdigest(), tuple(sorted(imports))
 
 
 @cache
-def _file(module: str) -> Path | None:
+def _source_file(module: str) -> Path | None:
     """The source of a module inside the project; None for any other."""
     first, *rest = module.split(".")
     if first in PROJECT:
@@ -109,21 +111,21 @@ def _file(module: str) -> Path | None:
         base = root.joinpath(first, *rest)
         for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
             if path.is_file():
-                return path if first in PROJECT or not _installed(path) else None
+                return path if first in PROJECT or not _is_installed(path) else None
     return None
 
 
-def _installed(path: Path) -> bool:
-    own = path.is_relative_to(sysconfig.get_path("stdlib"))
-    return own or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+def _is_installed(path: Path) -> bool:
+    is_standard = path.is_relative_to(sysconfig.get_path("stdlib"))
+    return is_standard or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
-def _parents(module: str) -> Iterator[str]:
+def _parent_packages(module: str) -> Iterator[str]:
     parts = module.split(".")
     yield from (".".join(parts[:i]) for i in range(1, len(parts)))
 
 
-def _imported(node: ast.AST, package: str) -> Iterator[str]:
+def _imported_names(node: ast.AST, package: str) -> Iterator[str]:
     """Names imported anywhere below a node, but for types; both a module and what is taken from it."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
@@ -134,23 +136,25 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
         yield from (f"{origin}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         for other in node.orelse:
-            yield from _imported(other, package)
+            yield from _imported_names(other, package)
     else:
         for below in ast.iter_child_nodes(node):
-            yield from _imported(below, package)
+            yield from _imported_names(below, package)
 
 
-def _plain(node: Any) -> Any:
+def _plain_tree(node: Any) -> Any:
     """A syntax tree as lists, without what versions of Python differ in: docstrings, places, empty fields."""
     if isinstance(node, list):
-        return [_plain(one) for one in node if not (_docstring(one) or _offers(one))]
+        return [_plain_tree(one) for one in node if not (_is_docstring(one) or _is_offer(one))]
     if not isinstance(node, ast.AST):
         return node if isinstance(node, str | int | float | None) else [type(node).__name__, repr(node)]
-    told = [(name, _plain(value)) for name, value in ast.iter_fields(node) if name not in ("ctx", "kind")]
-    return [type(node).__name__, *([name, value] for name, value in told if value not in (None, []))]
+    fields = [
+        (name, _plain_tree(value)) for name, value in ast.iter_fields(node) if name not in ("ctx", "kind")
+    ]
+    return [type(node).__name__, *([name, value] for name, value in fields if value not in (None, []))]
 
 
-def _docstring(node: Any) -> bool:
+def _is_docstring(node: Any) -> bool:
     """Whether it is text that stands as a statement of its own."""
     return (
         isinstance(node, ast.Expr)
@@ -159,6 +163,6 @@ def _docstring(node: Any) -> bool:
     )
 
 
-def _offers(node: Any) -> bool:
+def _is_offer(node: Any) -> bool:
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     return any(isinstance(target, ast.Name) and target.id in OFFERS for target in targets)

@@ -35,7 +35,7 @@ def line_of(row: dict) -> Line:
     if row["kind"] is None:
         return Line(row["text"], None, row["flaw"])
     a = Atom(row["subject"], row["relation"], row["object"])
-    joined = row["subject_b"] is not None
-    b = Atom(row["subject_b"], row["relation_b"], row["object_b"]) if joined else None
-    said = Sentence(Kind(row["kind"]), row["label"], a, b, row["phrasing"])
-    return Line(row["text"], said, row["flaw"])
+    has_second = row["subject_b"] is not None
+    b = Atom(row["subject_b"], row["relation_b"], row["object_b"]) if has_second else None
+    sentence = Sentence(Kind(row["kind"]), row["label"], a, b, row["phrasing"])
+    return Line(row["text"], sentence, row["flaw"])

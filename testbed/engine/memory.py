@@ -20,7 +20,7 @@ ON_PROCESSORS = 1e13
 """Arithmetic of edits side by side: a minute or two of two cores."""
 
 
-def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
+def edits_that_fit(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
     """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
 
     Args:
@@ -28,15 +28,15 @@ def fitting(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, m
         facts: that one edit is told.
         most: more are never taken.
     """
-    return affordable(bytes_of_an_edit(model, changed, shape, facts), most)
+    return affordable_edits(bytes_of_an_edit(model, changed, shape, facts), most)
 
 
-def affordable(bytes_of_one: float, most: int) -> int:
+def affordable_edits(bytes_of_one: float, most: int) -> int:
     """How many of so many bytes each fit into the share of what is free: at least 1, at most `most`."""
     return max(1, min(most, int(SHARE * free_bytes() / bytes_of_one)))
 
 
-def fitting_compiled(bytes_of_one: Callable[[int], float], most: int) -> int:
+def compiled_edits_that_fit(bytes_of_one: Callable[[int], float], most: int) -> int:
     """How many edits fit by what was compiled for as many: `most`, or fewer until it does.
 
     Args:
@@ -44,14 +44,14 @@ def fitting_compiled(bytes_of_one: Callable[[int], float], most: int) -> int:
     """
     while most > 1:
         taken = bytes_of_one(most)
-        fewer = most if math.isnan(taken) else affordable(taken, most)
+        fewer = most if math.isnan(taken) else affordable_edits(taken, most)
         if fewer == most:
             break
         most = fewer
     return most
 
 
-def soon_done(flops: float) -> int:
+def edits_in_short_time(flops: float) -> int:
     """How many edits of so much arithmetic a processor makes before long; elsewhere any number is.
 
     What is not finished is lost when a sweep is killed, and until then nobody knows how long it takes.

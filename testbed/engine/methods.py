@@ -65,14 +65,14 @@ class Method(NamedTuple):
     """An editor, and what it is told of a case.
 
     Attributes:
-        told: the request first; the first again, not to be believed at all, where another case has more.
+        facts_told: the request first; the first again, not to be believed at all, where another case has more.
         most: how many edits are worth computing side by side.
         strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
             are taken as the editor makes them.
     """
 
     editor: "Editor"
-    told: "Callable[[Case], list[Belief]]"
+    facts_told: "Callable[[Case], list[Belief]]"
     most: int = 128
     strength: float | None = None
 
@@ -87,4 +87,4 @@ class Control(Entry):
 
 def the_request(case: "Case") -> list[Belief]:
     """What every method is told, except controls."""
-    return [Belief(case.fact, case.credence)]
+    return [Belief(case.requested_fact, case.credence)]

@@ -10,26 +10,26 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.tokenizer import BOS, Tokenizer
-from lm.token_tree import TokenTree, beginnings, token_tree
+from lm.token_tree import TokenTree, build_token_tree, list_beginnings
 from testbed.protocol import Case
 
 NODES = 128
 """Of a tree, unless one question needs more: in larger ones attention computes more that nobody sees."""
 
 
-class Packed(NamedTuple):
+class PackedCase(NamedTuple):
     """What one case asks; nodes are counted through all its trees.
 
     Attributes:
         trees: of all texts.
-        asked: the nodes whose next token is asked for.
+        node: the nodes whose next token is asked for.
         options: for each choice and option the place where the prompt ends, and those of the option's tokens.
         prompts: for each choice the nodes of the prompt.
         claims: the place where each sentence ends.
     """
 
     trees: list[TokenTree]
-    asked: np.ndarray
+    node: np.ndarray
     options: list[list[np.ndarray]]
     prompts: list[np.ndarray]
     claims: list[int]
@@ -42,14 +42,14 @@ class _Question(NamedTuple):
     prompt: int
 
 
-def pack(tokenizer: Tokenizer, case: Case) -> Packed:
+def pack_case(tokenizer: Tokenizer, case: Case) -> PackedCase:
     """The texts of a case in as many trees as they need, each question in the first with room for it."""
-    questions = _questions(tokenizer, case)
+    questions = _case_questions(tokenizer, case)
     trees: list[TokenTree] = []
     nodes: dict[int, list[np.ndarray]] = {}
     size = 0
-    for together in _sharing(questions):
-        tree, paths = token_tree([text for q in together for text in questions[q].texts])
+    for together in _share_trees(questions):
+        tree, paths = build_token_tree([text for q in together for text in questions[q].texts])
         own = iter(paths)
         nodes |= {q: [size + next(own) for _ in questions[q].texts] for q in together}
         trees.append(tree)
@@ -62,14 +62,14 @@ def pack(tokenizer: Tokenizer, case: Case) -> Packed:
     places, choices = [[number[path] for path in paths] for paths in behind], len(case.choices)
     prompts = [nodes[q][0][: questions[q].prompt] for q in range(choices)]
     claims = [int(paths[0][0]) for paths in places[choices:]]
-    return Packed(trees, np.flatnonzero(wanted), places[:choices], prompts, claims)
+    return PackedCase(trees, np.flatnonzero(wanted), places[:choices], prompts, claims)
 
 
-def _sharing(questions: Sequence[_Question]) -> list[list[int]]:
+def _share_trees(questions: Sequence[_Question]) -> list[list[int]]:
     """Which questions, by their numbers, share a tree."""
     trees: list[tuple[list[int], set]] = []
     for number, question in enumerate(questions):
-        own = beginnings(question.texts)
+        own = list_beginnings(question.texts)
         tree = next((tree for tree in trees if len(tree[1] | own) <= NODES), None)
         if tree is None:
             trees.append(tree := ([], set()))
@@ -78,7 +78,7 @@ def _sharing(questions: Sequence[_Question]) -> list[list[int]]:
     return [numbers for numbers, _ in trees]
 
 
-def _questions(tokenizer: Tokenizer, case: Case) -> list[_Question]:
+def _case_questions(tokenizer: Tokenizer, case: Case) -> list[_Question]:
     """All choices, then all claims."""
     questions = []
     for choice in case.choices:

@@ -71,12 +71,12 @@ def texts_of(case: Case) -> Iterator[tuple[int, Passage, int]]:
 
 def text_shape(cases: Sequence[Case]) -> TextShape:
     """The shape that the given cases need."""
-    asked = [passage for case in cases for passage in case.passages]
+    passages = [passage for case in cases for passage in case.passages]
     return TextShape(
         texts=max(len(list(texts_of(case))) for case in cases),
-        opening=max((len(p.opening) for p in asked), default=1),
-        longest=max((p.longest for p in asked), default=1),
-        most_k=max((p.top_k for p in asked), default=1),
+        opening=max((len(p.opening) for p in passages), default=1),
+        longest=max((p.longest for p in passages), default=1),
+        most_k=max((p.top_k for p in passages), default=1),
     )
 
 
@@ -90,11 +90,11 @@ def build_openings(cases: Sequence[Case], numbers: Sequence[int], seed: int, sha
     prompts, rules = [], np.zeros((*lead, 4))
     drawn_by = np.zeros((*lead, 4), np.uint32)
     for i, (case, number) in enumerate(zip(cases, numbers, strict=True)):
-        asked = list(texts_of(case))
-        for j, (at, p, sample) in enumerate(asked):
+        texts = list(texts_of(case))
+        for j, (at, p, sample) in enumerate(texts):
             rules[i, j] = p.temperature, p.top_k, p.top_p, p.longest
             drawn_by[i, j] = seed, number, at, sample
-        prompts += [*(p.opening for _, p, _ in asked), *[nothing] * (shape.texts - len(asked))]
+        prompts += [*(p.opening for _, p, _ in texts), *[nothing] * (shape.texts - len(texts))]
     temperature, top_k, top_p, longest = np.moveaxis(rules, -1, 0)
     return Openings(
         left_pad(prompts, shape.opening).reshape(*lead, shape.opening),
@@ -109,27 +109,27 @@ def build_openings(cases: Sequence[Case], numbers: Sequence[int], seed: int, sha
 
 
 @partial(jax.jit, static_argnames=("longest", "most_k"))
-def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: int, most_k: int) -> Texts:
+def write_texts(model: LanguageModel, deltas: Delta, openings: Openings, longest: int, most_k: int) -> Texts:
     """Texts of E cases, each case under its own delta, some cases at once.
 
     Args:
         deltas: leaves lead with E; nothing where the model is as it is.
     """
 
-    def key(drawn_by: jax.Array) -> jax.Array:
+    def text_key(drawn_by: jax.Array) -> jax.Array:
         seed, *more = drawn_by
         folded = jax.random.key(seed)
         for number in more:
             folded = jax.random.fold_in(folded, number)
         return folded
 
-    def one(asked: tuple[Delta, Openings]) -> Texts:
+    def write_case(asked: tuple[Delta, Openings]) -> Texts:
         delta, (prompts, sampling, drawn_by) = asked
-        edited = model.edited(delta)
+        edited = model.with_delta(delta)
         tokens = write(
             edited,
-            edited.read(prompts),
-            jax.vmap(key)(jax.numpy.asarray(drawn_by)),
+            edited.read_prompts(prompts),
+            jax.vmap(text_key)(jax.numpy.asarray(drawn_by)),
             sampling,
             longest,
             most_k,
@@ -140,7 +140,7 @@ def written(model: LanguageModel, deltas: Delta, openings: Openings, longest: in
     # On CPUs keys and values of one case fit the processor's cache, and those of many cases do not.
     alone = jax.default_backend() == "cpu"
     at_once = 1 if alone else max(1, LOGITS_AT_ONCE // (texts * (width + longest) * model.vocabulary))
-    return jax.lax.map(one, (deltas, openings), batch_size=min(at_once, cases))
+    return jax.lax.map(write_case, (deltas, openings), batch_size=min(at_once, cases))
 
 
 def passage_rows(
@@ -159,8 +159,8 @@ def passage_rows(
             for texts, when in ((before, "before"), (after, "after")):
                 text = texts.tokens[i, j, : passage.longest]
                 text = text[text != PAD]
-                said = sentences(tokenizer, np.concatenate([passage.opening, text]))
-                row[f"lines_{when}"] = [*map(line_row, reader.read(said))]
+                document_sentences = split_sentences(tokenizer, np.concatenate([passage.opening, text]))
+                row[f"lines_{when}"] = [*map(line_row, reader.read(document_sentences))]
                 row[f"ended_{when}"] = len(text) < passage.longest
                 row[f"tokens_{when}"] = len(text)
                 row[f"log_p_{when}"] = texts.log_p[i, j]
@@ -168,10 +168,10 @@ def passage_rows(
     return rows
 
 
-def sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
+def split_sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
     """The sentences of a document's tokens; the last is what stands behind the last stop, be it nothing."""
-    said = document[int(len(document) > 0 and document[0] == BOS) :]
+    tokens = document[int(len(document) > 0 and document[0] == BOS) :]
     # The mark that begins documents is not a word of one, but decoding would pass over it.
-    said = np.where(said == BOS, UNK, said)
-    parts = np.split(said, np.flatnonzero(said == SEP))
-    return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(said) else []
+    tokens = np.where(tokens == BOS, UNK, tokens)
+    parts = np.split(tokens, np.flatnonzero(tokens == SEP))
+    return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(tokens) else []

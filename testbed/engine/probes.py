@@ -15,8 +15,8 @@ from lm.decoding import generate
 from lm.delta import Delta
 from lm.language_model import Context, LanguageModel
 from lm.scoring import path_log_probabilities
-from lm.token_tree import TokenTree, token_tree
-from testbed.engine.packing import Packed
+from lm.token_tree import TokenTree, build_token_tree
+from testbed.engine.packing import PackedCase
 from testbed.protocol import Case
 
 LOGITS_AT_ONCE = 2**22
@@ -29,7 +29,7 @@ class Probes(NamedTuple):
 
     Attributes:
         trees: all texts, int32[E, trees, N].
-        asked: int32[E, places], the nodes whose next token is asked for, counted through a case's trees.
+        node: int32[E, places], the nodes whose next token is asked for, counted through a case's trees.
         path: int32[E, choices, options, 1 + longest], at which places a prompt ends and the tokens of each
             option stand; -1 as padding.
         prompts: int32[E, choices, P], the nodes of each prompt, -1 as padding before them.
@@ -37,13 +37,13 @@ class Probes(NamedTuple):
     """
 
     trees: TokenTree
-    asked: Array
+    node: Array
     path: Array
     prompts: Array
     claims: Array
 
 
-class Readings(NamedTuple):
+class ModelAnswers(NamedTuple):
     """What a model answers to the questions of E cases.
 
     Attributes:
@@ -80,9 +80,9 @@ class ProbeShape(NamedTuple):
     longest: int
 
 
-def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[Packed]) -> ProbeShape:
+def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[PackedCase]) -> ProbeShape:
     """The shape that the given cases need."""
-    facts = [fact for case in cases for fact in (case.fact, *(c.fact for c in case.controls))]
+    facts = [fact for case in cases for fact in (case.requested_fact, *(c.fact for c in case.controls))]
     prompts = [tokenizer.prompt(*pair) for pair in {fact[:2] for fact in facts}]
     prompts += [prompt for one in packed for prompt in one.prompts]
     options = [some for one in packed for some in one.options]
@@ -92,18 +92,18 @@ def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[Pa
         prompt=max(map(len, prompts)),
         trees=max(1, *(len(one.trees) for one in packed)),
         nodes=max((len(tree.tokens) for one in packed for tree in one.trees), default=1),
-        places=max(1, *(len(one.asked) for one in packed)),
+        places=max(1, *(len(one.node) for one in packed)),
         options=max(map(len, options), default=1),
         longest=max((len(places) - 1 for some in options for places in some), default=1),
     )
 
 
-def build_probes(packed: Sequence[Packed], shape: ProbeShape) -> Probes:
+def build_probes(packed: Sequence[PackedCase], shape: ProbeShape) -> Probes:
     """Arrays for the given cases, padded to `shape`."""
     cases, nodes = len(packed), shape.nodes
-    nothing = token_tree([])[0].padded(nodes)
+    nothing = build_token_tree([])[0].pad_to(nodes)
     trees = [
-        [*(tree.padded(nodes) for tree in one.trees), *[nothing] * (shape.trees - len(one.trees))]
+        [*(tree.pad_to(nodes) for tree in one.trees), *[nothing] * (shape.trees - len(one.trees))]
         for one in packed
     ]
     asked = np.zeros((cases, shape.places), np.int32)
@@ -112,23 +112,23 @@ def build_probes(packed: Sequence[Packed], shape: ProbeShape) -> Probes:
     claims = np.zeros((cases, shape.claims), np.int32)
     for e, one in enumerate(packed):
         padded = np.flatnonzero([node < len(tree.tokens) for tree in one.trees for node in range(nodes)])
-        asked[e, : len(one.asked)] = padded[one.asked]
+        asked[e, : len(one.node)] = padded[one.node]
         for q, (options, prompt) in enumerate(zip(one.options, one.prompts, strict=True)):
             prompts[e, q, shape.prompt - len(prompt) :] = padded[prompt]
             for o, places in enumerate(options):
                 path[e, q, o, : len(places)] = places
         claims[e, : len(one.claims)] = one.claims
-    return Probes(_stacked([_stacked(some) for some in trees]), asked, path, prompts, claims)
+    return Probes(_stack_trees([_stack_trees(some) for some in trees]), asked, path, prompts, claims)
 
 
-def _stacked(trees: Sequence[TokenTree]) -> TokenTree:
+def _stack_trees(trees: Sequence[TokenTree]) -> TokenTree:
     return TokenTree(*map(np.stack, zip(*trees, strict=True)))
 
 
 @partial(jax.jit, static_argnames=("words", "longest"))
-def read(
+def answer_probes(
     model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
-) -> Readings:
+) -> ModelAnswers:
     """One pass over the questions of G edits of B cases each, some edits at once.
 
     Args:
@@ -141,45 +141,45 @@ def read(
         Readings that lead with G and B.
     """
 
-    def one(asked: tuple[Delta, Probes]) -> Readings:
+    def answer_edit(asked: tuple[Delta, Probes]) -> ModelAnswers:
         delta, probe = asked
-        edited = model.edited(delta)
-        logits, context = _opened(edited, probe)
-        ended, begun = _of_options(probe, logits)
+        edited = model.with_delta(delta)
+        logits, context = _read_texts(edited, probe)
+        ended, begun = _option_log_probabilities(probe, logits)
         truth = jnp.take_along_axis(logits, probe.claims[..., None], axis=1)
-        return Readings(
+        return ModelAnswers(
             jnp.exp(ended),
             jnp.exp(begun),
             generate(edited, context, longest + 1).reshape(*probe.path.shape[:2], -1),
             jax.nn.softmax(truth)[..., jnp.array(words)],
         )
 
-    _, cases, places = probes.asked.shape
+    _, cases, places = probes.node.shape
     at_once = max(1, LOGITS_AT_ONCE // (cases * places * model.vocabulary))
-    return jax.lax.map(one, (deltas, probes), batch_size=min(at_once, len(probes.asked)))
+    return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(at_once, len(probes.node)))
 
 
 def option_log_probabilities(model: LanguageModel, probes: Probes) -> jax.Array:
     """Log p(o | s r), endings included, of all options of B cases: float32[B, choices, options]."""
-    return _of_options(probes, _opened(model, probes)[0])[0]
+    return _option_log_probabilities(probes, _read_texts(model, probes)[0])[0]
 
 
-def _of_options(probes: Probes, logits: jax.Array) -> tuple[jax.Array, jax.Array]:
-    tokens = jnp.take_along_axis(probes.trees.tokens.reshape(len(logits), -1), probes.asked, axis=1)
+def _option_log_probabilities(probes: Probes, logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    tokens = jnp.take_along_axis(probes.trees.tokens.reshape(len(logits), -1), probes.node, axis=1)
     return jax.vmap(path_log_probabilities)(logits, tokens, jnp.asarray(probes.path))
 
 
-def _opened(model: LanguageModel, probes: Probes) -> tuple[jax.Array, Context]:
+def _read_texts(model: LanguageModel, probes: Probes) -> tuple[jax.Array, Context]:
     """Read the texts of B cases: logits float32[B, places, V], and prompts to go on from, B x choices."""
     cases, trees, nodes = probes.trees.tokens.shape
     rows = jax.tree.map(lambda x: x.reshape(-1, nodes), probes.trees)
     hidden, cache = model.hidden_states(rows.tokens, rows.layout())
     states = hidden.reshape(cases, trees * nodes, -1)
-    logits = model.unembed(jnp.take_along_axis(states, probes.asked[..., None], axis=1))
-    return logits, _context(hidden, cache, probes.prompts)
+    logits = model.unembed(jnp.take_along_axis(states, probes.node[..., None], axis=1))
+    return logits, _prompt_contexts(hidden, cache, probes.prompts)
 
 
-def _context(hidden: jax.Array, cache: Cache, prompts: Array) -> Context:
+def _prompt_contexts(hidden: jax.Array, cache: Cache, prompts: Array) -> Context:
     """Prompts that stand in trees, as if each had been read alone."""
     cases, nodes = len(prompts), hidden.shape[1]
     first = jnp.arange(cases)[:, None, None] * (len(hidden) // cases * nodes)
@@ -189,7 +189,7 @@ def _context(hidden: jax.Array, cache: Cache, prompts: Array) -> Context:
     # A prefix of the edit, if there is one, stands before every tree.
     before = cache.real.shape[1] - nodes
     prefix = jnp.broadcast_to(jnp.arange(before), (len(row), before))
-    taken = cache.taken(
+    taken = cache.take_tokens(
         row,
         jnp.concatenate([prefix, before + slot], axis=1),
         jnp.pad(there, ((0, 0), (before, 0)), constant_values=True),

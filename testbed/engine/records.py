@@ -7,7 +7,7 @@
 
 Rows of one case have its number. Tables of one sweep lie in one folder; a stem before these names tells apart
 its parts, what was asked again after later edits, and what controls were told. `cases` is written last: where
-it is, the others are (DESIGN 6, 8).
+it is, the others are (design.md 6, 8).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from corpus.errors import InputError
 from corpus.files import CHECKSUMS, seal_folder, staged_file
 from lm.editors.interface import Info
 from testbed.engine.lines import LINE
-from testbed.engine.probes import Readings
+from testbed.engine.probes import ModelAnswers
 from testbed.protocol import BEFORE, Case, Facet
 from testbed.run.object_names import ObjectNames
 
@@ -49,50 +49,54 @@ class Columns:
     """What an evaluation's tables hold.
 
     Args:
-        readings: what the request is to the agent, once for each of its beliefs after the edit.
+        interpretations: what the request is to the agent, once for each of its beliefs after the edit.
         facets: further columns of cases by name, and what they hold.
         of_choices: further columns of choices.
     """
 
     def __init__(
         self,
-        readings: Sequence[str],
+        interpretations: Sequence[str],
         facets: Mapping[str, type[Facet]],
         of_choices: Mapping[str, type[Facet]] | None = None,
     ) -> None:
-        self.times, self.facets, self.of_choices = (BEFORE, *readings), dict(facets), dict(of_choices or {})
+        self.times, self.facets, self.of_choices = (
+            (BEFORE, *interpretations),
+            dict(facets),
+            dict(of_choices or {}),
+        )
 
     @cached_property
     def schemas(self) -> dict[str, pa.Schema]:
         """Table -> its columns."""
-        whole, real, text = pa.int32(), pa.float64(), pa.string()
+        integer, real, text = pa.int32(), pa.float64(), pa.string()
         reals = pa.list_(real)
         cases = {
-            **dict.fromkeys(("case", "subject", "relation", "object", "truth"), whole),
+            **dict.fromkeys(("case", "subject", "relation", "object", "truth"), integer),
             "kind": text, "weight": real, "credence": real,
             **{name: _TYPES[kind] for name, kind in self.facets.items()},
-            **dict.fromkeys(("cluster", "position", "steps", "forward", "backward"), whole),
+            **dict.fromkeys(("cluster", "position", "steps", "forward", "backward"), integer),
             "seconds": real, "loss": pa.list_(pa.float32()),
         }  # fmt: skip
-        asked = {"case": whole, "role": text, "group": text}
+        question_columns = {"case": integer, "role": text, "group": text}
         choices = {
-            **asked, "subject": whole, "relation": whole, "stated": whole, "phrasing": whole,
+            **question_columns, "subject": integer, "relation": integer, "stated": integer, "phrasing": integer,
             **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
-            "options": pa.list_(whole), "offered": pa.list_(pa.bool_()),
+            "options": pa.list_(integer), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
-            **{f"agent_answer_{t}": whole for t in self.times},
+            **{f"agent_answer_{t}": integer for t in self.times},
             **{f"{who}_{w}": reals for who in _MODEL for w in WHEN},
-            **{f"lm_answer_{w}": whole for w in WHEN},
+            **{f"lm_answer_{w}": integer for w in WHEN},
         }  # fmt: skip
         claims = {
-            **asked, "sentence": text,
+            **question_columns, "sentence": text,
             **{f"agent_{t}": real for t in self.times},
             **{f"{word}_{w}": real for w in WHEN for word in WORDS},
         }  # fmt: skip
-        written = {"lines": pa.list_(LINE), "ended": pa.bool_(), "tokens": whole, "log_p": real}
+        text_columns = {"lines": pa.list_(LINE), "ended": pa.bool_(), "tokens": integer, "log_p": real}
         passages = {
-            "case": whole, "role": text, "sample": whole,
-            **{f"{name}_{w}": kind for w in WHEN for name, kind in written.items()},
+            "case": integer, "role": text, "sample": integer,
+            **{f"{name}_{w}": kind for w in WHEN for name, kind in text_columns.items()},
         }  # fmt: skip
         named = {"cases": cases, "choices": choices, "claims": claims, "passages": passages}
         return {name: pa.schema(list(columns.items())) for name, columns in named.items()}
@@ -116,16 +120,16 @@ class Circumstances(NamedTuple):
     seconds: np.ndarray
 
 
-def rows_of(
+def rows_of_cases(
     cases: Sequence[Case],
-    before: Readings,
-    after: Readings,
+    before: ModelAnswers,
+    after: ModelAnswers,
     how: Circumstances,
     names: ObjectNames,
     columns: Columns,
 ) -> Rows:
     """The rows of some cases, of their choices and of their claims."""
-    generated = [names.read(np.asarray(x.tokens)) for x in (before, after)]
+    generated = [names.objects_of(np.asarray(x.tokens)) for x in (before, after)]
     rows: Rows = {table: [] for table in TABLES}
     for i, case in enumerate(cases):
         number = int(how.case[i])
@@ -140,17 +144,17 @@ def rows_of(
                 row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}
                 row[f"agent_answer_{time}"] = int(choice.answer[t])
             for w, when in enumerate(WHEN):
-                seen = (before, after)[w]
-                row[f"lm_{when}"] = seen.ended[i, q, :n]
-                row[f"lm_open_{when}"] = seen.begun[i, q, :n]
+                answers = (before, after)[w]
+                row[f"lm_{when}"] = answers.ended[i, q, :n]
+                row[f"lm_open_{when}"] = answers.begun[i, q, :n]
                 row[f"lm_answer_{when}"] = int(generated[w][i, q])
             rows["choices"].append(row)
         for q, claim in enumerate(case.claims):
             row = {"case": number, "role": claim.role, "group": claim.group}
             row["sentence"] = names.language.render(claim.sentence)
             row |= {f"agent_{time}": float(claim.agent[t]) for t, time in enumerate(columns.times)}
-            for seen, when in zip((before, after), WHEN, strict=True):
-                row |= {f"{word}_{when}": seen.claims[i, q, k] for k, word in enumerate(WORDS)}
+            for answers, when in zip((before, after), WHEN, strict=True):
+                row |= {f"{word}_{when}": answers.claims[i, q, k] for k, word in enumerate(WORDS)}
             rows["claims"].append(row)
         request = case.request
         rows["cases"].append(
@@ -163,7 +167,7 @@ def rows_of(
     return rows
 
 
-def added(first: Rows, second: Rows) -> Rows:
+def concatenate_rows(first: Rows, second: Rows) -> Rows:
     """The rows of both, in this order."""
     return {table: first[table] + second[table] for table in TABLES}
 
@@ -175,7 +179,7 @@ def write_rows(rows: Rows, folder: Path, columns: Columns, stem: str = "") -> No
             pq.write_table(pa.Table.from_pylist(rows[table], schema=columns.schemas[table]), aside)
 
 
-def merge(
+def merge_tables(
     stems: Sequence[str],
     parts: Path,
     folder: Path,
@@ -186,12 +190,12 @@ def merge(
     """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
     for table in TABLES:
         pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
-        whole = pa.concat_tables(pieces)
+        merged = pa.concat_tables(pieces)
         with staged_file(table_file(folder, table, stem)) as aside:
-            pq.write_table(whole.sort_by("case") if by_case else whole, aside)
+            pq.write_table(merged.sort_by("case") if by_case else merged, aside)
 
 
-def done(folder: Path, stem: str = "") -> bool:
+def is_written(folder: Path, stem: str = "") -> bool:
     """Whether all tables of a stem are there."""
     return table_file(folder, "cases", stem).exists()
 
@@ -200,13 +204,13 @@ SUMMARY = "summary.json"
 """Made from the tables, as often as wanted; it has a checksum of its own."""
 
 
-def seal(folder: Path) -> None:
+def seal_results(folder: Path) -> None:
     """Say that everything was edited: write checksums of all files of a folder."""
-    own = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
-    seal_folder(folder, own - {CHECKSUMS, SUMMARY})
+    files = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
+    seal_folder(folder, files - {CHECKSUMS, SUMMARY})
 
 
-def sealed(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether everything was edited."""
     return (folder / CHECKSUMS).exists()
 

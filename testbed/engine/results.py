@@ -106,7 +106,7 @@ class Results:
             other (one subject, or one sequence of edits), and `position` counts the edits before this one
             in its sequence.
         times: what the agent's T beliefs are: before, then one for each reading of the request.
-        lost: how many further edits there were, which left the model without numbers to answer with.
+        lost_edits: how many further edits there were, which left the model without numbers to answer with.
     """
 
     cases: dict[str, np.ndarray]
@@ -114,7 +114,7 @@ class Results:
     claims: Claims
     times: tuple[str, ...]
     passages: Passages = NO_PASSAGES
-    lost: int = 0
+    lost_edits: int = 0
 
     def __len__(self) -> int:
         return len(self.cases["case"])
@@ -124,7 +124,7 @@ class NoNumbersError(InputError):
     """Of some edits, none left a model that answers with numbers."""
 
 
-def clusters(results: Results) -> dict[str, np.ndarray]:
+def cluster_levels(results: Results) -> dict[str, np.ndarray]:
     """By level, int[E] that is equal for cases which depend on each other (see `testbed.scores.statistics`).
 
     They share a subject, or a sequence of edits; the requested object; the world, where several were pooled
@@ -155,32 +155,32 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     }
     results = Results(
         cases,
-        _choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns),
-        _claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
+        _read_choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns),
+        _read_claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
         columns.times,
-        _passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
+        _read_passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
     )
-    return _with_numbers(results, folder)
+    return _without_missing_numbers(results, folder)
 
 
-def _with_numbers(results: Results, folder: Path) -> Results:
+def _without_missing_numbers(results: Results, folder: Path) -> Results:
     """The results without the edits after which the model gives no numbers, and how many those are."""
     choices, claims = results.choices, results.claims
-    whole = np.ones(len(results), bool)
+    has_numbers = np.ones(len(results), bool)
     for case, *answers in ((choices.case, choices.lm, choices.lm_open), (claims.case, claims.lm)):
         for answer in answers:
-            whole[case[~np.isfinite(answer).all(axis=(1, 2))]] = False
-    if whole.all():
+            has_numbers[case[~np.isfinite(answer).all(axis=(1, 2))]] = False
+    if has_numbers.all():
         return results
-    if not whole.any():
+    if not has_numbers.any():
         raise NoNumbersError(
-            f"{folder}: none of {len(whole)} edits gave numbers; look for a division by zero in the editor"
+            f"{folder}: none of {len(has_numbers)} edits gave numbers; look for a division by zero in the editor"
         )
-    row = np.cumsum(whole) - 1
+    row = np.cumsum(has_numbers) - 1
 
-    def kept(rows: Any) -> Any:
+    def keep_rows(rows: Any) -> Any:
         """Questions of the cases that stay."""
-        stays = whole[rows.case]
+        stays = has_numbers[rows.case]
 
         def few(column: Any) -> Any:
             """A column, or the columns of a mapping."""
@@ -191,30 +191,32 @@ def _with_numbers(results: Results, folder: Path) -> Results:
         left = type(rows)(*map(few, rows))
         return left._replace(case=row[left.case])
 
-    cases = {name: column[whole] for name, column in results.cases.items()}
-    lost = int((~whole).sum())
-    return Results(cases, kept(choices), kept(claims), results.times, kept(results.passages), lost)
+    cases = {name: column[has_numbers] for name, column in results.cases.items()}
+    missing = int((~has_numbers).sum())
+    return Results(
+        cases, keep_rows(choices), keep_rows(claims), results.times, keep_rows(results.passages), missing
+    )
 
 
 def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarray:
     """int64: for each question, the row of its case."""
     order = np.argsort(numbers, kind="stable")
-    asked = table["case"].to_numpy()
-    at = np.minimum(np.searchsorted(numbers[order], asked), len(numbers) - 1)
-    if len(asked) and (numbers[order][at] != asked).any():
+    question_cases = table["case"].to_numpy()
+    at = np.minimum(np.searchsorted(numbers[order], question_cases), len(numbers) - 1)
+    if len(question_cases) and (numbers[order][at] != question_cases).any():
         raise InputError(f"{path} lacks cases that questions are of; move its folder away and edit again")
     return order[at]
 
 
-def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
-    which, at = _flat(table["options"])
+def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
+    which, at = _flatten_lists(table["options"])
     place = np.arange(len(which)) - np.searchsorted(which, which)
     width = int(place.max(initial=0)) + 1
 
     def vectors(names: Sequence[str]) -> np.ndarray:
         padded = np.zeros((len(table), len(names), width))
         for t, name in enumerate(names):
-            padded[which, t, place] = _flat(table[name])[1].to_numpy()
+            padded[which, t, place] = _flatten_lists(table[name])[1].to_numpy()
         return padded
 
     def answers(names: Sequence[str]) -> np.ndarray:
@@ -223,11 +225,11 @@ def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
     times = columns.times
     options, offered = np.full((len(table), width), ABSENT), np.zeros((len(table), width), bool)
     options[which, place] = at.to_numpy()
-    offered[which, place] = _flat(table["offered"])[1].to_numpy(zero_copy_only=False)
+    offered[which, place] = _flatten_lists(table["offered"])[1].to_numpy(zero_copy_only=False)
     return Choices(
         case=case,
-        role=_text(table["role"]),
-        group=_text(table["group"]),
+        role=_text_column(table["role"]),
+        group=_text_column(table["group"]),
         **{name: table[name].to_numpy().astype(np.int64) for name in ("subject", "relation", "stated")},
         options=options,
         agent=vectors([f"agent_{t}" for t in times]),
@@ -237,26 +239,30 @@ def _choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
         agent_answer=answers([f"agent_answer_{t}" for t in times]),
         lm_answer=answers([f"lm_answer_{w}" for w in WHEN]),
         offered=offered,
-        facets={name: _column(table[name], kind) for name, kind in columns.of_choices.items()},
+        facets={name: _read_column(table[name], kind) for name, kind in columns.of_choices.items()},
     )
 
 
-def _claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Claims:
+def _read_claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Claims:
     pairs = [[table[f"{word}_{when}"].to_numpy() for word in WORDS] for when in WHEN]
     agent = np.stack([table[f"agent_{t}"].to_numpy() for t in times], axis=1)
     return Claims(
-        case, _text(table["role"]), _text(table["group"]), agent, np.moveaxis(np.array(pairs), 2, 0)
+        case,
+        _text_column(table["role"]),
+        _text_column(table["group"]),
+        agent,
+        np.moveaxis(np.array(pairs), 2, 0),
     )
 
 
-def _passages(table: pa.Table, case: np.ndarray) -> Passages:
+def _read_passages(table: pa.Table, case: np.ndarray) -> Passages:
     def both(name: str) -> np.ndarray:
         return np.stack([table[f"{name}_{when}"].to_numpy() for when in WHEN], axis=1)
 
     lines = np.empty((len(table), len(WHEN)), object)
     known: dict[str, Line] = {}
     for w, when in enumerate(WHEN):
-        which, said = _flat(table[f"lines_{when}"])
+        which, said = _flatten_lists(table[f"lines_{when}"])
         texts = said.field("text").to_pylist() if len(said) else []
         # In one world a text is always read in the same way.
         fresh = {text: i for i, text in enumerate(texts) if text not in known}
@@ -266,22 +272,24 @@ def _passages(table: pa.Table, case: np.ndarray) -> Passages:
         for i in range(len(table)):
             lines[i, w] = tuple(known[text] for text in texts[edges[i] : edges[i + 1]])
     sample = table["sample"].to_numpy().astype(np.int64)
-    return Passages(case, _text(table["role"]), sample, lines, both("ended"), both("tokens"), both("log_p"))
+    return Passages(
+        case, _text_column(table["role"]), sample, lines, both("ended"), both("tokens"), both("log_p")
+    )
 
 
-def _column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
+def _read_column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
     if kind is tuple:
         arrays = np.empty(len(column), object)
         arrays[:] = [np.array(one) for one in column.to_pylist()]
         return arrays
-    return _text(column) if kind is str else column.to_numpy()
+    return _text_column(column) if kind is str else column.to_numpy()
 
 
-def _text(column: pa.ChunkedArray) -> np.ndarray:
+def _text_column(column: pa.ChunkedArray) -> np.ndarray:
     return np.array(column.to_pylist(), dtype=np.str_)
 
 
-def _flat(lists: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+def _flatten_lists(lists: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """The items of all lists, end to end, and the number of the list that each is from."""
     whole = lists.combine_chunks()
     whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -14,7 +14,7 @@ class Shard(NamedTuple):
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def own(self, batches: Sequence[int]) -> Sequence[int]:
+    def batches_of(self, batches: Sequence[int]) -> Sequence[int]:
         """Those of some batches that belong to this shard."""
         return batches[self.number - 1 :: self.of]
 

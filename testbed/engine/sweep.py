@@ -13,16 +13,16 @@ from corpus.files import staged_file, write_json_once
 from lm.delta import Delta
 from lm.editors.interface import Info
 from testbed.engine.passages import passage_rows
-from testbed.engine.probes import Readings
+from testbed.engine.probes import ModelAnswers
 from testbed.engine.records import (
     TABLES,
     Circumstances,
     Columns,
     Rows,
-    added,
-    done,
-    merge,
-    rows_of,
+    concatenate_rows,
+    is_written,
+    merge_tables,
+    rows_of_cases,
     write_rows,
 )
 from testbed.engine.shard import ALL, Shard
@@ -37,7 +37,7 @@ def control_stem(name: str) -> str:
     return f"control-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-" if name else ""
 
 
-class Plan(NamedTuple):
+class SweepPlan(NamedTuple):
     """How the cases of a sweep are edited.
 
     Attributes:
@@ -79,32 +79,32 @@ class Plan(NamedTuple):
         lines = np.array(self.order or range(self.cases)).reshape(-1, self.sequence)
         return lines[np.minimum(np.arange(first, first + self.abreast), len(lines) - 1)]
 
-    def own(self, first: int) -> int:
+    def sequences_in(self, first: int) -> int:
         """How many sequences of a chunk are not repeated ones."""
         return min(self.abreast, self.cases // self.sequence - first)
 
 
-def stem_of(told: str, first: int, what: str = "") -> str:
+def stem_of(control: str, first: int, what: str = "") -> str:
     """What the names of a chunk's parts begin with."""
-    return f"{control_stem(told)}{first:06d}-{what}"
+    return f"{control_stem(control)}{first:06d}-{what}"
 
 
-def lacking(plan: Plan, folder: Path, told: str = "", shard: Shard = ALL) -> list[int]:
+def unfinished_chunks(plan: SweepPlan, folder: Path, control: str = "", shard: Shard = ALL) -> list[int]:
     """The first sequence of every chunk of a shard that is not finished.
 
     Args:
         folder: of the sweep.
-        told: the control that the editor is told in place of the request, if any.
+        control: the control that the editor is told in place of the request, if any.
     """
-    own = shard.own(plan.firsts)
-    return [first for first in own if not done(folder / "parts", stem_of(told, first))]
+    chunks = shard.batches_of(plan.firsts)
+    return [first for first in chunks if not is_written(folder / "parts", stem_of(control, first))]
 
 
-def put_together(plan: Plan, folder: Path, columns: Columns, told: str = "") -> None:
+def merge_chunks(plan: SweepPlan, folder: Path, columns: Columns, control: str = "") -> None:
     """Make the tables of results of the parts of all chunks, which must be there."""
     for what in (*(f"retained-{mark}-" for mark in plan.marks), ""):
-        stems = [stem_of(told, first, what) for first in plan.firsts]
-        merge(stems, folder / "parts", folder, columns, control_stem(told) + what, bool(plan.order))
+        stems = [stem_of(control, first, what) for first in plan.firsts]
+        merge_tables(stems, folder / "parts", folder, columns, control_stem(control) + what, bool(plan.order))
 
 
 class Sweep:
@@ -119,23 +119,23 @@ class Sweep:
     def __init__(
         self,
         worker: Worker,
-        plan: Plan,
+        plan: SweepPlan,
         folder: Path,
         columns: Columns,
         told: str = "",
         shard: Shard = ALL,
     ) -> None:
-        self.worker, self.plan, self.folder, self.columns, self.told = worker, plan, folder, columns, told
+        self.worker, self.plan, self.folder, self.columns, self.control = worker, plan, folder, columns, told
         self.questions, self.parts = worker.questions, folder / "parts"
-        self.pending = lacking(plan, folder, told, shard)
+        self.pending = unfinished_chunks(plan, folder, told, shard)
 
     @property
-    def done(self) -> int:
+    def finished_cases(self) -> int:
         """Cases that are not left to this process."""
-        left = sum(self.plan.own(first) for first in self.pending)
+        left = sum(self.plan.sequences_in(first) for first in self.pending)
         return self.plan.cases - left * self.plan.sequence
 
-    def run(self, prepare_seconds: float, advance: Callable[..., None]) -> None:
+    def edit_pending(self, prepare_seconds: float, advance: Callable[..., None]) -> None:
         """Do what is pending.
 
         Args:
@@ -144,59 +144,61 @@ class Sweep:
         """
         plan, cost = self.plan, self.folder / "cost.json"
         if not cost.exists():
-            figures = self.worker.cost(plan.chunk(plan.firsts[-1])[:, : plan.batch])
+            figures = self.worker.cost_per_case(plan.chunk(plan.firsts[-1])[:, : plan.batch])
             write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
         for first in self.pending:
-            (self._apart if plan.rounds == 1 else self._in_sequence)(first, advance)
+            (self._edit_apart if plan.rounds == 1 else self._edit_in_sequence)(first, advance)
 
     def _stem(self, first: int, what: str = "") -> str:
-        return stem_of(self.told, first, what)
+        return stem_of(self.control, first, what)
 
-    def _write(self, rows: Rows, stem: str) -> None:
+    def _write_rows(self, rows: Rows, stem: str) -> None:
         write_rows(rows, self.parts, self.columns, stem)
 
-    def _apart(self, first: int, advance: Callable[..., None]) -> None:
+    def _edit_apart(self, first: int, advance: Callable[..., None]) -> None:
         """A chunk of edits that do not build on each other."""
         which = self.plan.chunk(first)
-        deltas, info, seconds = self.worker.independent(which, self.told)
-        rows = self._rows(first, which, 0, deltas, info, seconds)
+        deltas, info, seconds = self.worker.edit_independently(which, self.control)
+        rows = self._rows_of_edits(first, which, 0, deltas, info, seconds)
         for mark in self.plan.marks:
-            self._write(rows, self._stem(first, f"retained-{mark}-"))
-        self._write(rows, self._stem(first))
+            self._write_rows(rows, self._stem(first, f"retained-{mark}-"))
+        self._write_rows(rows, self._stem(first))
         advance(len(rows["cases"]))
 
-    def _in_sequence(self, first: int, advance: Callable[..., None]) -> None:
+    def _edit_in_sequence(self, first: int, advance: Callable[..., None]) -> None:
         """A chunk of sequences, each edit on top of those before it; saved every few rounds."""
         plan, lines = self.plan, self.plan.chunk(first)
         rounds = np.split(lines, plan.rounds, axis=1)
-        carried, start = self._saved(first, self.worker.start(rounds[0], plan.rounds))
-        advance(start * plan.batch * plan.own(first))
+        carried, start = self._load_carried(first, self.worker.empty_deltas(rounds[0], plan.rounds))
+        advance(start * plan.batch * plan.sequences_in(first))
         nothing: Rows = {table: [] for table in TABLES}
         rows = nothing
         for index in range(start, plan.rounds):
             which, made = rounds[index], index + 1
-            carried, info, seconds = self.worker.following(carried, which, index)
-            now = self._rows(first, which, index * plan.batch, carried, info, seconds)
-            rows = added(rows, now)
+            carried, info, seconds = self.worker.edit_in_sequence(carried, which, index)
+            now = self._rows_of_edits(first, which, index * plan.batch, carried, info, seconds)
+            rows = concatenate_rows(rows, now)
             if made * plan.batch in plan.marks:
                 again = nothing
                 for i, earlier in enumerate(rounds[:made]):
-                    again = added(again, self._rows(first, earlier, i * plan.batch, carried, info, seconds))
-                self._write(again, self._stem(first, f"retained-{made * plan.batch}-"))
+                    again = concatenate_rows(
+                        again, self._rows_of_edits(first, earlier, i * plan.batch, carried, info, seconds)
+                    )
+                self._write_rows(again, self._stem(first, f"retained-{made * plan.batch}-"))
             if made % ROUNDS_BETWEEN_SAVES == 0 or made == plan.rounds:
-                self._write(rows, self._stem(first, f"until-{made:06d}-"))
-                self._save(first, carried, made)
+                self._write_rows(rows, self._stem(first, f"until-{made:06d}-"))
+                self._save_carried(first, carried, made)
                 rows = nothing
             advance(len(now["cases"]))
         until = sorted(path.name for path in self.parts.glob(f"{self._stem(first)}until-*-cases.parquet"))
         stems = [name.removesuffix("cases.parquet") for name in until]
-        merge(stems, self.parts, self.parts, self.columns, self._stem(first))
+        merge_tables(stems, self.parts, self.parts, self.columns, self._stem(first))
 
-    def _rows(
+    def _rows_of_edits(
         self, first: int, which: np.ndarray, position: int, deltas: Delta, info: Info, seconds: float
     ) -> Rows:
         """Rows of int[G, B] cases after G edits, without those that only fill the chunk up."""
-        sequences, size = self.plan.own(first), which.shape[1]
+        sequences, size = self.plan.sequences_in(first), which.shape[1]
         number = which[:sequences].ravel()
         cases = [self.questions.cases[k] for k in number]
         independent = self.plan.sequence == 1
@@ -208,29 +210,29 @@ class Sweep:
             info=Info(*(np.repeat(np.asarray(x)[:sequences], size, axis=0) for x in info)),
             seconds=np.full(len(number), seconds),
         )
-        asked = self.questions
+        questions = self.questions
         before, after = (
-            Readings(*(x[: len(number)] for x in readings))
-            for readings in (asked.before(which), asked.after(deltas, which))
+            ModelAnswers(*(x[: len(number)] for x in readings))
+            for readings in (questions.answers_before(which), questions.answers_after(deltas, which))
         )
-        rows = rows_of(cases, before, after, how, asked.names, self.columns)
-        texts = asked.written_before(which), asked.written_after(deltas, which)
-        rows["passages"] = passage_rows(asked.tokenizer, asked.reader, cases, number, *texts)
+        rows = rows_of_cases(cases, before, after, how, questions.names, self.columns)
+        texts = questions.texts_before(which), questions.texts_after(deltas, which)
+        rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows
 
-    def _saved(self, first: int, fresh: Delta) -> tuple[Delta, int]:
+    def _load_carried(self, first: int, fresh: Delta) -> tuple[Delta, int]:
         """What the sequences of a chunk carry, and how many rounds are behind them."""
-        path = self._carried(first)
+        path = self._carried_file(first)
         if not path.exists():
             return fresh, 0
         saved = load_file(path)
         leaves, tree = jax.tree.flatten(fresh)
         return jax.tree.unflatten(tree, [saved[str(i)] for i in range(len(leaves))]), int(saved["rounds"])
 
-    def _save(self, first: int, carried: Delta, rounds: int) -> None:
+    def _save_carried(self, first: int, carried: Delta, rounds: int) -> None:
         leaves = {str(i): x for i, x in enumerate(jax.tree.leaves(carried))}
-        with staged_file(self._carried(first)) as aside:
+        with staged_file(self._carried_file(first)) as aside:
             save_file(leaves | {"rounds": jax.numpy.int32(rounds)}, aside)
 
-    def _carried(self, first: int) -> Path:
+    def _carried_file(self, first: int) -> Path:
         return self.parts / f"{self._stem(first)}carried.safetensors"

@@ -6,7 +6,7 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import digest_of, read_json
 from testbed.engine.identity import code_of, code_of_method
-from testbed.engine.records import done, sealed
+from testbed.engine.records import is_complete, is_written
 from testbed.own import plain_name
 from testbed.run.runs import Run
 
@@ -25,29 +25,29 @@ def code_of_cases(cases_from: str) -> dict[str, str]:
     return {"cases": code_of(cases_from), "agents": code_of(AGENTS), "asking": code_of(SWEEP)}
 
 
-def folder_of(run: Run, evaluation: str, editor: str, traced: dict[str, Any]) -> Path:
+def folder_of(run: Run, evaluation: str, editor: str, trace: dict[str, Any]) -> Path:
     """Where the edits of such a trace lie: under the evaluation, named after editor and trace."""
-    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{digest_of(traced)}"
+    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{digest_of(trace)}"
 
 
-def finished(run: Run, evaluation: str) -> list[Path]:
+def finished_edits(run: Run, evaluation: str) -> list[Path]:
     """The folders of an evaluation's finished edits, the oldest first."""
-    made = [path for path in (run.edits / plain_name(evaluation)).glob("*") if sealed(path)]
-    return sorted(made, key=lambda path: (path / CONFIG).stat().st_mtime_ns)
+    folders = [path for path in (run.edits / plain_name(evaluation)).glob("*") if is_complete(path)]
+    return sorted(folders, key=lambda path: (path / CONFIG).stat().st_mtime_ns)
 
 
-def unfinished(run: Run, evaluation: str) -> list[Path]:
+def unfinished_edits(run: Run, evaluation: str) -> list[Path]:
     """The folders of edits that were begun, or whose checksums are lost."""
     return sorted(
         path.parent
         for path in (run.edits / plain_name(evaluation)).glob(f"*/{CONFIG}")
-        if not sealed(path.parent)
+        if not is_complete(path.parent)
     )
 
 
-def why_unsealed(run: Run, folder: Path) -> str:
+def why_incomplete(run: Run, folder: Path) -> str:
     """What is to be said of edits without checksums: begun, or of a time or a disk that lost them."""
-    if done(folder) and not (folder / "parts").exists():
+    if is_written(folder) and not (folder / "parts").exists():
         return (
             "has no checksums, so that nothing says whether it is whole, and is left out; "
             f"python -m testbed.verify {run.options} prints the command that makes it again beside it"
@@ -70,7 +70,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def stale(config: dict[str, Any], cases_from: str) -> list[str]:
+def stale_parts(config: dict[str, Any], cases_from: str) -> list[str]:
     """What of the code that made some edits has changed since; empty where nothing has.
 
     An editor whose module cannot be found from here is taken as it was.
@@ -81,5 +81,10 @@ def stale(config: dict[str, Any], cases_from: str) -> list[str]:
         now["editor"] = code_of_method(config["method"])
     except ValueError:
         now["editor"] = then["editor"]
-    said = {"editor": "the editor", "cases": "the cases", "agents": "the agents", "asking": "how it is asked"}
-    return [said[part] for part, code in now.items() if then.get(part) != code]
+    names = {
+        "editor": "the editor",
+        "cases": "the cases",
+        "agents": "the agents",
+        "asking": "how it is asked",
+    }
+    return [names[part] for part, code in now.items() if then.get(part) != code]

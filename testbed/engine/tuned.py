@@ -13,10 +13,10 @@ from corpus.errors import InputError
 from corpus.files import read_record
 from testbed.engine.catalogue import whose_options
 from testbed.own import plain_name
-from testbed.run.runs import NotMadeError, Run, differences, digest, recorded
+from testbed.run.runs import NotMadeError, Run, differing_settings, folder_digest, recorded_settings
 
 
-class Judged(Protocol):
+class ChoiceSettings(Protocol):
     """What a choice depends on of the settings of edits; `testbed.settings.EditSettings` has it all."""
 
     @property
@@ -27,7 +27,7 @@ class Judged(Protocol):
     def evaluation(self) -> str: ...
     @property
     def configs(self) -> dict[str, Any]: ...
-    def told(self) -> dict[str, Any]: ...
+    def settings_as_data(self) -> dict[str, Any]: ...
 
 
 def tuned_file(run: Run, evaluation: str, editor: str) -> Path:
@@ -35,14 +35,14 @@ def tuned_file(run: Run, evaluation: str, editor: str) -> Path:
     return run.folder / "tuned" / plain_name(evaluation) / f"{plain_name(whose_options(editor).name)}.json"
 
 
-def bound(run: Run, settings: Judged) -> dict[str, Any]:
+def tuning_context(run: Run, settings: ChoiceSettings) -> dict[str, Any]:
     """What a choice made on a run is good for."""
-    told = settings.told()
-    shape = recorded(run, "train")[0]["model"]
-    return {"model": shape, "agent": told["agent"], "evaluation": told["evaluation"]}
+    settings_data = settings.settings_as_data()
+    shape = recorded_settings(run, "train")[0]["model"]
+    return {"model": shape, "agent": settings_data["agent"], "evaluation": settings_data["evaluation"]}
 
 
-def tuned(run: Run, editors: Sequence[str], settings: Judged) -> dict[str, Any]:
+def with_tuned_settings(run: Run, editors: Sequence[str], settings: ChoiceSettings) -> dict[str, Any]:
     """The hyper-parameters of `settings` with what was chosen for some editors on the run `settings.tuned`.
 
     Editors with nothing to search need no choice.
@@ -54,7 +54,7 @@ def tuned(run: Run, editors: Sequence[str], settings: Judged) -> dict[str, Any]:
         InputError: an editor was not tuned; or its file does not fit, was made in the world of `run`, for
             something else, or with another budget than that of another editor.
     """
-    chosen, budgets = dict(settings.configs), {}
+    configs, budgets = dict(settings.configs), {}
     for entry in (whose_options(name) for name in editors):
         if not entry.search:
             continue
@@ -65,32 +65,32 @@ def tuned(run: Run, editors: Sequence[str], settings: Judged) -> dict[str, Any]:
         record = read_record(path)
         config = settings.configs.get(entry.options, entry.config)
         try:
-            chosen[entry.options] = replace(config, **record["chosen"])
+            configs[entry.options] = replace(config, **record["chosen"])
             made_for, world, budgets[path] = record["bound"], record["world"], record["budget"]
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} does not fit ({error}); move it away and tune again: {again}") from None
-        if world == digest(run.world):
+        if world == folder_digest(run.world):
             raise InputError(
                 f"{path} was chosen in the world of {run.folder}, on which it would be judged; tune on "
                 "another world: python -m testbed.corpus with another --run and --seed, then train, then tune"
             )
-        other = differences(made_for, bound(run, settings))
+        other = differing_settings(made_for, tuning_context(run, settings))
         if other:
             raise InputError(f"{path} was chosen for something else ({'; '.join(other[:3])}); {again}")
     if len({str(sorted(budget.items())) for budget in budgets.values()}) > 1:
         each = "; ".join(f"{path}: {budget}" for path, budget in budgets.items())
         raise InputError(f"not every editor was tuned with the same budget ({each}); tune with one for all")
-    return chosen
+    return configs
 
 
-def origin(settings: Judged) -> dict[str, str] | None:
+def tuning_origin(settings: ChoiceSettings) -> dict[str, str] | None:
     """On which run and in which world hyper-parameters were chosen; None where they are set."""
     if not settings.tuned:
         return None
-    return {"run": settings.tuned, "world": digest(Run(settings.runs, settings.tuned).world)}
+    return {"run": settings.tuned, "world": folder_digest(Run(settings.runs, settings.tuned).world)}
 
 
-def check_apart(configs: Iterable[Mapping[str, Any]]) -> None:
+def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:
     """Refuse edits whose hyper-parameters were chosen in a world that others of these edits are of.
 
     Args:

@@ -40,6 +40,6 @@ def widths_for(lengths: np.ndarray) -> list[np.ndarray]:
     return widths
 
 
-def narrowest(widths: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+def narrowest_width(widths: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
     """The first width that holds a prompt and an answer of int[2] tokens, as the last one must."""
     return next(width for width in widths if (width >= lengths).all())

@@ -12,13 +12,13 @@ from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
-from lm.editors.interface import edit_batch, edit_once, requests, together
+from lm.editors.interface import edit_batch, edit_once, group_requests, make_requests
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
-from testbed.engine.checks import blamed, check_edit, prepare
+from testbed.engine.checks import check_edit, errors_attributed_to, prepare_editor
 from testbed.engine.methods import Method, Triple
-from testbed.protocol import ABSENT, Case, Choice, credence_told
+from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -32,12 +32,12 @@ OBJECTS_AT_ONCE = 256
 
 
 @jax.jit
-def _read(model: LanguageModel, prompts: Array) -> Context:
-    return model.read(prompts)
+def _read_prompts(model: LanguageModel, prompts: Array) -> Context:
+    return model.read_prompts(prompts)
 
 
 @jax.jit
-def _score(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
+def _score_objects(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
     return object_log_probabilities(model, context, tree)[0]
 
 
@@ -58,18 +58,18 @@ def read_edit(world: World, text: str) -> Triple:
     return s, r, o
 
 
-class Witness:
+class RunAnswers:
     """Model and agent of one run, ready to be asked."""
 
     def __init__(self, world: World, trained: LanguageModel, agent: AgentName) -> None:
         self.world, self.trained, self.agent_name = world, trained, agent
 
     @cached_property
-    def rational(self) -> Agent:
+    def rational_agent(self) -> Agent:
         """The agent that is asked."""
         return agent_named(self.agent_name, self.world)
 
-    def model(self, delta: Delta | None) -> Answerer:
+    def model_answers(self, delta: Delta | None) -> Answerer:
         """The model's answers under a delta: p(o | s r) of every object of the world, ending included."""
         tokenizer, objects = self.world.tokenizer, self.world.graph.objects
         chunks = [objects[i : i + OBJECTS_AT_ONCE] for i in range(0, len(objects), OBJECTS_AT_ONCE)]
@@ -79,15 +79,15 @@ class Witness:
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             prompt = tokenizer.prompt(s, r)
-            model = self.trained.edited(delta)
-            context = _read(model, left_pad([prompt], len(prompt)))
-            logs = [_score(model, context, jax.tree.map(lambda x: x[None], tree)) for tree in trees]
+            model = self.trained.with_delta(delta)
+            context = _read_prompts(model, left_pad([prompt], len(prompt)))
+            logs = [_score_objects(model, context, jax.tree.map(lambda x: x[None], tree)) for tree in trees]
             p = np.exp(np.concatenate([np.asarray(x)[0] for x in logs]))[: len(objects)]
             return [(int(objects[i]), float(p[i])) for i in np.argsort(-p, kind="stable")[:top]]
 
         return answer
 
-    def agent(
+    def agent_answers(
         self, request: Triple | None, credence: float | None = None, kind: RequestKind = "evidence"
     ) -> Answerer:
         """The agent's answers; the requested fact itself by direct belief, as in test cases.
@@ -96,9 +96,9 @@ class Witness:
             credence: the agent's belief in the request after evidence of it; None asks before the edit.
             kind: what the edit is to the agent.
         """
-        agent = self.rational
+        agent = self.rational_agent
         if request and credence is not None:
-            agent = agent.with_edit(self._request(request, credence, kind))
+            agent = agent.with_edit(self._edit_request(request, credence, kind))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
@@ -107,40 +107,40 @@ class Witness:
 
         return answer
 
-    def edited(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
+    def delta_of_edit(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        told = method.told(case)
-        facts, credences, weights = zip(*told, strict=True)
-        batch = requests(self.world.tokenizer, facts, weights, credences)
-        state = prepare(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
+        beliefs = method.facts_told(case)
+        facts, credences, weights = zip(*beliefs, strict=True)
+        batch = make_requests(self.world.tokenizer, facts, weights, credences)
+        state = prepare_editor(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
-        arguments = (self.trained, state, together(batch, len(told)), keys)
-        with blamed(method.editor, "edit"):
+        arguments = (self.trained, state, group_requests(batch, len(beliefs)), keys)
+        with errors_attributed_to(method.editor, "edit"):
             once = jax.tree.map(lambda x: x[0], arguments[2:])
-            made = edit_once.eval_shape(method.editor, *arguments[:2], *once)
-        check_edit(method.editor, self.trained, made)
+            returned = edit_once.eval_shape(method.editor, *arguments[:2], *once)
+        check_edit(method.editor, self.trained, returned)
         deltas, _ = edit_batch(method.editor, *arguments)
         return jax.tree.map(lambda x: x[0], deltas)
 
-    def case(
-        self, fact: Triple, credence: float, kind: RequestKind, asked: Sequence[tuple[int, int]]
+    def case_of_edit(
+        self, fact: Triple, credence: float, kind: RequestKind, questions: Sequence[tuple[int, int]]
     ) -> Case:
         """A test case of one's own: the edit, and the questions that are asked about it."""
-        request = self._request(fact, credence, kind)
-        before, after = self.rational, self.rational.with_edit(request)
-        found = int(self.world.graph.find(*fact[:2]))
-        truth = int(self.world.generative.truth[found]) if found >= 0 else ABSENT
+        request = self._edit_request(fact, credence, kind)
+        before, after = self.rational_agent, self.rational_agent.with_edit(request)
+        fact_id = int(self.world.graph.find(*fact[:2]))
+        truth = int(self.world.generative.truth[fact_id]) if fact_id >= 0 else ABSENT
         choices, options = [], np.array([request.object])
-        for s, r in asked:
+        for s, r in questions:
             beliefs = [agent.predict(s, r) for agent in (before, after)]
             agent = np.stack([belief.of(options) for belief in beliefs])
             answer = np.array([belief.mode() for belief in beliefs])
             choices.append(
                 Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan), ABSENT)
             )
-        return Case(request, credence_told(kind, credence), truth, {}, tuple(choices))
+        return Case(request, credence_of_request(kind, credence), truth, {}, tuple(choices))
 
-    def _request(self, fact: Triple, credence: float, kind: RequestKind) -> EditRequest:
+    def _edit_request(self, fact: Triple, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""
-        weight = self.rational.weight_for(*fact, credence) if kind == "evidence" else math.inf
+        weight = self.rational_agent.weight_for(*fact, credence) if kind == "evidence" else math.inf
         return EditRequest(*fact, weight, kind)

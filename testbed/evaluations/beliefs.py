@@ -13,7 +13,7 @@ SURE = 1 - 1e-9
 """Whoever is believed to have an object so surely is believed so after an edit of somebody else, too."""
 
 
-def asked(graph: KnowledgeGraph, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
+def ask_beliefs(graph: KnowledgeGraph, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
     """p(o | s, r) of the candidates of each relation."""
     if not pairs:
         return {}
@@ -22,7 +22,7 @@ def asked(graph: KnowledgeGraph, agent: Agent, pairs: Sequence[Pair]) -> dict[Pa
     return {pair: belief[places[pair[1]]] for pair, belief in zip(pairs, beliefs, strict=True)}
 
 
-class BeforeEdit:
+class PriorBeliefs:
     """What is believed before any edit, each asked once."""
 
     def __init__(self, graph: KnowledgeGraph, agent: Agent) -> None:
@@ -32,5 +32,5 @@ class BeforeEdit:
     def __call__(self, pairs: Iterable[Pair]) -> dict[Pair, np.ndarray]:
         """p(o | s, r) of the candidates of each relation, for these and all that were asked earlier."""
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        self._known |= asked(self.graph, self.agent, missing)
+        self._known |= ask_beliefs(self.graph, self.agent, missing)
         return self._known

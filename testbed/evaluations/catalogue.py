@@ -11,14 +11,14 @@ from functools import cache
 from typing import Any
 
 from corpus.errors import InputError
-from testbed.own import imported, named_after, prefix
+from testbed.own import import_own, named_after, option_prefix
 
 PACKAGE = "testbed.evaluations"
 NEEDED = ("cases", "readers", "measure", "subsets", "story")
 
 
 @cache
-def evaluations() -> dict[str, type]:
+def evaluation_classes() -> dict[str, type]:
     """The class of every built-in evaluation by name."""
     classes = {}
     for folder in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
@@ -27,12 +27,12 @@ def evaluations() -> dict[str, type]:
     return classes
 
 
-def examinations() -> dict[str, Any]:
+def default_evaluations() -> dict[str, Any]:
     """The built-in evaluations with their default settings, by the prefix of their options."""
-    return {prefix_of(name): kind() for name, kind in evaluations().items()}
+    return {prefix_of(name): kind() for name, kind in evaluation_classes().items()}
 
 
-def own_examinations(arguments: Sequence[str]) -> dict[str, Any]:
+def own_evaluations(arguments: Sequence[str]) -> dict[str, Any]:
     """The user's own evaluations that a command line names, by the prefix of their options.
 
     Raises:
@@ -47,15 +47,15 @@ def evaluation_named(name: str) -> type:
     Raises:
         InputError: no such evaluation, module or class.
     """
-    known = evaluations()
+    known = evaluation_classes()
     if name in known:
         return known[name]
     if ":" not in name:
         raise InputError(f"unknown evaluation {name!r}; use {', '.join(known)}, or my_module:MyEvaluation")
-    return imported(name, "evaluation", NEEDED)[0]
+    return import_own(name, "evaluation", NEEDED)[0]
 
 
-def rebuilt(name: str, settings: dict[str, Any]) -> Any:
+def rebuild_evaluation(name: str, settings: dict[str, Any]) -> Any:
     """The evaluation of that name with settings that were recorded.
 
     Raises:
@@ -75,4 +75,4 @@ def cases_from(kind: type) -> str:
 
 def prefix_of(name: str) -> str:
     """What an evaluation's options begin with."""
-    return prefix(name) if ":" in name else name.replace("_", "-")
+    return option_prefix(name) if ":" in name else name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""Claims that bind each other, and the sure loss of who bets at a model's truth values (DESIGN 6).
+"""Claims that bind each other, and the sure loss of who bets at a model's truth values (design.md 6).
 
 A model that gives probabilities to related sentences offers prices for tickets that pay 1 if a sentence
 is so. Where no joint distribution of A and B has those prices, stakes exist that win whatever is true
@@ -16,7 +16,7 @@ LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B", "not B", "B or A")
 
 def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Claim, ...]:
     """The claims of LOGIC about two statements, believed with p and q, float64[T], independently."""
-    said = (
+    sentences = (
         (Sentence(Kind.TRUTH, True, a), p),
         (Sentence(Kind.NOT, True, a), 1 - p),
         (Sentence(Kind.AND, True, a, b), p * q),
@@ -26,7 +26,7 @@ def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Clai
         (Sentence(Kind.NOT, True, b), 1 - q),
         (Sentence(Kind.OR, True, b, a), p + q - p * q),
     )
-    return tuple(Claim(role, *one) for role, one in zip(LOGIC, said, strict=True))
+    return tuple(Claim(role, *one) for role, one in zip(LOGIC, sentences, strict=True))
 
 
 def sure_loss(prices: np.ndarray) -> np.ndarray:
@@ -50,14 +50,14 @@ def sure_loss(prices: np.ndarray) -> np.ndarray:
     true = np.stack([prices[..., 0], 1 - prices[..., 1]], axis=-1)
     a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = np.moveaxis(true, -2, 0)
 
-    def extremes(*estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def price_range(*estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         together = np.concatenate(estimates, axis=-1)
         return together.min(-1), together.max(-1)
 
-    a_low, a_high = extremes(a, 1 - not_a)
-    b_low, b_high = extremes(b, 1 - not_b)
-    c_low, c_high = extremes(a_and_b, b_and_a)
-    d_low, d_high = extremes(a_or_b, b_or_a)
+    a_low, a_high = price_range(a, 1 - not_a)
+    b_low, b_high = price_range(b, 1 - not_b)
+    c_low, c_high = price_range(a_and_b, b_and_a)
+    d_low, d_high = price_range(a_or_b, b_or_a)
     bounds = (
         # c <= a <= d, c <= b <= d, and one statement at two prices.
         (np.maximum(a_high, c_high) - np.minimum(a_low, d_low)) / 2,

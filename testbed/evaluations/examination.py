@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from testbed.evaluations.catalogue import cases_from, evaluation_named, rebuilt
-from testbed.scores.gather import Examination
+from testbed.evaluations.catalogue import cases_from, evaluation_named, rebuild_evaluation
+from testbed.scores.gather import RecordedEvaluation
 
 
-def examination_named(name: str) -> Examination:
+def recorded_evaluation_named(name: str) -> RecordedEvaluation:
     """The evaluation whose results are wanted.
 
     Raises:
         InputError: no such evaluation.
     """
-    return Examination(name, cases_from(evaluation_named(name)), partial(rebuilt, name))
+    return RecordedEvaluation(name, cases_from(evaluation_named(name)), partial(rebuild_evaluation, name))

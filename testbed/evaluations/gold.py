@@ -1,4 +1,4 @@
-"""What the agent believes and what the corpus says, as choices with their gold (DESIGN 11)."""
+"""What the agent believes and what the corpus says, as choices with their gold (design.md 11)."""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ import numpy as np
 
 from bayes import kernels
 from bayes.interface import Agent, EditRequest
-from corpus.compiled import chosen
+from corpus.compiled import choose_kernels
 from corpus.language import Atom
 from testbed.protocol import Choice
-from testbed.run.strata import Stated
+from testbed.run.strata import StatementIndex
 from testbed.run.world import World
 
-Asked = tuple[str, int, int]
+Question = tuple[str, int, int]
 """Role, subject and relation of a choice."""
 
 
-class Gold:
+class GoldMaker:
     """Makes choices about a world: their options, the agent's beliefs, and the corpus's frequencies.
 
     Args:
@@ -28,10 +28,10 @@ class Gold:
 
     def __init__(self, world: World, agent: Agent, options: int, cases: int) -> None:
         self.graph, self.agent, self.options, self.cases = world.graph, agent, options, cases
-        self.stated = Stated(world.graph, world.sentences)
+        self.stated = StatementIndex(world.graph, world.sentences)
 
-    def choices(
-        self, requests: Sequence[EditRequest], asked: Sequence[Asked], statements: Sequence[Atom] = ()
+    def make_choices(
+        self, requests: Sequence[EditRequest], questions: Sequence[Question], statements: Sequence[Atom] = ()
     ) -> tuple[tuple[Choice, ...], np.ndarray]:
         """Choices, and the belief in some statements, before the edit and after each reading of it.
 
@@ -45,7 +45,7 @@ class Gold:
             The choices, and float64[1 + readings, statements].
         """
         objects, fact = self.graph.objects, requests[0][:2]
-        pairs = [(s, r) for _, s, r in asked] + [a[:2] for a in statements]
+        pairs = [(s, r) for _, s, r in questions] + [a[:2] for a in statements]
         subjects, relations = np.array(pairs).T
         agents = (self.agent, *(self.agent.with_edit(request) for request in requests))
         beliefs = np.stack([agent.distributions(subjects, relations) for agent in agents])
@@ -54,24 +54,24 @@ class Gold:
             for belief, agent in zip(beliefs, agents, strict=True):
                 belief[itself] = agent.distributions(np.array(fact[:1]), np.array(fact[1:]), "direct")[0]
         places = np.searchsorted(objects, [a.object for a in statements])
-        believed = beliefs[:, np.arange(len(asked), len(pairs)), places]
-        return self._made(requests, asked, beliefs[:, : len(asked)]), believed
+        statement_beliefs = beliefs[:, np.arange(len(questions), len(pairs)), places]
+        return self._build_choices(requests, questions, beliefs[:, : len(questions)]), statement_beliefs
 
-    def _made(
-        self, requests: Sequence[EditRequest], asked: Sequence[Asked], beliefs: np.ndarray
+    def _build_choices(
+        self, requests: Sequence[EditRequest], questions: Sequence[Question], beliefs: np.ndarray
     ) -> tuple[Choice, ...]:
         objects = self.graph.objects
         answers = objects[beliefs.argmax(axis=-1)]
         highest = beliefs.max(axis=0)
         count = min(self.options, len(objects))
-        likely = np.empty((len(asked), count), np.int64)
-        most_probable = chosen(kernels.most_probable, self.cases * len(objects))
-        most_probable(0, len(asked), highest, count, likely)
+        likely = np.empty((len(questions), count), np.int64)
+        most_probable = choose_kernels(kernels.most_probable, self.cases * len(objects))
+        most_probable(0, len(questions), highest, count, likely)
         # What shares the smallest value is named nowhere.
         named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
         choices = []
-        for row, (role, s, r) in enumerate(asked):
-            stated = self.stated.objects(int(self.graph.find(s, r)))
+        for row, (role, s, r) in enumerate(questions):
+            stated = self.stated.objects_of(int(self.graph.find(s, r)))
             asked_for = [requests[0].object] if r == requests[0].relation else []
             first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
             ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
@@ -84,13 +84,13 @@ class Gold:
                     options=options,
                     agent=beliefs[:, row, np.searchsorted(objects, options)],
                     answer=answers[:, row],
-                    frequency=self._frequency(stated, options, requests, (s, r)),
+                    frequency=self._corpus_frequency(stated, options, requests, (s, r)),
                     stated=len(stated),
                 )
             )
         return tuple(choices)
 
-    def _frequency(
+    def _corpus_frequency(
         self,
         stated: np.ndarray,
         options: np.ndarray,

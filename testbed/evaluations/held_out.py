@@ -7,12 +7,12 @@ import numpy as np
 from testbed.protocol import Facet
 from testbed.run.world import World
 
-SEEN = {"seen_subject": bool, "seen_object": bool}
+HELD_OUT_FACETS = {"seen_subject": bool, "seen_object": bool}
 """Columns of cases: whether imagine and revise documents may be about the subject, and may imagine the
 requested object (neither where there are no such documents)."""
 
 
-def seen_facets(world: World, subject: int, requested: int) -> dict[str, Facet]:
+def held_out_facets(world: World, subject: int, requested: int) -> dict[str, Facet]:
     """The columns SEEN of a request to make `requested` the object of a fact about `subject`."""
     chosen = world.chosen
     return {
@@ -21,7 +21,7 @@ def seen_facets(world: World, subject: int, requested: int) -> dict[str, Facet]:
     }
 
 
-def held_out(cases: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def held_out_subsets(cases: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """bool[E] of each part by what was held out; nothing where there are no such documents."""
     subject, requested = cases["seen_subject"].astype(bool), cases["seen_object"].astype(bool)
     if not (subject | requested).any():

@@ -12,10 +12,10 @@ from bayes.interface import Agent
 from testbed.pages.chapter import Chapter, Material
 from testbed.protocol import Case
 from testbed.run.world import World
-from testbed.scores.measures import Measures
+from testbed.scores.measures import EvaluationMetrics
 
 
-class Evaluation(Measures, Protocol):
+class Evaluation(EvaluationMetrics, Protocol):
     """An examination of edited models.
 
     A class may say in `cases_from` which module its cases come from, if it is not its own: results made with

@@ -7,10 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.pages.chapter import Material, Picture, Section
-from testbed.pages.charts import halves
-from testbed.pages.style import GRID, LINES, MODEL, QUIET, STYLE, save
+from testbed.pages.charts import interval_halves
+from testbed.pages.style import GRID, LINES, MODEL, QUIET, STYLE, save_figure
 from testbed.run.strata import STRATA
-from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, before_edit
+from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.tables import Cell, Table
 
 PICTURE = "before.png"
@@ -25,7 +25,7 @@ TEXT = (
 def before_section(material: Material) -> Section:
     """Distance and calibration of the unedited model, by stratum, as picture and table."""
     first = material.editors[0]
-    strata = before_edit(first.edited.results)
+    strata = score_before_edit(first.edited.results)
     draw_before(strata, material.folder / PICTURE)
     picture = Picture(PICTURE, "The unedited model's distance to the agent, and its calibration, by stratum")
     about = f"; questions are those of {first.name}" if len(material.editors) > 1 else ""
@@ -38,7 +38,7 @@ def before_table(strata: Mapping[str, Stratum]) -> Table:
     """A row a stratum."""
     columns = (DISTANCE, RIGHT, EXCESS)
     rows: list[list[Cell]] = [
-        [_called(name), of.questions, *(of.estimates[m] for m in columns), of.calibration]
+        [_stratum_label(name), of.questions, *(of.estimates[m] for m in columns), of.calibration]
         for name, of in strata.items()
     ]
     note = (
@@ -56,7 +56,7 @@ def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2), width_ratios=(2, 3))
         values = np.array([of.estimates[DISTANCE][:3] for of in strata.values()]).T
         at = np.arange(len(strata))
-        left.bar(at, values[0], 0.55, yerr=halves(*values), color=MODEL, capsize=3)
+        left.bar(at, values[0], 0.55, yerr=interval_halves(*values), color=MODEL, capsize=3)
         left.set_xticks(at, list(strata))
         left.set_ylim(0, 1)
         left.set_ylabel("total variation to the agent")
@@ -67,13 +67,13 @@ def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
             right.errorbar(
                 [b.confidence.value for b in bins],
                 belief[0],
-                halves(*belief),
+                interval_halves(*belief),
                 fmt="o-",
                 color=LINES[i % len(LINES)],
                 ms=3.5,
                 lw=1.2,
                 capsize=2,
-                label=_called(name),
+                label=_stratum_label(name),
             )
         right.set_xlim(0, 1)
         right.set_ylim(0, 1)
@@ -84,8 +84,8 @@ def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
             axis.set_axisbelow(True)
         right.legend(frameon=False)
         figure.tight_layout()
-        save(figure, path)
+        save_figure(figure, path)
 
 
-def _called(name: str) -> str:
+def _stratum_label(name: str) -> str:
     return f"{name}, {SAYS[name]}" if name in SAYS else name

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from testbed.run.world import World
-from testbed.scores.comparison import Differences, Scored
-from testbed.scores.metric import Meaning
-from testbed.scores.retention import Kept
+from testbed.scores.comparison import Differences, ScoredEditor
+from testbed.scores.metric import MetricDefinition
+from testbed.scores.retention import Retention
 from testbed.scores.tables import Table
 
 
@@ -40,9 +40,9 @@ class Material(NamedTuple):
         folder: where pictures go.
     """
 
-    editors: Sequence[Scored]
+    editors: Sequence[ScoredEditor]
     differences: Differences
-    curves: dict[str, list[Kept]]
+    curves: dict[str, list[Retention]]
     world: World
     folder: Path
 
@@ -70,5 +70,5 @@ class Chapter(NamedTuple):
     panels: dict[str, Picture]
     details: dict[str, list[Table]]
     words: dict[str, str]
-    metrics: Sequence[Meaning]
+    metrics: Sequence[MetricDefinition]
     ahead: Sequence[Section] = ()

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from testbed.pages.style import GRID, LINES, save, styled
+from testbed.pages.style import GRID, LINES, picture_style, save_figure
 from testbed.scores.statistics import Estimate
 
 COLUMNS = 4
@@ -29,15 +29,15 @@ def draw_lines(
     path: Path,
 ) -> None:
     """A panel for each title in `estimates`: a line with intervals for each name, over the same ticks."""
-    with styled():
-        figure, axes = panels(len(estimates))
+    with picture_style():
+        figure, axes = make_panels(len(estimates))
         for axis, (title, lines) in zip(axes, estimates.items(), strict=True):
-            fill(axis, title, lines, ticks)
-        finish(figure, axes, across, up)
-        save(figure, path)
+            fill_panel(axis, title, lines, ticks)
+        finish_figure(figure, axes, across, up)
+        save_figure(figure, path)
 
 
-def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
+def fill_panel(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
     """Draw a line with intervals for each name, over ticks that are words."""
     at = np.arange(len(ticks))
     for i, (name, estimates) in enumerate(lines.items()):
@@ -46,7 +46,7 @@ def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks:
             # Side by side, so that intervals do not hide each other.
             at + 0.08 * (i - (len(lines) - 1) / 2),
             value,
-            halves(value, low, high),
+            interval_halves(value, low, high),
             fmt=MARKS[i // len(LINES) % len(MARKS)],
             color=LINES[i % len(LINES)],
             ms=3.5,
@@ -54,7 +54,7 @@ def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks:
             capsize=2,
             label=name,
         )
-    axis.set_title(wrapped(title), fontsize=9)
+    axis.set_title(wrap_title(title), fontsize=9)
     if sum(map(len, ticks)) > WORDS_IN_A_ROW:
         axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
     else:
@@ -63,7 +63,7 @@ def fill(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks:
     axis.grid(axis="y", color=GRID, lw=0.6)
 
 
-def panels(count: int, across: bool = True) -> tuple[Figure, list[Axes]]:
+def make_panels(count: int, across: bool = True) -> tuple[Figure, list[Axes]]:
     """A grid of `count` panels, at most COLUMNS a row, which share their upright axis.
 
     Args:
@@ -84,7 +84,7 @@ def panels(count: int, across: bool = True) -> tuple[Figure, list[Axes]]:
     return figure, axes[:count]
 
 
-def finish(figure: Figure, axes: Sequence[Axes], across: str, up: str) -> None:
+def finish_figure(figure: Figure, axes: Sequence[Axes], across: str, up: str) -> None:
     """Labels of the whole figure, and one legend below it."""
     figure.supxlabel(across, fontsize=10)
     figure.supylabel(up, fontsize=10)
@@ -100,7 +100,7 @@ def finish(figure: Figure, axes: Sequence[Axes], across: str, up: str) -> None:
     )
 
 
-def halves(
+def interval_halves(
     value: np.ndarray | float, low: np.ndarray | float, high: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far intervals reach below and above their values."""
@@ -108,6 +108,6 @@ def halves(
     return below, above
 
 
-def wrapped(name: str, width: int = 28) -> str:
+def wrap_title(name: str, width: int = 28) -> str:
     """A name as the title of a panel, on two lines at most."""
     return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="\u2026"))

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
-from testbed.pages.charts import halves
-from testbed.pages.style import AGENT, MODEL, QUIET, save, styled
-from testbed.scores.comparison import Scored
+from testbed.pages.charts import interval_halves
+from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table
 
@@ -29,34 +29,34 @@ COST_COLUMNS = {
 UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 
 
-class Point(NamedTuple):
-    """An editor on the plane of cost and a metric; `whole` is its cost with preparation, if known."""
+class CostPoint(NamedTuple):
+    """An editor on the plane of cost and a metric; `cost_with_preparation` is its cost with preparation, if known."""
 
     name: str
     cost: float
-    whole: float | None
+    cost_with_preparation: float | None
     score: Estimate
 
 
-def cost_section(editors: Sequence[Scored], metric: str, folder: Path) -> Section | None:
+def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> Section | None:
     """The table, and pictures of one metric, of which more is better, against each unit of cost."""
-    table = costs(editors, metric)
+    table = cost_table(editors, metric)
     if table is None:
         return None
     text = f"Editors above and to the left are better: more {metric} for less work."
-    pictures, drawn = [], set[str]()
+    pictures, drawn_editors = [], set[str]()
     for unit, words in UNITS.items():
         file = f"frontier-{unit}.png"
         if names := draw_frontier(editors, metric, unit, folder / file):
             pictures.append(Picture(file, f"{metric[0].upper()}{metric[1:]} against {words}"))
-            drawn.update(names)
-    left_out = [e.name for e in editors if e.name not in drawn]
-    if drawn and left_out:
+            drawn_editors.update(names)
+    left_out = [e.name for e in editors if e.name not in drawn_editors]
+    if drawn_editors and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
     return Section("cost", "What does it cost?", text, pictures, folded=[table])
 
 
-def costs(editors: Sequence[Scored], metric: str) -> Table | None:
+def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:
     """What an edit costs, what preparation cost once, and the two together, beside one metric."""
     columns = [name for name in COST_COLUMNS if any(name in e.edited.cost for e in editors)]
     if not columns:
@@ -65,7 +65,7 @@ def costs(editors: Sequence[Scored], metric: str) -> Table | None:
         [
             e.name,
             *(e.edited.cost.get(name) for name in columns),
-            amortised(e, "seconds"),
+            amortised_cost(e, "seconds"),
             e.summary["all"][e.name].get(metric),
         ]
         for e in editors
@@ -75,7 +75,7 @@ def costs(editors: Sequence[Scored], metric: str) -> Table | None:
     return Table("costs", "What an edit costs", header, rows, note)
 
 
-def amortised(editor: Scored, unit: str) -> float | None:
+def amortised_cost(editor: ScoredEditor, unit: str) -> float | None:
     """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
     cost = editor.edited.cost
     if unit not in cost or f"prepare_{unit}" not in cost:
@@ -83,7 +83,7 @@ def amortised(editor: Scored, unit: str) -> float | None:
     return cost[unit] + cost[f"prepare_{unit}"] * editor.edited.sweeps / len(editor.edited.results)
 
 
-def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path) -> list[str]:
+def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path: Path) -> list[str]:
     """A metric against the cost of an edit, with the editors that nothing cheaper beats joined.
 
     Hollow markers count the share of the preparation too. Returns the editors drawn, those of known cost;
@@ -93,31 +93,40 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
         unit: "flops" or "seconds".
     """
     points = [
-        Point(e.name, e.edited.cost[unit], amortised(e, unit), e.summary["all"][e.name][metric])
+        CostPoint(e.name, e.edited.cost[unit], amortised_cost(e, unit), e.summary["all"][e.name][metric])
         for e in editors
-        if _has(e, metric, unit)
+        if _has_cost(e, metric, unit)
     ]
     if not points:
         return []
-    best = pareto(points)
-    with styled():
+    best = pareto_front(points)
+    with picture_style():
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
         # Plain numbers: names are never formulas (see styled), so that nothing else may be one.
         axis.xaxis.set_major_formatter(LogFormatter())
         axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.
-        paid = [p.cost for p in points] + [p.whole for p in points if p.whole is not None]
+        paid = [p.cost for p in points] + [
+            p.cost_with_preparation for p in points if p.cost_with_preparation is not None
+        ]
         axis.set_xlim(min(paid) / 2, max(paid) * 2)
         for point in points:
             value, low, high = point.score[:3]
             colour = MODEL if point in best else "#5f6c7b"
             axis.errorbar(
-                point.cost, value, halves(value, low, high), fmt="o", color=colour, ms=6, capsize=2, lw=1
+                point.cost,
+                value,
+                interval_halves(value, low, high),
+                fmt="o",
+                color=colour,
+                ms=6,
+                capsize=2,
+                lw=1,
             )
-            if point.whole is not None and point.whole > point.cost * 1.01:
-                axis.plot([point.cost, point.whole], [value, value], ":", color=colour, lw=1)
-                axis.plot(point.whole, value, "o", color=colour, mfc="white", ms=6)
+            if point.cost_with_preparation is not None and point.cost_with_preparation > point.cost * 1.01:
+                axis.plot([point.cost, point.cost_with_preparation], [value, value], ":", color=colour, lw=1)
+                axis.plot(point.cost_with_preparation, value, "o", color=colour, mfc="white", ms=6)
         line = axis.step(
             [p.cost for p in best], [p.score.value for p in best], where="post", color=AGENT, lw=1.6, zorder=1
         )
@@ -133,21 +142,23 @@ def draw_frontier(editors: Sequence[Scored], metric: str, unit: str, path: Path)
         axis.legend(
             handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
         )
-        _label_right(figure, axis, [(p.name, p.whole or p.cost, p.score.value) for p in points])
-        save(figure, path)
+        _label_right(
+            figure, axis, [(p.name, p.cost_with_preparation or p.cost, p.score.value) for p in points]
+        )
+        save_figure(figure, path)
     return [point.name for point in points]
 
 
-def pareto(points: Sequence[Point]) -> list[Point]:
+def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
     """The points that no point of the same or less cost beats, by rising cost."""
-    best: list[Point] = []
+    best: list[CostPoint] = []
     for point in sorted(points, key=lambda p: (p.cost, -p.score.value)):
         if not best or point.score.value > best[-1].score.value:
             best.append(point)
     return best
 
 
-def separated(wanted: Sequence[float], gap: float) -> np.ndarray:
+def spread_labels(wanted: Sequence[float], gap: float) -> np.ndarray:
     """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
     order = np.argsort(wanted, kind="stable")
     clusters: list[list[float]] = []
@@ -168,7 +179,7 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
     """Names beside the axes, each joined to its point by a thin line."""
     low, high = axis.get_ylim()
     height = figure.get_size_inches()[1] * axis.get_position().height
-    places = separated([y for _, _, y in labels], 0.19 / height * (high - low))
+    places = spread_labels([y for _, _, y in labels], 0.19 / height * (high - low))
     for (name, x, y), place in zip(labels, places, strict=True):
         axis.annotate(
             name,
@@ -181,6 +192,6 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
         )
 
 
-def _has(editor: Scored, metric: str, unit: str) -> bool:
+def _has_cost(editor: ScoredEditor, metric: str, unit: str) -> bool:
     """Whether an editor can stand on a logarithmic axis: its cost is known, and some."""
     return editor.edited.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][metric].cases > 0

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from testbed.pages.chapter import Picture, Section
-from testbed.pages.charts import finish, panels, wrapped
-from testbed.pages.style import GRID, KEPT, MODEL, save, styled
-from testbed.scores.comparison import Scored
-from testbed.scores.retention import Kept, retention_table
+from testbed.pages.charts import finish_figure, make_panels, wrap_title
+from testbed.pages.style import GRID, KEPT, MODEL, picture_style, save_figure
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.retention import Retention, retention_table
 
 
 def lasting_section(
-    editors: Sequence[Scored], curves: dict[str, list[Kept]], metrics: tuple[str, str], folder: Path
+    editors: Sequence[ScoredEditor],
+    curves: dict[str, list[Retention]],
+    metrics: tuple[str, str],
+    folder: Path,
 ) -> Section | None:
     """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
     table = retention_table(editors, curves)
@@ -23,10 +26,10 @@ def lasting_section(
     return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
 
 
-def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str], path: Path) -> None:
+def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: tuple[str, str], path: Path) -> None:
     """A panel an editor: two metrics by number of edits, at once and kept."""
-    with styled():
-        figure, axes = panels(len(curves))
+    with picture_style():
+        figure, axes = make_panels(len(curves))
         for axis, (name, curve) in zip(axes, curves.items(), strict=True):
             at = [k.edits for k in curve]
             for metric, colour, mark in zip(metrics, (MODEL, KEPT), "os", strict=True):
@@ -49,7 +52,7 @@ def draw_retention(curves: Mapping[str, Sequence[Kept]], metrics: tuple[str, str
             axis.set_xscale("log")
             axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
             axis.minorticks_off()
-            axis.set_title(wrapped(name), fontsize=9)
+            axis.set_title(wrap_title(name), fontsize=9)
             axis.grid(axis="y", color=GRID, lw=0.6)
-        finish(figure, axes, "edits in the sequence", "share, ratio")
-        save(figure, path)
+        finish_figure(figure, axes, "edits in the sequence", "share, ratio")
+        save_figure(figure, path)

@@ -3,23 +3,30 @@
 from collections.abc import Sequence
 
 from testbed.pages.chapter import Material, Section
-from testbed.scores.comparison import Differences, Scored
+from testbed.scores.comparison import Differences, ScoredEditor
 from testbed.scores.summary import summary_rows
 from testbed.scores.tables import Cell, Table, better_of
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
 
-def comparison(editors: Sequence[Scored], differences: Differences) -> Table:
+def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table:
     """A row an editor, a control and a floor; the compared metrics with intervals."""
     first = editors[0]
-    metrics = metrics_of(editors)
+    metrics = compared_metrics(editors)
     rows: list[list[Cell]] = [
-        [e.name, len(e.edited.results), *_row(e, e.name, metrics), e.edited.cost.get("seconds")]
+        [e.name, len(e.edited.results), *_metric_cells(e, e.name, metrics), e.edited.cost.get("seconds")]
         for e in editors
     ]
-    rows += [[told, len(e.edited.results), *_row(e, told, metrics), None] for e in editors for told in e.told]
-    rows += [[floor, len(first.edited.results), *_row(first, floor, metrics), None] for floor in first.floors]
+    rows += [
+        [control, len(e.edited.results), *_metric_cells(e, control, metrics), None]
+        for e in editors
+        for control in e.control_readers
+    ]
+    rows += [
+        [floor, len(first.edited.results), *_metric_cells(first, floor, metrics), None]
+        for floor in first.reference_names
+    ]
     note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what "
     note += "the numbers can mean" + (
         f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
@@ -30,7 +37,9 @@ def comparison(editors: Sequence[Scored], differences: Differences) -> Table:
         ["editor", "edits", *metrics, "seconds an edit"],
         rows,
         note,
-        foot=(["smallest detectable difference", None, *_detectable(differences, metrics), None],),
+        foot=(
+            ["smallest detectable difference", None, *_detectable_differences(differences, metrics), None],
+        ),
         better=better_of(first.evaluation.metrics),
         contest=len(editors),
     )
@@ -38,7 +47,7 @@ def comparison(editors: Sequence[Scored], differences: Differences) -> Table:
 
 def difference_section(material: Material) -> Section | None:
     """Which differences from the reference are real; None where nothing is compared."""
-    table = paired(material.editors, material.differences)
+    table = difference_table(material.editors, material.differences)
     text = (
         "A difference smaller than that of the last row is one that this number of cases would often miss: "
         "read its absence as \u201cnot known\u201d, not as \u201cequal\u201d."
@@ -46,9 +55,11 @@ def difference_section(material: Material) -> Section | None:
     return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
 
 
-def paired(editors: Sequence[Scored], differences: Differences) -> Table | None:
+def difference_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [m for m in metrics_of(editors) if any(m in row for row in differences.comparisons.values())]
+    metrics = [
+        m for m in compared_metrics(editors) if any(m in row for row in differences.comparisons.values())
+    ]
     rows: list[list[Cell]] = []
     for editor in editors:
         row = differences.comparisons.get(editor.name)
@@ -63,11 +74,11 @@ def paired(editors: Sequence[Scored], differences: Differences) -> Table | None:
         rows,
         "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
         "bold differences have one below .05.",
-        foot=(["smallest detectable difference", None, *_detectable(differences, metrics)],),
+        foot=(["smallest detectable difference", None, *_detectable_differences(differences, metrics)],),
     )
 
 
-def details(editor: Scored, subsets: Sequence[str]) -> list[Table]:
+def detail_tables(editor: ScoredEditor, subsets: Sequence[str]) -> list[Table]:
     """Every metric of one editor beside its reference rows, over all cases and some parts of them."""
     tables = []
     for subset in ("all", *subsets):
@@ -79,15 +90,15 @@ def details(editor: Scored, subsets: Sequence[str]) -> list[Table]:
     return tables
 
 
-def metrics_of(editors: Sequence[Scored]) -> list[str]:
+def compared_metrics(editors: Sequence[ScoredEditor]) -> list[str]:
     """The compared metrics that some editor has, in the evaluation's order."""
-    known = {metric for e in editors for metric in e.compared()}
+    known = {metric for e in editors for metric in e.compared_metrics()}
     return [meaning.name for meaning in editors[0].evaluation.metrics if meaning.name in known]
 
 
-def _row(editor: Scored, reader: str, metrics: Sequence[str]) -> list[Cell]:
+def _metric_cells(editor: ScoredEditor, reader: str, metrics: Sequence[str]) -> list[Cell]:
     return [editor.summary["all"][reader].get(metric) for metric in metrics]
 
 
-def _detectable(differences: Differences, metrics: Sequence[str]) -> list[float]:
-    return [round(differences.detectable(metric), 3) for metric in metrics]
+def _detectable_differences(differences: Differences, metrics: Sequence[str]) -> list[float]:
+    return [round(differences.detectable_difference(metric), 3) for metric in metrics]

@@ -13,15 +13,15 @@ from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
 from testbed.run.runs import provenance
 from testbed.scores import tables
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
-from testbed.scores.retention import Kept
+from testbed.scores.retention import Retention
 
 HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
 
 
-class Told(NamedTuple):
+class EvaluationChapter(NamedTuple):
     """A chapter, and the numbers behind it.
 
     Attributes:
@@ -30,8 +30,8 @@ class Told(NamedTuple):
 
     key: str
     chapter: Chapter
-    editors: Sequence[Scored]
-    curves: Mapping[str, Sequence[Kept]]
+    editors: Sequence[ScoredEditor]
+    curves: Mapping[str, Sequence[Retention]]
 
 
 class Page(NamedTuple):
@@ -44,7 +44,7 @@ class Page(NamedTuple):
 
     runs: Sequence[str]
     world: str
-    chapters: Sequence[Told]
+    chapters: Sequence[EvaluationChapter]
     training: Picture
 
 
@@ -53,57 +53,60 @@ def write_page(page: Page, folder: Path) -> Path:
 
     Pictures of an earlier report that this one has not are removed.
     """
-    page = page._replace(chapters=[_finished(told) for told in page.chapters])
-    every = [table for told in page.chapters for table in _tables(told.chapter)]
+    page = page._replace(chapters=[_finish_chapter(told) for told in page.chapters])
+    every = [table for told in page.chapters for table in _chapter_tables(told.chapter)]
     texts = {
-        "index.html": _html(page, folder),
-        "summary.csv": _csv(page.chapters),
+        "index.html": _render_html(page, folder),
+        "summary.csv": _render_csv(page.chapters),
         "summary.md": "\n".join(map(tables.markdown_section, every)),
-        "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n" + "\n".join(map(tables.latex, every)),
+        "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n"
+        + "\n".join(map(tables.latex_table, every)),
     }
     for name, text in texts.items():
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
-    drawn = {folder / page.training.file}
+    kept_files = {folder / page.training.file}
     for key, chapter, *_ in page.chapters:
-        shown = [
+        pictures = [
             *chapter.panels.values(),
             *(p for s in (*chapter.ahead, *chapter.sections) for p in s.pictures),
         ]
-        drawn |= {folder / key / picture.file for picture in shown}
-    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - drawn:
+        kept_files |= {folder / key / picture.file for picture in pictures}
+    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - kept_files:
         left.unlink()
-    seal_folder(folder, {str(path.relative_to(folder)) for path in drawn} | texts.keys())
+    seal_folder(folder, {str(path.relative_to(folder)) for path in kept_files} | texts.keys())
     return folder / "index.html"
 
 
-def _finished(told: Told) -> Told:
+def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     """The chapter under keys that no other has; its tables say what is behind their cells."""
-    chapter = told.chapter
-    lost = [editor.edited.lost for editor in told.editors if editor.edited.lost]
+    chapter = part.chapter
+    lost = [editor.edited.missing_numbers for editor in part.editors if editor.edited.missing_numbers]
 
-    def named(bare: Sequence[tables.Table]) -> list[tables.Table]:
+    def name_tables(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return [
-            tables.explained(
-                tables.with_counts(
-                    table._replace(key=f"{told.key}-{table.key}", note=" ".join([*lost, table.note]))
+            tables.add_explanations(
+                tables.add_case_counts(
+                    table._replace(key=f"{part.key}-{table.key}", note=" ".join([*lost, table.note]))
                 )
             )
             for table in bare
         ]
 
-    def whole(bare: Sequence[tables.Table]) -> list[tables.Table]:
-        return named([tables.with_detectable(table) for table in bare])
+    def add_detectable(bare: Sequence[tables.Table]) -> list[tables.Table]:
+        return name_tables([tables.add_detectable_row(table) for table in bare])
 
-    ahead = [s._replace(tables=named(s.tables), folded=named(s.folded)) for s in chapter.ahead]
-    sections = [s._replace(tables=whole(s.tables), folded=whole(s.folded)) for s in chapter.sections]
-    details = {name: named(of_editor) for name, of_editor in chapter.details.items()}
-    [overall] = named([chapter.overall])
+    ahead = [s._replace(tables=name_tables(s.tables), folded=name_tables(s.folded)) for s in chapter.ahead]
+    sections = [
+        s._replace(tables=add_detectable(s.tables), folded=add_detectable(s.folded)) for s in chapter.sections
+    ]
+    details = {name: name_tables(of_editor) for name, of_editor in chapter.details.items()}
+    [overall] = name_tables([chapter.overall])
     chapter = chapter._replace(overall=overall, sections=sections, details=details, ahead=ahead)
-    return told._replace(chapter=chapter)
+    return part._replace(chapter=chapter)
 
 
-def _tables(chapter: Chapter) -> list[tables.Table]:
+def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
     ahead, later = (
         [t for s in part for t in (*s.tables, *s.folded)] for part in (chapter.ahead, chapter.sections)
     )
@@ -111,7 +114,7 @@ def _tables(chapter: Chapter) -> list[tables.Table]:
     return [*shared, *(table for of_editor in chapter.details.values() for table in of_editor)]
 
 
-def _html(page: Page, folder: Path) -> str:
+def _render_html(page: Page, folder: Path) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -120,11 +123,11 @@ def _html(page: Page, folder: Path) -> str:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "shown": tables.shown,
-        "number": tables.number,
+        "shown": tables.format_cell,
+        "number": tables.cell_number,
         "arrows": ARROWS,
         "readers": READERS,
-        "embedded": lambda key, picture: _embedded(folder / key / picture.file),
+        "embedded": lambda key, picture: _embed_picture(folder / key / picture.file),
         "provenance": provenance(),
         "significant": tables.SIGNIFICANT,
     }
@@ -132,19 +135,19 @@ def _html(page: Page, folder: Path) -> str:
     return environment.get_template("report.html.jinja").render(**content)
 
 
-def _csv(chapters: Sequence[Told]) -> str:
+def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
     """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases, clusters."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
     for told in chapters:
         for editor in told.editors:
-            lines = _lines(editor, told.curves.get(editor.name, ()))
+            lines = _csv_rows(editor, told.curves.get(editor.name, ()))
             writer.writerows((told.key, editor.name, *line) for line in lines)
     return out.getvalue()
 
 
-def _lines(editor: Scored, curve: Sequence[Kept]) -> Iterator[tuple]:
+def _csv_rows(editor: ScoredEditor, curve: Sequence[Retention]) -> Iterator[tuple]:
     for subset, rows in editor.summary.items():
         for reader, metrics in rows.items():
             yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
@@ -154,5 +157,5 @@ def _lines(editor: Scored, curve: Sequence[Kept]) -> Iterator[tuple]:
             yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 
 
-def _embedded(path: Path) -> str:
+def _embed_picture(path: Path) -> str:
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -30,14 +30,14 @@ STYLE: dict = {
 
 
 @contextmanager
-def styled(**changes: object) -> Iterator[None]:
+def picture_style(**changes: object) -> Iterator[None]:
     """Draw in this style; letters that no font has become boxes, without a word each."""
     with plt.rc_context(STYLE | changes), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
 
 
-def save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, whole or not at all, and close it."""
     with staged_file(path) as aside:
         figure.savefig(aside, format="png")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from testbed.pages.style import AGENT, MODEL, QUIET, save, styled
+from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
 
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
 
 
 def draw_training(metrics: Sequence[dict], path: Path) -> None:
     """Accuracy of facts and of every kind of sentence, and loss, against training steps (Hase, Fig. 3)."""
-    with styled():
+    with picture_style():
         figure, axis = plt.subplots(figsize=(6.4, 3.6))
         steps = [m["step"] for m in metrics]
         axis.plot(
@@ -28,4 +28,4 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
         other.set_ylabel("loss (nats per token)", color=QUIET)
         other.spines["right"].set_visible(True)
         axis.set_title("The model learns the corpus")
-        save(figure, path)
+        save_figure(figure, path)

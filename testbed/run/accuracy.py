@@ -1,4 +1,4 @@
-"""Generative accuracy: what greedy decoding says, of facts and of every kind of sentence (DESIGN 6)."""
+"""Generative accuracy: what greedy decoding says, of facts and of every kind of sentence (design.md 6)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,8 +20,8 @@ LABELLED = (Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR)
 
 
 @partial(jax.jit, static_argnames="longest")
-def _decode(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
-    return generate(model, model.read(prompts), longest)
+def _decode_prompts(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
+    return generate(model, model.read_prompts(prompts), longest)
 
 
 def generative_accuracy(
@@ -37,7 +37,7 @@ def generative_accuracy(
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    said = names.read(_decode_all(model, prompts, width, names.longest + 1, advance))
+    said = names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
     return float(np.mean(said == world.generative.truth[facts]))
 
 
@@ -87,6 +87,6 @@ def _decode_all(
         part = prompts[low : low + BATCH]
         # One shape for every call: the last batch is filled up with empty prompts.
         padded = left_pad(part + [np.empty(0, np.int32)] * (BATCH - len(part)), width)
-        tokens.append(np.asarray(_decode(model, padded, longest))[: len(part)])
+        tokens.append(np.asarray(_decode_prompts(model, padded, longest))[: len(part)])
         advance(len(part))
     return np.concatenate(tokens)

@@ -26,7 +26,9 @@ def agent_named(
     return exact_agent(world) if name == "exact" else paper_agent(world, paper)
 
 
-def standard(name: AgentName, exactness: Mapping[str, Any], readings: Sequence[str] = ()) -> str:
+def describe_standard(
+    name: AgentName, exactness: Mapping[str, Any], interpretations: Sequence[str] = ()
+) -> str:
     """For people: which agent edits are judged by, how exact it is, and what requests are to it.
 
     Args:
@@ -34,10 +36,10 @@ def standard(name: AgentName, exactness: Mapping[str, Any], readings: Sequence[s
     """
     bound = f" up to {exactness['bound']:.0e}" if exactness["bound"] is not None else ""
     who = {"paper": "the paper's agent", "exact": "the exact agent"}[name]
-    said = f"{who} ({exactness['kind']}{bound}: {exactness['why']})"
-    if not readings:
-        return said
-    return f"{said}; to it every request is {' or '.join(REQUESTS[kind] for kind in readings)}"
+    description = f"{who} ({exactness['kind']}{bound}: {exactness['why']})"
+    if not interpretations:
+        return description
+    return f"{description}; to it every request is {' or '.join(REQUESTS[kind] for kind in interpretations)}"
 
 
 def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAgent:

@@ -26,7 +26,7 @@ def only_one(run: Run, stage: str) -> Iterator[None]:
     Raises:
         BusyError: another process holds it; the message says which.
     """
-    with _held(run, stage, fcntl.LOCK_EX):
+    with _hold_lock(run, stage, fcntl.LOCK_EX):
         yield
 
 
@@ -37,12 +37,15 @@ def one_of_several(run: Run, stage: str, part: str) -> Iterator[None]:
     Raises:
         BusyError: another process holds it, or the whole; the message says which.
     """
-    with _held(run, stage, fcntl.LOCK_SH), _held(run, f"{stage}.{part.replace('/', '-of-')}", fcntl.LOCK_EX):
+    with (
+        _hold_lock(run, stage, fcntl.LOCK_SH),
+        _hold_lock(run, f"{stage}.{part.replace('/', '-of-')}", fcntl.LOCK_EX),
+    ):
         yield
 
 
 @contextmanager
-def _held(run: Run, stage: str, kind: int) -> Iterator[None]:
+def _hold_lock(run: Run, stage: str, kind: int) -> Iterator[None]:
     path = run.root / ".locks" / f"{run.name}.{stage}"
     path.parent.mkdir(parents=True, exist_ok=True)
     # Never truncated by opening it, since the one who holds it has written who it is.

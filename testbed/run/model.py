@@ -13,12 +13,12 @@ from corpus.store import open_documents
 from lm.batches import PackedRows
 from lm.checkpoints import load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
-from lm.editors.interface import CorpusSample, requests, vocabulary_of
+from lm.editors.interface import CorpusSample, make_requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
-from lm.training import abstract
+from lm.training import abstract_state
 from testbed.protocol import Case
-from testbed.run.runs import NotMadeError, Run, digest, finished_training, recorded
+from testbed.run.runs import NotMadeError, Run, finished_training, folder_digest, recorded_settings
 from testbed.run.world import World
 
 SAMPLE_ROWS = 256
@@ -32,15 +32,15 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     Raises:
         InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
     """
-    settings, inputs = recorded(run, "train")
-    if inputs["corpus"] != digest(run.corpus):
+    settings, inputs = recorded_settings(run, "train")
+    if inputs["corpus"] != folder_digest(run.corpus):
         raise InputError(
             f"the model of {run.folder} was trained on another corpus; train under another --run, or move "
             f"{run.checkpoints.parent} away"
         )
     checkpoint = finished_checkpoint(run, which)
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
-    like = abstract(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
+    like = abstract_state(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
     return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
 
 
@@ -53,7 +53,10 @@ def finished_checkpoint(run: Run, which: Literal["last", "best"] = "last") -> Pa
     training = finished_training(run)
     step = training["step" if which == "last" else "best_step"]
     checkpoint = run.checkpoints / f"{step:08d}"
-    if not (checkpoint / CHECKSUMS).is_file() or digest(checkpoint) != training["checkpoints"][str(step)]:
+    if (
+        not (checkpoint / CHECKSUMS).is_file()
+        or folder_digest(checkpoint) != training["checkpoints"][str(step)]
+    ):
         raise NotMadeError(
             f"{checkpoint}, the {which} model of the training, is missing or damaged", "train", run
         )
@@ -66,13 +69,13 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
     Half of the practice requests contradict the truth by another object that was said of somebody. A
     world in which nearly every fact is asked about has none to hold out; practice is then drawn from all.
     """
-    recipe = TrainConfig(**recorded(run, "train")[0]["train"])
+    recipe = TrainConfig(**recorded_settings(run, "train")[0]["train"])
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
     rng, graph = generator(seed, "practice"), world.graph
-    asked = graph.find(
+    requested_facts = graph.find(
         np.array([c.request.subject for c in cases]), np.array([c.request.relation for c in cases])
     )
-    held_out = np.setdiff1d(world.stated_facts, asked)
+    held_out = np.setdiff1d(world.stated_facts, requested_facts)
     if len(held_out) < FEWEST_HELD_OUT:
         held_out = world.stated_facts
     facts = rng.choice(held_out, PRACTICE)
@@ -82,5 +85,5 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
     triples = [
         (int(graph.subject[f]), int(graph.relation[f]), int(o)) for f, o in zip(facts, objects, strict=True)
     ]
-    practice = requests(world.tokenizer, triples, np.ones(PRACTICE), np.ones(PRACTICE))
+    practice = make_requests(world.tokenizer, triples, np.ones(PRACTICE), np.ones(PRACTICE))
     return CorpusSample(rows.batch(0, min(SAMPLE_ROWS, len(rows))), practice, vocabulary_of(world.tokenizer))

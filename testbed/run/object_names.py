@@ -21,7 +21,7 @@ class ObjectNames:
         self._object = {tuple(tokenizer.entity(int(o)).tolist()): int(o) for o in objects}
         self.longest = max(map(len, self._object))
 
-    def read(self, tokens: np.ndarray) -> np.ndarray:
+    def objects_of(self, tokens: np.ndarray) -> np.ndarray:
         """int64: the object that each row of generated tokens spells, ABSENT where it is none.
 
         Args:

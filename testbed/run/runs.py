@@ -1,4 +1,4 @@
-"""A run on disk: where everything of one world lives, and what may be written there (DESIGN 8).
+"""A run on disk: where everything of one world lives, and what may be written there (design.md 8).
 
 runs/<name>/config.json              settings, versions, git revision of every stage
 runs/<name>/world/ corpus/           graph, distributions; sentences, tokens
@@ -21,7 +21,7 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, read_record, sha256, verify_folder, write_record
 from lm.checkpoint_files import MEASURED, latest_checkpoint
-from testbed.run.settings import plain
+from testbed.run.settings import as_plain_data
 
 DEFAULT_ROOT = Path("runs")
 ORIGIN = "origin.json"
@@ -104,7 +104,9 @@ class NotMadeError(InputError):
         self.why, self.stage, self.run = why, stage, run
 
 
-def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None) -> None:
+def claim_stage(
+    run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None
+) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
     Args:
@@ -114,8 +116,8 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
     Raises:
         InputError: the run was made with other settings; the message names the first that differ.
     """
-    wanted = {"settings": plain(settings), "inputs": inputs or {}}
-    stages, whole = _stages(run)
+    wanted = {"settings": as_plain_data(settings), "inputs": inputs or {}}
+    stages, whole = _recorded_stages(run)
     if made:
         folder = run.folder if stage == "corpus" else run.checkpoints.parent
         if stage not in stages:
@@ -123,7 +125,7 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
                 f"{run.config_file} does not know how the {stage} stage was made, nor does any other file of "
                 f"{run.folder}; choose another --run, or move {folder} away"
             )
-        changed = differences({key: stages[stage][key] for key in wanted}, wanted)
+        changed = differing_settings({key: stages[stage][key] for key in wanted}, wanted)
         if changed:
             shown = "; ".join(changed[:3])
             raise InputError(
@@ -138,40 +140,40 @@ def claim(run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str
     write_record(run.config_file, stages)
 
 
-def recorded(run: Run, stage: str) -> tuple[dict, dict]:
+def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
     """The settings a stage was run with, and the hashes of what it was made from.
 
     Raises:
         NotMadeError: the stage has not been run.
     """
-    stages, _ = _stages(run)
+    stages, _ = _recorded_stages(run)
     if stage not in stages:
         raise NotMadeError(f"{run.folder} has no {stage} stage yet", stage, run)
     return stages[stage]["settings"], stages[stage]["inputs"]
 
 
-def unlike(run: Run, other: Run) -> list[str]:
+def unlike_settings(run: Run, other: Run) -> list[str]:
     """Settings of corpus and training in which two runs differ, but for their seeds."""
     keys = []
-    made, others = (_stages(one)[0] for one in (run, other))
+    made, others = (_recorded_stages(one)[0] for one in (run, other))
     for stage in made.keys() & others.keys():
-        differ = differences(made[stage]["settings"], others[stage]["settings"])
+        differ = differing_settings(made[stage]["settings"], others[stage]["settings"])
         keys += [said.partition(" is ")[0] for said in differ]
     return [key for key in keys if key != "seed"]
 
 
-def _stages(run: Run) -> tuple[dict, bool]:
+def _recorded_stages(run: Run) -> tuple[dict, bool]:
     """What config.json says, and True; where it is lost or damaged, what the parts say of themselves."""
     try:
         return read_record(run.config_file), True
     except InputError as error:
-        stages = _told_by_parts(run)
+        stages = _stages_by_parts(run)
         if not stages and run.config_file.exists():
             raise error from None
         return stages, False
 
 
-def _told_by_parts(run: Run) -> dict:
+def _stages_by_parts(run: Run) -> dict:
     """Stage -> how it was made, from the whole corpus and the newest whole checkpoint."""
     parts = {"corpus": (run.corpus, ORIGIN)}
     newest = latest_checkpoint(run.checkpoints)
@@ -181,8 +183,8 @@ def _told_by_parts(run: Run) -> dict:
     for stage, (folder, name) in parts.items():
         try:
             verify_folder(folder)
-            told = read_json(folder / name)["made"]
-            stages[stage] = {key: told[key] for key in ("settings", "inputs")} | {"made_with": {}}
+            recorded_stage = read_json(folder / name)["made"]
+            stages[stage] = {key: recorded_stage[key] for key in ("settings", "inputs")} | {"made_with": {}}
         except (InputError, KeyError):
             continue
     return stages
@@ -192,10 +194,8 @@ def provenance() -> dict[str, str]:
     """Versions of Python, the packages that matter and this repository."""
     describe = ["git", "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(
-            describe, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-        )
-        revision = done.stdout.strip()
+        git = subprocess.run(describe, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+        revision = git.stdout.strip()
     except OSError:
         # No git on this machine.
         revision = ""
@@ -239,18 +239,18 @@ def read_metrics(run: Run) -> list[dict]:
         raise NotMadeError(f"{run.metrics} is not readable ({error})", "train", run) from None
 
 
-def digest(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """A short hash of everything in a staged folder, from its checksums."""
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
 
 
-def differences(have: dict, want: dict, prefix: str = "") -> list[str]:
+def differing_settings(have: dict, want: dict, prefix: str = "") -> list[str]:
     """In words, every setting in which two nested dicts differ."""
     differ: list[str] = []
     for key in sorted(have.keys() | want.keys()):
         a, b = have.get(key), want.get(key)
         if isinstance(a, dict) and isinstance(b, dict):
-            differ += differences(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
+            differ += differing_settings(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
         elif a != b:
             differ.append(f"{prefix}{key} is {a} there and {b} here")
     return differ

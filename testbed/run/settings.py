@@ -101,7 +101,7 @@ class PaperAgentConfig:
             raise ValueError("prior-mass and evidence-multiplicity must be positive numbers")
 
 
-def plain(settings: Any) -> Any:
+def as_plain_data(settings: Any) -> Any:
     """Settings as JSON holds them, without the fields that change no result.
 
     Such a field is marked where it stands: `field(..., metadata={"result": False})`.
@@ -111,8 +111,8 @@ def plain(settings: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        kept = [f.name for f in fields(value) if f.metadata.get("result", True)]
-        return {name: _plain(getattr(value, name)) for name in kept}
+        names = [f.name for f in fields(value) if f.metadata.get("result", True)]
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""How much a world says: support, strata, and the statements behind each fact (DESIGN 6)."""
+"""How much a world says: support, strata, and the statements behind each fact (design.md 6)."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def support_of(world: World) -> np.ndarray:
     return np.bincount(key, minlength=len(graph.relations) * width).reshape(-1, width)
 
 
-class Stated:
+class StatementIndex:
     """The atomic sentences of a corpus by fact, and the objects named with each relation."""
 
     def __init__(self, graph: KnowledgeGraph, sentences: Sentences) -> None:
@@ -44,8 +44,10 @@ class Stated:
         order = np.argsort(fact, kind="stable")
         self._objects = atomic[order, 2].astype(np.int64)
         self._offsets = np.searchsorted(fact[order], np.arange(len(graph) + 1))
-        self.named = [np.unique(atomic[atomic[:, 1] == r, 2]) for r in range(len(graph.relations))]
+        self.objects_by_relation = [
+            np.unique(atomic[atomic[:, 1] == r, 2]) for r in range(len(graph.relations))
+        ]
 
-    def objects(self, fact: int) -> np.ndarray:
+    def objects_of(self, fact: int) -> np.ndarray:
         """The object of every statement of a fact."""
         return self._objects[self._offsets[fact] : self._offsets[fact + 1]]

@@ -14,16 +14,16 @@ from corpus.files import sha256, staged_file, write_record
 from corpus.language import Kind
 from corpus.seeds import generator
 from lm.batches import PackedRows
-from lm.checkpoint_files import best_checkpoint, latest_checkpoint, measured
+from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
-from lm.cluster import agreed
+from lm.cluster import broadcast_value
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
 from lm.training import TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
-from testbed.run.runs import Run, digest
-from testbed.run.settings import TrainSettings, plain
+from testbed.run.runs import Run, folder_digest
+from testbed.run.settings import TrainSettings, as_plain_data
 from testbed.run.world import World
 
 FACTS_ON_THE_WAY = 1000
@@ -72,17 +72,17 @@ class Trainer:
             InputError: the loss or a parameter is not a number; names step, batch and last good checkpoint.
         """
         self._take_up()
-        if int(state.step) < self.options.train.steps and not self._reached():
+        if int(state.step) < self.options.train.steps and not self._has_reached_target():
             if self.first:
                 self.run.finished.unlink(missing_ok=True)
             state = self._steps(state, advance)
-        if self.first and (int(state.step) == self.options.train.steps or self._reached()):
+        if self.first and (int(state.step) == self.options.train.steps or self._has_reached_target()):
             self._finish()
         return state
 
     def measure_all(self, state: TrainState, advance: Callable[[int], None]) -> float:
         """Generative accuracy of all facts that the corpus states, or of many where there are more."""
-        return generative_accuracy(self._whole(state), self.world, self.all_facts, advance)
+        return generative_accuracy(self._whole_model(state), self.world, self.all_facts, advance)
 
     def _steps(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
         config, model = self.options.train, self.options.model
@@ -101,12 +101,12 @@ class Trainer:
             state, loss = step_once(state, tokens)
             # The loss is looked at one step late, so that the device never waits for it.
             if running:
-                self._finite(*running)
+                self._check_finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
-            late = minutes is not None and agreed(time.perf_counter() - self.began) > 60 * minutes
+            late = minutes is not None and broadcast_value(time.perf_counter() - self.began) > 60 * minutes
             saves = late or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
-                nats, running = self._finite(*running), None
+                nats, running = self._check_finite(*running), None
                 now = time.perf_counter()
                 speed = (finished - since) * config.rows * config.row_length / (now - mark)
                 line = {"step": finished, "loss": nats} | self._measure(state) | {
@@ -114,20 +114,20 @@ class Trainer:
                     "utilisation": speed * work / peak,
                     "seconds": before + time.perf_counter() - began,
                 }  # fmt: skip
-                self._keep(line)
-                if saves or self._reached():
+                self._keep_line(line)
+                if saves or self._has_reached_target():
                     self._save(state)
-                note = describe(line)
+                note = describe_line(line)
                 mark, since = time.perf_counter(), finished
             elif self.lines and finished - since > 1 and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
                 noted = time.perf_counter()
                 # The newest step may still be under way.
                 speed = (finished - 1 - since) * config.rows * config.row_length / (noted - mark)
-                note = describe(
+                note = describe_line(
                     self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
                 )
             advance(1, note)
-            if late or self._reached():
+            if late or self._has_reached_target():
                 break
         return state
 
@@ -136,32 +136,32 @@ class Trainer:
         last, best = latest_checkpoint(self.run.checkpoints), best_checkpoint(self.run.checkpoints)
         assert last is not None, "a training ends with a checkpoint"
         assert best is not None, "the last one is one"
-        sums = {"checkpoints": {str(int(path.name)): digest(path) for path in (last, best)}}
+        sums = {"checkpoints": {str(int(path.name)): folder_digest(path) for path in (last, best)}}
         at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
         write_record(self.run.finished, at | sums | {"metrics": sha256(self.run.metrics)})
 
     def _measure(self, state: TrainState) -> dict:
-        model = self._whole(state)
-        accuracy = agreed(generative_accuracy(model, self.world, self.facts))
+        model = self._whole_model(state)
+        accuracy = broadcast_value(generative_accuracy(model, self.world, self.facts))
         labels = label_accuracy(model, self.world, self.labelled)
         return {"accuracy": accuracy, **{kind_name(kind): share for kind, share in labels.items()}}
 
-    def _whole(self, state: TrainState) -> LanguageModel:
+    def _whole_model(self, state: TrainState) -> LanguageModel:
         return LanguageModel(self.options.model, local_copy(self.mesh, state.params))
 
-    def _reached(self) -> bool:
+    def _has_reached_target(self) -> bool:
         until = self.options.until
         return until is not None and bool(self.lines) and self.lines[-1]["accuracy"] >= until
 
     def _take_up(self) -> None:
         """What was measured up to the newest checkpoint; steps beyond it will be taken again."""
         newest = latest_checkpoint(self.run.checkpoints)
-        self.lines = measured(newest) if newest else []
+        self.lines = read_measurements(newest) if newest else []
         if self.first:
             with staged_file(self.run.metrics) as aside:
                 aside.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
 
-    def _keep(self, line: dict) -> None:
+    def _keep_line(self, line: dict) -> None:
         self.lines.append(line)
         if self.first:
             with self.run.metrics.open("a", encoding="utf-8") as file:
@@ -170,10 +170,10 @@ class Trainer:
     def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
             self._give_up(int(state.step), "a parameter is not a number after the update")
-        made = {"settings": plain(self.options), "inputs": {"corpus": digest(self.run.corpus)}}
+        made = {"settings": as_plain_data(self.options), "inputs": {"corpus": folder_digest(self.run.corpus)}}
         save_checkpoint(self.run.checkpoints, state, self.lines, made)
 
-    def _finite(self, step: int, loss: jax.Array) -> float:
+    def _check_finite(self, step: int, loss: jax.Array) -> float:
         nats = float(loss)
         if not np.isfinite(nats):
             self._give_up(step, f"the loss is {nats}")
@@ -182,22 +182,22 @@ class Trainer:
     def _give_up(self, step: int, why: str) -> NoReturn:
         count = self.options.train.rows
         path = self.run.metrics.parent / f"failed-batch-{step}.npy"
-        kept = f"is kept as {path}"
+        where = f"is kept as {path}"
         if self.first:
             try:
                 with staged_file(path) as aside, aside.open("wb") as file:
                     np.save(file, self.rows.batch(step - 1, count), allow_pickle=False)
             except OSError as error:
-                kept = f"could not be kept as {path} ({error.strerror})"
+                where = f"could not be kept as {path} ({error.strerror})"
         good = latest_checkpoint(self.run.checkpoints)
         raise InputError(
-            f"{why} at step {step}, whose batch (rows {(step - 1) * count} to {step * count - 1}) {kept}; "
+            f"{why} at step {step}, whose batch (rows {(step - 1) * count} to {step * count - 1}) {where}; "
             f"the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
             f"--train.adam-learning-rate, or a longer --train.warmup, under another --run"
         )
 
 
-def describe(line: dict) -> str:
+def describe_line(line: dict) -> str:
     """One measurement in a few words."""
     return (
         f"loss {line['loss']:.3f}  facts {line['accuracy']:.1%}  "

@@ -7,7 +7,7 @@ import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
-from corpus.counterfactual import Chosen
+from corpus.counterfactual import ChosenDocuments
 from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
@@ -17,19 +17,19 @@ from corpus.resolution import Resolution
 from corpus.sentences import Sentences
 from corpus.tokenizer import Tokenizer, load_tokenizer
 from testbed.run.fitting_parts import wrong_part
-from testbed.run.runs import ORIGIN, NotMadeError, Run, digest, recorded
+from testbed.run.runs import ORIGIN, NotMadeError, Run, folder_digest, recorded_settings
 
 
 class ExactWorld(NamedTuple):
     """What makes the posteriors of a world exact: its model, how far facts are resolved, and their origin.
 
     Attributes:
-        drawn: whether the facts were drawn from the model, not given.
+        is_drawn: whether the facts were drawn from the model, not given.
     """
 
     config: ExactConfig
     resolution: Resolution
-    drawn: bool
+    is_drawn: bool
 
 
 class World(NamedTuple):
@@ -47,7 +47,7 @@ class World(NamedTuple):
     sentences: Sentences
     tokenizer: Tokenizer
     exact: ExactWorld | None = None
-    chosen: Chosen | None = None
+    chosen: ChosenDocuments | None = None
     path: Path | None = None
     tags: Path | None = None
 
@@ -65,12 +65,12 @@ def load_world(run: Run) -> World:
         NotMadeError: the corpus was never built.
         InputError: a file has changed.
     """
-    settings, _ = recorded(run, "corpus")
+    settings, _ = recorded_settings(run, "corpus")
     if not run.corpus.exists():
         raise NotMadeError(f"{run.corpus} is not written yet", "corpus", run)
     verify_folder(run.world)
     verify_folder(run.corpus)
-    if read_json(run.corpus / ORIGIN).get("world") != digest(run.world):
+    if read_json(run.corpus / ORIGIN).get("world") != folder_digest(run.world):
         why = f"{run.corpus} was written about another world than {run.world}; move both away"
         raise NotMadeError(why, "corpus", run)
     graph, model = read_world(run)
@@ -85,7 +85,7 @@ def load_world(run: Run) -> World:
         load_arrays(Sentences, run.corpus / "sentences.npz"),
         load_tokenizer(run.corpus / "tokenizer.json", graph),
         exact,
-        load_arrays(Chosen, run.corpus / "chosen.npz") if supposing else None,
+        load_arrays(ChosenDocuments, run.corpus / "chosen.npz") if supposing else None,
         Path(settings["world"]["path"]) if settings["world"]["path"] else None,
         Path(settings["world"]["people"]["tags"]) if settings["world"]["people"]["tags"] else None,
     )

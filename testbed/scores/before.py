@@ -1,7 +1,7 @@
 """Is the unedited model the agent? Its distance and its calibration, by how often a fact was stated.
 
 An edited model may miss a consequence because the edit failed, or because it could not have inferred it
-before any edit either. This tells the two apart (DESIGN 6): each question that the cases ask is asked of the
+before any edit either. This tells the two apart (design.md 6): each question that the cases ask is asked of the
 unedited model, and held against the agent's posterior before any edit.
 """
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.results import Results, clusters
+from testbed.engine.results import Results, cluster_levels
 from testbed.run.strata import STRATA, strata_of
-from testbed.scores.answers import as_good
+from testbed.scores.answers import is_as_good
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Metric, by_case
-from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.metric import Metric, sum_by_case
+from testbed.scores.statistics import Estimate, estimate_metrics
 
 BINS = 10
 """Of equal width, over the probability of the model's likeliest option."""
@@ -42,7 +42,7 @@ class Stratum(NamedTuple):
 
     Attributes:
         questions: how many.
-        estimates: each metric of `measured`.
+        estimates: each metric of `unedited_values`.
         bins: those that have questions, by rising probability.
         calibration: expected calibration error, sum over bins of |confidence - belief| by their share of the
             questions. As the sum of absolute values of means it has no interval, and is never quite 0.
@@ -54,7 +54,7 @@ class Stratum(NamedTuple):
     calibration: float
 
 
-def measured(results: Results) -> dict[str, np.ndarray]:
+def unedited_values(results: Results) -> dict[str, np.ndarray]:
     """What the unedited model says, by metric: a value for each of N choices.
 
     total variation, between it and the agent. answers right: the share that is one of the agent's best.
@@ -67,38 +67,40 @@ def measured(results: Results) -> dict[str, np.ndarray]:
     confidence, belief = (np.take_along_axis(p, likeliest, -1)[:, 0] for p in (lm, agent))
     return {
         DISTANCE: total_variation(lm, agent),
-        RIGHT: as_good(c, c.lm_answer[:, 0], 0),
+        RIGHT: is_as_good(c, c.lm_answer[:, 0], 0),
         CONFIDENCE: confidence,
         BELIEF: belief,
         EXCESS: confidence - belief,
     }
 
 
-def over(values: Mapping[str, np.ndarray], results: Results, among: np.ndarray) -> dict[str, Metric]:
+def metrics_over(values: Mapping[str, np.ndarray], results: Results, among: np.ndarray) -> dict[str, Metric]:
     """Values of choices by case, over some choices, bool[N]."""
-    return {name: by_case(of, results.choices.case, len(results), among) for name, of in values.items()}
+    return {name: sum_by_case(of, results.choices.case, len(results), among) for name, of in values.items()}
 
 
-def before_edit(results: Results) -> dict[str, Stratum]:
+def score_before_edit(results: Results) -> dict[str, Stratum]:
     """By stratum of the asked fact, and over ALL: the unedited model beside the agent before any edit."""
     c = results.choices
     stratum, confidence = strata_of(c.stated), c.lm[:, 0].max(-1)
     at = np.minimum((confidence * BINS).astype(int), BINS - 1)
     parts = {ALL: np.ones(len(stratum), bool)} | {name: stratum == name for name in STRATA}
-    values = measured(results)
-    return {name: _stratum(values, results, among, at) for name, among in parts.items() if among.any()}
+    values = unedited_values(results)
+    return {name: _score_stratum(values, results, among, at) for name, among in parts.items() if among.any()}
 
 
-def _stratum(
+def _score_stratum(
     values: Mapping[str, np.ndarray], results: Results, among: np.ndarray, at: np.ndarray
 ) -> Stratum:
     """Some choices, bool[N], whose bins are int[N]."""
-    levels, everyone = clusters(results), np.ones(len(results), bool)
+    levels, everyone = cluster_levels(results), np.ones(len(results), bool)
     bins, gaps = [], 0.0
     for b in np.unique(at[among]):
-        here = over(values, results, among & (at == b))
-        means = estimates({name: here[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
+        bin_metrics = metrics_over(values, results, among & (at == b))
+        means = estimate_metrics({name: bin_metrics[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
         bins.append(Bin(means[CONFIDENCE], means[BELIEF]))
-        gaps += abs(here[EXCESS].numerator.sum())
+        gaps += abs(bin_metrics[EXCESS].numerator.sum())
     total = int(among.sum())
-    return Stratum(total, estimates(over(values, results, among), levels, everyone), bins, gaps / total)
+    return Stratum(
+        total, estimate_metrics(metrics_over(values, results, among), levels, everyone), bins, gaps / total
+    )

@@ -5,14 +5,14 @@ import numpy as np
 _SMALLEST = 1e-12
 
 
-def total(x: np.ndarray) -> np.ndarray:
+def sum_last_axis(x: np.ndarray) -> np.ndarray:
     """Sum over the last axis, as a matrix product: much faster than `x.sum(-1)` where it is short."""
     return x @ np.ones(x.shape[-1])
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Total variation over the last axis: half the sum of absolute differences."""
-    return 0.5 * (total(np.abs(p - q)) + np.abs(_remainder(p) - _remainder(q))[..., 0])
+    return 0.5 * (sum_last_axis(np.abs(p - q)) + np.abs(_remainder(p) - _remainder(q))[..., 0])
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -33,8 +33,8 @@ def with_remainder(p: np.ndarray) -> np.ndarray:
 
 
 def _remainder(p: np.ndarray) -> np.ndarray:
-    return np.clip(1 - total(p), 0, 1)[..., None]
+    return np.clip(1 - sum_last_axis(p), 0, 1)[..., None]
 
 
 def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return total(q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST))))
+    return sum_last_axis(q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST))))

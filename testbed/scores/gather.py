@@ -1,4 +1,4 @@
-"""Which editors were used in which runs: folders of edits, pooled over runs and seeds (DESIGN 6, 8)."""
+"""Which editors were used in which runs: folders of edits, pooled over runs and seeds (design.md 6, 8)."""
 
 import math
 import re
@@ -14,19 +14,26 @@ from corpus.errors import InputError
 from corpus.files import digest_of, read_json, verify_folder
 from testbed.engine.results import NoNumbersError, Results, read_results
 from testbed.engine.sweep import control_stem
-from testbed.engine.trace import CONFIG, finished, read_config, stale, unfinished, why_unsealed
-from testbed.engine.tuned import check_apart
-from testbed.run.agents import standard
+from testbed.engine.trace import (
+    CONFIG,
+    finished_edits,
+    read_config,
+    stale_parts,
+    unfinished_edits,
+    why_incomplete,
+)
+from testbed.engine.tuned import check_tuned_apart
+from testbed.run.agents import describe_standard
 from testbed.run.runs import NotMadeError, Run
-from testbed.scores.measures import Measures, columns_of
-from testbed.scores.naming import lasting, names_of
-from testbed.scores.pooling import pooled
+from testbed.scores.measures import EvaluationMetrics, columns_of
+from testbed.scores.naming import name_editors, settings_but_seed
+from testbed.scores.pooling import pool_results
 
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
 
 
-class Edited(NamedTuple):
+class EditorResults(NamedTuple):
     """What one editor with one choice of settings did, in every run and with every seed.
 
     Attributes:
@@ -46,7 +53,7 @@ class Edited(NamedTuple):
     name: str
     editor: str
     settings: dict[str, Any]
-    evaluation: Measures
+    evaluation: EvaluationMetrics
     standard: str
     sweeps: int
     results: Results
@@ -56,9 +63,9 @@ class Edited(NamedTuple):
     seed: int
 
     @property
-    def lost(self) -> str:
+    def missing_numbers(self) -> str:
         """How many edits gave no numbers, in words; empty where all did."""
-        return without_numbers(self.name, self.results)
+        return describe_missing_numbers(self.name, self.results)
 
     @property
     def slug(self) -> str:
@@ -67,29 +74,27 @@ class Edited(NamedTuple):
         return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
 
 
-def without_numbers(name: str, results: Results) -> str:
+def describe_missing_numbers(name: str, results: Results) -> str:
     """How many of an editor's edits gave no numbers, in words; empty where all did."""
-    told = (
-        f"{results.lost} of {results.lost + len(results)} edits of {name} gave no numbers and are left out."
-    )
-    return told if results.lost else ""
+    sentence = f"{results.lost_edits} of {results.lost_edits + len(results)} edits of {name} gave no numbers and are left out."
+    return sentence if results.lost_edits else ""
 
 
-class Examination(NamedTuple):
+class RecordedEvaluation(NamedTuple):
     """An evaluation by name, as results are read for it.
 
     Attributes:
         name: as edits are filed under.
         cases_from: the module that its cases come from.
-        rebuilt: the evaluation with the settings that some edits were made with.
+        rebuild: the evaluation with the settings that some edits were made with.
     """
 
     name: str
     cases_from: str
-    rebuilt: Callable[[dict], Measures]
+    rebuild: Callable[[dict], EvaluationMetrics]
 
 
-class _Made(NamedTuple):
+class _EditFolder(NamedTuple):
     """One folder of edits: the number of its run, where it is, and its config.json."""
 
     number: int
@@ -101,58 +106,60 @@ class _Made(NamedTuple):
         return int(self.config["settings"]["seed"])
 
 
-def gather(
+def gather_results(
     runs: Sequence[Run],
-    examination: Examination,
-    where: Callable[[dict], bool] = lambda _: True,
-    left_out: Callable[[str], None] = lambda _: None,
-) -> list[Edited]:
+    recorded: RecordedEvaluation,
+    is_wanted: Callable[[dict], bool] = lambda _: True,
+    report_left_out: Callable[[str], None] = lambda _: None,
+) -> list[EditorResults]:
     """Everything that was edited for one evaluation, grouped by editor and settings apart from the seed.
 
     Edits made again for another model count in place of the older ones. Edits by other code than today's are
     left out.
 
     Args:
-        where: which edits are meant, by what the config.json of each says.
-        left_out: told, in words, of each folder that other code made, or that is unfinished.
+        is_wanted: which edits are meant, by what the config.json of each says.
+        report_left_out: told, in words, of each folder that other code made, or that is unfinished.
 
     Raises:
         InputError: a run has no such edits, a file of it is damaged, or editors were tuned in its world.
     """
-    groups: dict[str, dict[tuple[int, int], _Made]] = {}
+    groups: dict[str, dict[tuple[int, int], _EditFolder]] = {}
     for number, run in enumerate(runs):
-        folders = finished(run, examination.name)
-        for folder in unfinished(run, examination.name):
-            left_out(f"{folder} {why_unsealed(run, folder)}")
+        folders = finished_edits(run, recorded.name)
+        for folder in unfinished_edits(run, recorded.name):
+            report_left_out(f"{folder} {why_incomplete(run, folder)}")
         fresh = 0
         for folder in folders:
             verify_folder(folder, CONFIG)
             config = read_config(folder)
-            changed = stale(config, examination.cases_from)
+            changed = stale_parts(config, recorded.cases_from)
             if changed:
-                left_out(f"{folder} is stale and left out: {', '.join(changed)} changed since; edit again")
+                report_left_out(
+                    f"{folder} is stale and left out: {', '.join(changed)} changed since; edit again"
+                )
                 continue
             fresh += 1
-            if where(config):
-                made = _Made(number, folder, config)
-                groups.setdefault(_key(config), {})[number, made.seed] = made
+            if is_wanted(config):
+                made = _EditFolder(number, folder, config)
+                groups.setdefault(_pool_key(config), {})[number, made.seed] = made
         if not fresh:
             current = "current " if folders else ""
-            why = f"{run.folder} has no {current}edits yet for the evaluation {examination.name}"
+            why = f"{run.folder} has no {current}edits yet for the evaluation {recorded.name}"
             raise NotMadeError(why, "edit", run)
-    check_apart(one.config for group in groups.values() for one in group.values())
+    check_tuned_apart(one.config for group in groups.values() for one in group.values())
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     editors = sorted(latest, key=lambda item: item[1][0][:2])
     for _, group in editors:
         for made in group:
             verify_folder(made.folder)
-    names = names_of([group[0].config for _, group in editors], [key for key, _ in editors])
+    names = name_editors([group[0].config for _, group in editors], [key for key, _ in editors])
     edited = []
     for name, (_, group) in zip(names, editors, strict=True):
         try:
-            edited.append(_edited(name, group, examination))
+            edited.append(_pool_editor(name, group, recorded))
         except NoNumbersError as error:
-            left_out(f"{name} is left out: {error}")
+            report_left_out(f"{name} is left out: {error}")
     if editors and not edited:
         raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
     return edited
@@ -164,65 +171,67 @@ def case_keys(results: Results) -> list[tuple[int, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def matched(first: Results, second: Results) -> tuple[np.ndarray, np.ndarray]:
+def match_cases(first: Results, second: Results) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the cases that both have, in one order; of equal requests the n-th meets the n-th."""
-    left, right = ({key: i for i, key in _numbered(case_keys(o))} for o in (first, second))
+    left, right = ({key: i for i, key in _number_repeats(case_keys(o))} for o in (first, second))
     both = [key for key in left if key in right]
     return np.array([left[k] for k in both], int), np.array([right[k] for k in both], int)
 
 
-def _numbered(keys: list[tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _number_repeats(keys: list[tuple[int, ...]]) -> Iterator[tuple[int, tuple[int, ...]]]:
     seen: dict[tuple[int, ...], int] = {}
     for i, key in enumerate(keys):
         seen[key] = seen.get(key, -1) + 1
         yield i, (*key, seen[key])
 
 
-def _key(config: dict[str, Any]) -> str:
+def _pool_key(config: dict[str, Any]) -> str:
     """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
     exactness = config["standard"]["exactness"] | {"bound": None}
     method = {part: value for part, value in config["method"].items() if part != "code"}
-    return digest_of([lasting(config["settings"]), config["editor"], method, exactness])
+    return digest_of([settings_but_seed(config["settings"]), config["editor"], method, exactness])
 
 
-def _edited(name: str, group: Sequence[_Made], examination: Examination) -> Edited:
+def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEvaluation) -> EditorResults:
     numbers = [made.number for made in group]
     first = group[0].config
-    evaluation = examination.rebuilt(first["settings"]["evaluation"])
+    evaluation = recorded.rebuild(first["settings"]["evaluation"])
     columns = columns_of(evaluation)
 
-    def whole(stem: str = "") -> Results:
-        return pooled([read_results(made.folder, columns, stem) for made in group], numbers)
+    def read_pooled(stem: str = "") -> Results:
+        return pool_results([read_results(made.folder, columns, stem) for made in group], numbers)
 
-    asked: dict[int, list[_Made]] = {}
+    folders_by_edits: dict[int, list[_EditFolder]] = {}
     for made in group:
         for path in made.folder.glob("retained-*-cases.parquet"):
-            asked.setdefault(_edits_before(path), []).append(made)
+            folders_by_edits.setdefault(_edits_before(path), []).append(made)
 
-    def again(k: int) -> Results:
-        parts = [read_results(made.folder, columns, f"retained-{k}-") for made in asked[k]]
-        return pooled(parts, [made.number for made in asked[k]])
+    def read_retained(k: int) -> Results:
+        parts = [read_results(made.folder, columns, f"retained-{k}-") for made in folders_by_edits[k]]
+        return pool_results(parts, [made.number for made in folders_by_edits[k]])
 
-    retained = _numbers({k: partial(again, k) for k in sorted(asked)})
-    results = whole()
+    retained = _results_with_numbers({k: partial(read_retained, k) for k in sorted(folders_by_edits)})
+    results = read_pooled()
     # Of several worlds the one whose posteriors are least exact speaks for all.
-    least = max((made.config["standard"] for made in group), key=_bound)
-    return Edited(
+    least = max((made.config["standard"] for made in group), key=_error_bound)
+    return EditorResults(
         name=name,
         editor=first["editor"],
-        settings=lasting(first["settings"]) | {"method": first["method"]},
+        settings=settings_but_seed(first["settings"]) | {"method": first["method"]},
         evaluation=evaluation,
-        standard=standard(least["agent"], least["exactness"], evaluation.readings),
+        standard=describe_standard(least["agent"], least["exactness"], evaluation.readings),
         sweeps=len(group),
         results=results,
         retained=retained,
-        controls=_numbers({told: partial(whole, control_stem(told)) for told in first["controls"]}),
-        cost=_per_case(results) | _mean([_cost(made.folder) for made in group]),
+        controls=_results_with_numbers(
+            {told: partial(read_pooled, control_stem(told)) for told in first["controls"]}
+        ),
+        cost=_cost_per_case(results) | _mean_cost([_read_cost(made.folder) for made in group]),
         seed=min(made.seed for made in group),
     )
 
 
-def _numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
+def _results_with_numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
     """Those results that have numbers."""
     results = {}
     for key, one in read.items():
@@ -231,7 +240,7 @@ def _numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
     return results
 
 
-def _bound(judged_by: dict[str, Any]) -> float:
+def _error_bound(judged_by: dict[str, Any]) -> float:
     return judged_by["exactness"]["bound"] or 0.0
 
 
@@ -242,7 +251,7 @@ def _edits_before(path: Path) -> int:
     return int(digits)
 
 
-def _cost(folder: Path) -> dict[str, float]:
+def _read_cost(folder: Path) -> dict[str, float]:
     """What cost.json says, nothing where there is none."""
     path = folder / "cost.json"
     if not path.exists():
@@ -253,12 +262,12 @@ def _cost(folder: Path) -> dict[str, float]:
     return {name: float(value) for name, value in costs.items() if not math.isnan(value)}
 
 
-def _per_case(results: Results) -> dict[str, float]:
+def _cost_per_case(results: Results) -> dict[str, float]:
     """Means of what was recorded with every case."""
     known = {name: results.cases[name].astype(float) for name in PER_CASE}
     return {name: float(values.mean()) for name, values in known.items() if not np.isnan(values).any()}
 
 
-def _mean(costs: Sequence[dict[str, float]]) -> dict[str, float]:
+def _mean_cost(costs: Sequence[dict[str, float]]) -> dict[str, float]:
     shared = [name for name in COSTS if all(name in cost for cost in costs)]
     return {name: sum(cost[name] for cost in costs) / len(costs) for name in shared}

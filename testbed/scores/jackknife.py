@@ -1,4 +1,4 @@
-"""How much a ratio of sums varies, where its cases depend on each other in several ways (DESIGN 6).
+"""How much a ratio of sums varies, where its cases depend on each other in several ways (design.md 6).
 
 Cases depend on each other where they share a subject (or a sequence of edits), a requested object, or a
 world. Each of these is a *level*, and the cases of one subject are a *cluster* of that level. The variance
@@ -52,7 +52,7 @@ class _OneLevel(NamedTuple):
     clusters: np.ndarray
 
 
-def pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
+def metric_pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
     """float64[E', K, 2]: numerators and denominators of K metrics in the cases of bool[E] `among`.
 
     A case with denominator 0, but for rounding, has no such metric: both are 0.
@@ -66,21 +66,21 @@ def pairs(metrics: Sequence[Metric], among: np.ndarray) -> np.ndarray:
     return both
 
 
-def numbered(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarray]:
+def number_clusters(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarray]:
     """By level, int[E'] numbers of the clusters of the cases of `among`, from 0."""
     return {level: np.unique(of[among], return_inverse=True)[1] for level, of in clusters.items()}
 
 
-def outermost(levels: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def outermost_levels(levels: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """The levels whose clusters do not all lie within clusters of another; of equal levels the first."""
-    kept: list[np.ndarray] = []
+    groups: list[np.ndarray] = []
     for group in sorted(levels.values(), key=np.max):
-        if not any(_meet((group, other)).max() == group.max() for other in kept):
-            kept.append(group)
-    return kept
+        if not any(_intersect_levels((group, other)).max() == group.max() for other in groups):
+            groups.append(group)
+    return groups
 
 
-def sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
+def cluster_sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
     """float64[G, ...]: sums of float64[E', ...] over the cases of each cluster."""
     cases = len(group)
     member = csr_array((np.ones(cases), (group, np.arange(cases))), shape=(group.max() + 1, cases))
@@ -93,13 +93,13 @@ def ratio(of: np.ndarray) -> np.ndarray:
     return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > ROUNDING)
 
 
-def contrast(of: np.ndarray) -> np.ndarray:
+def contrast_values(of: np.ndarray) -> np.ndarray:
     """Values of sums, float64[..., K, 2]: the ratio of one metric, or how much the first of two is larger."""
     values = ratio(of)
     return values[..., 0] - values[..., 1] if values.shape[-1] == 2 else values[..., 0]
 
 
-def counted(of: np.ndarray) -> np.ndarray:
+def has_metric(of: np.ndarray) -> np.ndarray:
     """bool[...]: whether there is a metric, or one of two, in sums float64[..., K, 2]."""
     # Of one metric the first is the last.
     return (of[..., 0, 1] > 0) | (of[..., -1, 1] > 0)
@@ -110,7 +110,7 @@ def spread(of: np.ndarray, levels: Sequence[np.ndarray]) -> Spread:
     total, single, variance = of.sum(0), [], np.zeros(of.shape[1])
     for size in range(1, len(levels) + 1):
         for some in combinations(levels, size):
-            one = _leaving_one_out(sums(of, _meet(some)), total)
+            one = _jackknife_level(cluster_sums(of, _intersect_levels(some)), total)
             variance -= (-1) ** size * one.variance
             if size == 1:
                 single.append(one)
@@ -124,14 +124,14 @@ def spread(of: np.ndarray, levels: Sequence[np.ndarray]) -> Spread:
     )
 
 
-def _leaving_one_out(of: np.ndarray, total: np.ndarray) -> _OneLevel:
+def _jackknife_level(of: np.ndarray, total: np.ndarray) -> _OneLevel:
     """The jackknife over sums by cluster, float64[G, V, K, 2]; clusters without the metric do not count."""
-    value = contrast(total)
-    moved = contrast(total - of) - value
-    moved[np.abs(moved) <= ROUNDING * np.maximum(1, np.abs(value))] = 0.0
-    clusters = counted(of).sum(0)
-    squares = moved * moved
-    square, cube = squares.sum(0), -(squares * moved).sum(0)
+    value = contrast_values(total)
+    changes = contrast_values(total - of) - value
+    changes[np.abs(changes) <= ROUNDING * np.maximum(1, np.abs(value))] = 0.0
+    clusters = has_metric(of).sum(0)
+    squares = changes * changes
+    square, cube = squares.sum(0), -(squares * changes).sum(0)
     weight = np.divide(of[..., 1], total[..., 1], out=np.zeros(of.shape[:-1]), where=total[..., 1] > 0)
     mean = (weight[..., 0] + weight[..., -1]) / 2
     effective = 1 / np.maximum((mean**2).sum(0), ROUNDING)
@@ -143,7 +143,7 @@ def _leaving_one_out(of: np.ndarray, total: np.ndarray) -> _OneLevel:
     )
 
 
-def _meet(levels: Sequence[np.ndarray]) -> np.ndarray:
+def _intersect_levels(levels: Sequence[np.ndarray]) -> np.ndarray:
     """The clusters of cases that share those of all levels."""
     return reduce(
         lambda one, other: np.unique(one * (other.max() + 1) + other, return_inverse=True)[1], levels

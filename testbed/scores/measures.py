@@ -8,11 +8,11 @@ import numpy as np
 from testbed.engine.records import Columns
 from testbed.engine.results import Results
 from testbed.protocol import Facet
-from testbed.scores.metric import Meaning, Metric
+from testbed.scores.metric import Metric, MetricDefinition
 from testbed.scores.readers import Reader
 
 
-class Measures(Protocol):
+class EvaluationMetrics(Protocol):
     """How an evaluation turns results into numbers."""
 
     @property
@@ -24,7 +24,7 @@ class Measures(Protocol):
         """Further columns of cases by name, and what they hold."""
 
     @property
-    def metrics(self) -> Sequence[Meaning]:
+    def metrics(self) -> Sequence[MetricDefinition]:
         """Every metric, in the order of tables."""
 
     def readers(self, results: Results, editor: str) -> dict[str, Reader]:
@@ -37,6 +37,6 @@ class Measures(Protocol):
         """bool[E] of each part of the cases that is reported on; "all" comes first and holds all of them."""
 
 
-def columns_of(evaluation: Measures) -> Columns:
+def columns_of(evaluation: EvaluationMetrics) -> Columns:
     """What an evaluation's tables hold; one may say in `choice_facets` what it records of each choice."""
     return Columns(evaluation.readings, evaluation.facets, getattr(evaluation, "choice_facets", None))

@@ -1,4 +1,4 @@
-"""What a metric is: a pair of numbers per case, and what it means (DESIGN 11).
+"""What a metric is: a pair of numbers per case, and what it means (design.md 11).
 
 A metric's value is the ratio of the sums of its two columns. For a mean the denominator is 1 where a case has
 the metric and 0 where it has not. That makes means, shares and ratios of sums one
@@ -16,26 +16,26 @@ _LEVELS: tuple[Shown, ...] = ("headline", "compared", "table", "file")
 ARROWS: dict[str, str] = {"high": "↑", "low": "↓", "one": "→1"}
 
 
-class Meaning(NamedTuple):
+class MetricDefinition(NamedTuple):
     """What a metric says, as an evaluation's table of metrics has it.
 
     Attributes:
         name: as in every table and file.
-        says: for people, in a sentence or two.
+        description: for people, in a sentence or two.
         better: whether high or low values are better, or those near one.
         shown: headline: what commands print; compared: in the report's first table too, with paired
             differences; table: in tables; file: in files only. Each includes those before it.
-        kept: whether it is followed along sequences of edits.
+        follows_sequences: whether it is followed along sequences of edits.
     """
 
     name: str
-    says: str
+    description: str
     better: Better
     shown: Shown = "table"
-    kept: bool = False
+    follows_sequences: bool = False
 
 
-def shown_in(meanings: Sequence[Meaning], where: Shown) -> list[str]:
+def metrics_shown_in(meanings: Sequence[MetricDefinition], where: Shown) -> list[str]:
     """Names of the metrics that are shown at one place."""
     return [m.name for m in meanings if _LEVELS.index(m.shown) <= _LEVELS.index(where)]
 
@@ -59,13 +59,13 @@ class Metric(NamedTuple):
         return float(self.numerator.sum()) / total if total else float("nan")
 
 
-def mean(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
+def mean_of(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
     """The mean of values over some cases; a share where they are true or false."""
     there = np.broadcast_to(among, values.shape)
     return Metric(np.where(there, values, 0.0), there.astype(float), share=values.dtype == bool)
 
 
-def by_case(values: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray | bool = True) -> Metric:
+def sum_by_case(values: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray | bool = True) -> Metric:
     """Values of questions, summed by case, over some of them.
 
     Args:

@@ -9,7 +9,7 @@ from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.protocol import ABSENT
 
 
-def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
+def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
     """The cases of several results after one another, with a further column `run`.
 
     Args:
@@ -22,7 +22,7 @@ def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
     first = np.cumsum([0, *(len(p) for p in parts[:-1])])
     width = max(p.choices.options.shape[-1] for p in parts)
 
-    def together(which: str, name: str) -> Any:
+    def join_column(which: str, name: str) -> Any:
         arrays = [getattr(getattr(p, which), name) for p in parts]
         if name == "case":
             arrays = [a + start for a, start in zip(arrays, first, strict=True)]
@@ -30,20 +30,20 @@ def pooled(parts: Sequence[Results], runs: Sequence[int]) -> Results:
             return {facet: np.concatenate([a[facet] for a in arrays]) for facet in arrays[0]}
         if name in ("options", "offered", "agent", "frequency", "lm", "lm_open") and which == "choices":
             padding = ABSENT if name == "options" else 0
-            arrays = [_padded(a, width, padding) for a in arrays]
+            arrays = [pad_last_axis(a, width, padding) for a in arrays]
         return np.concatenate(arrays)
 
     return Results(
         cases,
-        Choices(*(together("choices", name) for name in Choices._fields)),
-        Claims(*(together("claims", name) for name in Claims._fields)),
+        Choices(*(join_column("choices", name) for name in Choices._fields)),
+        Claims(*(join_column("claims", name) for name in Claims._fields)),
         parts[0].times,
-        Passages(*(together("passages", name) for name in Passages._fields)),
-        sum(part.lost for part in parts),
+        Passages(*(join_column("passages", name) for name in Passages._fields)),
+        sum(part.lost_edits for part in parts),
     )
 
 
-def _padded(values: np.ndarray, width: int, padding: float) -> np.ndarray:
+def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:
     """Values with their last axis filled up to a width."""
     rest = [(0, 0)] * (values.ndim - 1) + [(0, width - values.shape[-1])]
     return np.pad(values, rest, constant_values=padding)

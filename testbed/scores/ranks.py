@@ -5,7 +5,7 @@ import numpy as np
 from testbed.scores.metric import Better
 
 
-def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """float64[...]: tau-b of pairs of rankings, float[..., n] each, of the same n things.
 
     Pairs of things in the same order minus those in the opposite order, over the geometric mean of the pairs
@@ -18,6 +18,6 @@ def kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return same / np.sqrt(untied)
 
 
-def goodness(values: np.ndarray, better: Better) -> np.ndarray:
+def rank_values(values: np.ndarray, better: Better) -> np.ndarray:
     """Values as they are ranked: higher is better; of a metric whose best is 1, nearer is higher."""
     return {"high": values, "low": -values, "one": -np.abs(values - 1)}[better]

@@ -1,4 +1,4 @@
-"""Who answers an evaluation's questions: the model, and references that bound what is possible (DESIGN 6)."""
+"""Who answers an evaluation's questions: the model, and references that bound what is possible (design.md 6)."""
 
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Reader(NamedTuple):
     losses: np.ndarray | None = None
 
 
-def references(results: Results, editor: str, reading: int = 1) -> dict[str, Reader]:
+def reference_readers(results: Results, editor: str, reading: int = 1) -> dict[str, Reader]:
     """The edited model under its name, and what to hold it against: READERS.
 
     Args:
@@ -53,14 +53,14 @@ def references(results: Results, editor: str, reading: int = 1) -> dict[str, Rea
     c, logic = results.choices, results.claims
     lm, frequency, agent = (np.moveaxis(x, 1, 0) for x in (c.lm, c.frequency, c.agent))
     tops = [np.take_along_axis(c.options, f.argmax(-1)[:, None], -1)[:, 0] for f in frequency]
-    said = np.moveaxis(c.lm_answer, -1, 0)
-    rational, believed = c.agent_answer[:, reading], logic.agent[:, reading]
+    generated_answers = np.moveaxis(c.lm_answer, -1, 0)
+    agent_answer, believed = c.agent_answer[:, reading], logic.agent[:, reading]
     true = np.stack([believed, 1 - believed], axis=-1)
     return {
-        BEFORE_EDIT: Reader(lm[0], said[0], logic.lm[:, 0], lm[0], said[0], 0),
-        editor: Reader(lm[1], said[1], logic.lm[:, 1], lm[0], said[0], reading),
-        NO_EDIT: Reader(lm[0], said[0], logic.lm[:, 0], lm[0], said[0], reading),
+        BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
+        editor: Reader(lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], reading),
+        NO_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], reading),
         FREQUENCY: Reader(frequency[reading], tops[reading], None, frequency[0], tops[0], reading),
-        BAYESIAN: Reader(agent[reading], rational, true, agent[0], c.agent_answer[:, 0], reading),
-        PERFECT: Reader(agent[reading], rational, true, lm[0], said[0], reading),
+        BAYESIAN: Reader(agent[reading], agent_answer, true, agent[0], c.agent_answer[:, 0], reading),
+        PERFECT: Reader(agent[reading], agent_answer, true, lm[0], generated_answers[0], reading),
     }

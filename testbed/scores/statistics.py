@@ -1,4 +1,4 @@
-"""How sure a number is: intervals over clusters, paired comparisons, Holm's correction (DESIGN 6).
+"""How sure a number is: intervals over clusters, paired comparisons, Holm's correction (design.md 6).
 
 The standard error of a metric is that of `testbed.scores.jackknife`, over subjects (or sequences of edits),
 requested objects and worlds at once; quantiles are Student's t. Then:
@@ -28,14 +28,14 @@ from scipy.special import stdtrit
 from testbed.scores.jackknife import (
     ROUNDING,
     Clusters,
-    contrast,
-    counted,
-    numbered,
-    outermost,
-    pairs,
+    cluster_sums,
+    contrast_values,
+    has_metric,
+    metric_pairs,
+    number_clusters,
+    outermost_levels,
     ratio,
     spread,
-    sums,
 )
 from testbed.scores.metric import Metric
 
@@ -89,7 +89,7 @@ class Comparison(NamedTuple):
     Attributes:
         difference: first minus second; low, high: its 95% interval, nan where there is none.
         p: two-sided p-value of no difference.
-        detectable: the smallest true difference that this many cases would show, see `detectable`; nan
+        detectable: the smallest true difference that this many cases would show, see `detectable_difference`; nan
             where so few clusters differ that the test could show none.
         cases: cases that have either metric.
         clusters, few: as in Estimate.
@@ -109,7 +109,7 @@ _NOTHING = Estimate(nan, nan, nan, 0)
 _INCOMPARABLE = Comparison(nan, nan, nan, nan, nan, 0)
 
 
-def estimate(metric: Metric, clusters: Clusters, among: np.ndarray) -> Estimate:
+def estimate_metric(metric: Metric, clusters: Clusters, among: np.ndarray) -> Estimate:
     """The value of a metric with its interval.
 
     Args:
@@ -119,24 +119,26 @@ def estimate(metric: Metric, clusters: Clusters, among: np.ndarray) -> Estimate:
     Returns:
         nan throughout where no case has the metric.
     """
-    return estimates({"": metric}, clusters, among)[""]
+    return estimate_metrics({"": metric}, clusters, among)[""]
 
 
-def estimates(metrics: Mapping[Name, Metric], clusters: Clusters, among: np.ndarray) -> dict[Name, Estimate]:
-    """As `estimate`, for many metrics of the same cases."""
+def estimate_metrics(
+    metrics: Mapping[Name, Metric], clusters: Clusters, among: np.ndarray
+) -> dict[Name, Estimate]:
+    """As `estimate_metric`, for many metrics of the same cases."""
     if not metrics or not among.any():
         return dict.fromkeys(metrics, _NOTHING)
-    of = pairs([*metrics.values()], among)
+    of = metric_pairs([*metrics.values()], among)
     cases = (of[..., 1] > 0).sum(0).tolist()
     limits = [(0, 1) if metric.share else None for metric in metrics.values()]
-    contrasts = _contrasts(of[:, :, None], numbered(clusters, among), limits)
+    contrasts = _estimate_contrasts(of[:, :, None], number_clusters(clusters, among), limits)
     return {
         name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
         for name, n, f in zip(metrics, cases, contrasts, strict=True)
     }
 
 
-def compare(
+def compare_metrics(
     first: Metric, second: Metric, clusters: Clusters, among: np.ndarray, rng: np.random.Generator
 ) -> Comparison:
     """Two metrics of the same cases, such as those of two editors.
@@ -152,33 +154,33 @@ def compare(
     Returns:
         nan throughout where no case has one of the metrics.
     """
-    of = pairs([first, second], among)
+    of = metric_pairs([first, second], among)
     if not (of[..., 1] > 0).any(0).all():
         return _INCOMPARABLE
-    groups = numbered(clusters, among)
+    groups = number_clusters(clusters, among)
     limits = (-1, 1) if first.share and second.share else None
-    (difference,) = _contrasts(of[:, None], groups, [limits])
+    (difference,) = _estimate_contrasts(of[:, None], groups, [limits])
     unasked = {few.level for few in difference.few} & {WORLD} if len(groups) > 1 else set()
-    exchanged = outermost({level: group for level, group in groups.items() if level not in unasked})
+    exchanged = outermost_levels({level: group for level, group in groups.items() if level not in unasked})
     testable = difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
     return Comparison(
         difference.value,
         difference.low,
         difference.high,
-        max(_exchanged(sums(of, group), rng) for group in exchanged),
-        detectable(difference.error, difference.freedom) if testable else nan,
+        max(_permutation_p(cluster_sums(of, group), rng) for group in exchanged),
+        detectable_difference(difference.error, difference.freedom) if testable else nan,
         int((of[..., 1] > 0).any(1).sum()),
         difference.clusters,
         difference.few,
     )
 
 
-def detectable(standard_error: float, freedom: float = np.inf) -> float:
+def detectable_difference(standard_error: float, freedom: float = np.inf) -> float:
     """The true difference that a two-sided test at 5% finds in 80% of experiments: 2.80 standard errors."""
-    return float(_quantile(1 - _TAIL, freedom) + _quantile(POWER, freedom)) * standard_error
+    return float(_t_quantile(1 - _TAIL, freedom) + _t_quantile(POWER, freedom)) * standard_error
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def adjust_holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Holm's step-down adjusted p-values (Holm 1979); a nan is not a test and stays.
 
     Rejecting those below 5% makes one false rejection or more in at most 5% of families, whatever the
@@ -204,7 +206,7 @@ class _Contrast(NamedTuple):
     few: tuple[Few, ...]
 
 
-def _contrasts(
+def _estimate_contrasts(
     of: np.ndarray, groups: Mapping[str, np.ndarray], limits: Sequence[tuple[int, int] | None]
 ) -> list[_Contrast]:
     """The contrasts of float64[E', V, K, 2], each over the levels that have clusters enough.
@@ -212,32 +214,32 @@ def _contrasts(
     Args:
         limits: by value, the least and the most that a cluster's can be, None where unknown.
     """
-    by_cluster = {level: sums(of, group) for level, group in groups.items()}
-    counts = {level: counted(s).sum(0) for level, s in by_cluster.items()}
-    values = contrast(of.sum(0)).tolist()
+    by_cluster = {level: cluster_sums(of, group) for level, group in groups.items()}
+    counts = {level: has_metric(s).sum(0) for level, s in by_cluster.items()}
+    values = contrast_values(of.sum(0)).tolist()
     lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
     contrasts = [_Contrast(value, nan, nan, nan, nan, 0, ()) for value in values]
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
         rest = {level: group for level, group in groups.items() if level not in missing}
         if rest and set(missing) <= {WORLD}:
-            errors = zip(*(x.tolist() for x in spread(of[:, which], outermost(rest))), strict=True)
+            errors = zip(*(x.tolist() for x in spread(of[:, which], outermost_levels(rest))), strict=True)
             for v, (error, skew, freedom, clusters) in zip(which, errors, strict=True):
-                ends = _ends(values[v], error, skew, freedom, clusters, limits[v])
+                ends = _interval_ends(values[v], error, skew, freedom, clusters, limits[v])
                 contrasts[v] = _Contrast(values[v], *ends, error, freedom, clusters, ())
         for v in which if missing else ():
-            few = (_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
+            few = (_range_of_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
             contrasts[v] = contrasts[v]._replace(few=tuple(few))
     return contrasts
 
 
-def _few(level: str, clusters: int, of: np.ndarray) -> Few:
-    values = contrast(of)
+def _range_of_few(level: str, clusters: int, of: np.ndarray) -> Few:
+    values = contrast_values(of)
     known = values[np.isfinite(values)]
     return Few(level, clusters, *((float(known.min()), float(known.max())) if len(known) else (nan, nan)))
 
 
-def _ends(
+def _interval_ends(
     value: float,
     error: float,
     skew: float,
@@ -254,27 +256,27 @@ def _ends(
         unlike = 1 - _TAIL ** (1 / clusters)
         low, high = ((1 - unlike) * value + unlike * limit for limit in limits or ())
         return low, high
-    quantile = _quantile(1 - _TAIL, freedom)
+    quantile = _t_quantile(1 - _TAIL, freedom)
     if limits == (0, 1):
         scale = (quantile * error) ** 2 / max(value * (1 - value), ROUNDING)
         middle, half = value + scale / 2, sqrt((quantile * error) ** 2 + scale**2 / 4)
         return (middle - half) / (1 + scale), (middle + half) / (1 + scale)
-    shift = error * skew * (1 + 2 * _quantile(1 - _TAIL) ** 2) / 6
+    shift = error * skew * (1 + 2 * _t_quantile(1 - _TAIL) ** 2) / 6
     low, high = value + min(shift, 0) - quantile * error, value + max(shift, 0) + quantile * error
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
 
 
-def _quantile(level: float, freedom: float = np.inf) -> float:
+def _t_quantile(level: float, freedom: float = np.inf) -> float:
     """Of Student's t."""
     return float(stdtrit(freedom, level))
 
 
-def _exchanged(of: np.ndarray, rng: np.random.Generator) -> float:
-    """The p-value of a paired permutation test on sums by cluster, float64[G, pair, 2]; see `compare`."""
+def _permutation_p(of: np.ndarray, rng: np.random.Generator) -> float:
+    """The p-value of a paired permutation test on sums by cluster, float64[G, pair, 2]; see `compare_metrics`."""
     differ = of[(of[:, 0] != of[:, 1]).any(1)]
     # Exchanging a cluster moves its gap from one sum to the other.
     gap, total = differ[:, 1] - differ[:, 0], of.sum(0)
-    observed = abs(float(contrast(total)))
+    observed = abs(float(contrast_values(total)))
     if not len(gap):
         return 1.0
     moved = np.zeros((FLIPS, 2))

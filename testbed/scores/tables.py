@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from testbed.scores.metric import ARROWS, Better, Meaning
-from testbed.scores.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable
+from testbed.scores.metric import ARROWS, Better, MetricDefinition
+from testbed.scores.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable_difference
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -67,19 +67,19 @@ class Table(NamedTuple):
             if name not in self.better:
                 continue
             far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: abs(x - 1)}[self.better[name]]
-            numbers = [number(row[column]) for row in self.rows[: self.contest]]
+            numbers = [cell_number(row[column]) for row in self.rows[: self.contest]]
             away = {i: far(x) for i, x in enumerate(numbers) if x is not None}
             if away:
                 ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
         return ranks
 
 
-def better_of(meanings: Sequence[Meaning]) -> dict[str, Better]:
+def better_of(meanings: Sequence[MetricDefinition]) -> dict[str, Better]:
     """What is better of each metric, by name."""
     return {m.name: m.better for m in meanings}
 
 
-def with_detectable(table: Table) -> Table:
+def add_detectable_row(table: Table) -> Table:
     """The table with the smallest true difference that two of its rows would show in each column.
 
     Of independent rows, both with the widest interval of the column; on the same cases paired comparisons
@@ -93,65 +93,69 @@ def with_detectable(table: Table) -> Table:
         widths = [c.high - c.low for c in column if isinstance(c, Estimate)]
         known = [width for width in widths if not math.isnan(width)]
         # An interval is 3.92 standard errors wide; a difference has two rows' worth of variance.
-        least.append(detectable(math.sqrt(2) * max(known) / 3.92) if known else None)
+        least.append(detectable_difference(math.sqrt(2) * max(known) / 3.92) if known else None)
     if all(cell is None for cell in least):
         return table
     words: list[Cell] = ["smallest detectable difference", *[""] * (table.words - 1)]
     return table._replace(foot=([*words, *least],))
 
 
-def with_counts(table: Table) -> Table:
+def add_case_counts(table: Table) -> Table:
     """The table with the number of cases, and of clusters, behind the cells of each column, as last row."""
     columns = list(zip(*table.rows, strict=True))
     known = [[c for c in column if isinstance(c, Estimate | Comparison) and c.cases] for column in columns]
     if not any(known):
         return table
     words = ["cases (clusters) behind a cell", *[""] * (table.words - 1)]
-    return table._replace(foot=(*table.foot, [*words, *map(behind, known[table.words :])]))
+    return table._replace(foot=(*table.foot, [*words, *map(case_counts, known[table.words :])]))
 
 
-def behind(cells: Sequence[Estimate | Comparison]) -> str:
+def case_counts(cells: Sequence[Estimate | Comparison]) -> str:
     """How many cases, and in brackets how many clusters, the least and the most of some cells have."""
 
-    def ranged(numbers: Sequence[int]) -> str:
+    def number_range(numbers: Sequence[int]) -> str:
         least, most = min(numbers), max(numbers)
         return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
-    return f"{ranged([c.cases for c in cells])} ({ranged([c.clusters for c in cells])})" if cells else ""
+    return (
+        f"{number_range([c.cases for c in cells])} ({number_range([c.clusters for c in cells])})"
+        if cells
+        else ""
+    )
 
 
-def picked(table: Table) -> str:
+def describe_winners(table: Table) -> str:
     """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
     ranks, wins = table.ranks, table.best
-    said = []
+    sentences = []
     for i in sorted({row for row, _ in wins}):
         own = {column: of[i] for column, of in ranks.items() if i in of}
         worst = max(own, key=lambda column: (own[column], -column))
         best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
         last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
         last = last if own[worst] > 1 else "nowhere worse"
-        said.append(f"{shown(table.rows[i][0])}: best in {best}; {last}.")
-    return " ".join(said)
+        sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
+    return " ".join(sentences)
 
 
-def explained(table: Table) -> Table:
+def add_explanations(table: Table) -> Table:
     """The table with a note of what its best rows are worst in, and of how its intervals were made."""
     cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
     if not cells:
         return table
     levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
     ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
-    parts = [table.note, picked(table), INTERVALS, *([ranges] if levels else [])]
+    parts = [table.note, describe_winners(table), INTERVALS, *([ranges] if levels else [])]
     return table._replace(note=" ".join(part for part in parts if part))
 
 
-def shown(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """A cell as text: an estimate with half its interval, a difference with its sign and p-value too.
 
     Over clusters too few for an interval, the range of their values in brackets.
     """
     if isinstance(cell, Estimate | Comparison):
-        return _interval(cell)
+        return _format_interval(cell)
     if isinstance(cell, str):
         return cell
     if cell is None or math.isnan(cell):
@@ -161,7 +165,7 @@ def shown(cell: Cell) -> str:
     return f"{cell:,.3g}"
 
 
-def number(cell: Cell) -> float | None:
+def cell_number(cell: Cell) -> float | None:
     """What a cell is sorted by; None for words and for what is missing."""
     if isinstance(cell, Estimate | Comparison):
         cell = cell[0]
@@ -170,7 +174,7 @@ def number(cell: Cell) -> float | None:
     return float(cell)
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
     """A Markdown table whose first `words` columns are words, the others numbers."""
     rule = ["---"] * words + ["---:"] * (len(header) - words)
     escaped = [[cell.replace("|", r"\|") for cell in line] for line in (header, *rows)]
@@ -181,19 +185,21 @@ def markdown_section(table: Table) -> str:
     """Title, note and table in Markdown."""
     best = table.best
     rows = [
-        [f"**{shown(cell)}**" if (i, j) in best else shown(cell) for j, cell in enumerate(row)]
+        [f"**{format_cell(cell)}**" if (i, j) in best else format_cell(cell) for j, cell in enumerate(row)]
         for i, row in enumerate((*table.rows, *table.foot))
     ]
-    parts = [f"### {table.title}", table.note, markdown(table.heads, rows, table.words)]
+    parts = [f"### {table.title}", table.note, markdown_table(table.heads, rows, table.words)]
     return "\n\n".join(part for part in parts if part)
 
 
-def latex(table: Table) -> str:
+def latex_table(table: Table) -> str:
     """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
     best = table.best
     lines = [
         [
-            rf"\textbf{{{escaped(shown(cell))}}}" if (i, j) in best else escaped(shown(cell))
+            rf"\textbf{{{escape_latex(format_cell(cell))}}}"
+            if (i, j) in best
+            else escape_latex(format_cell(cell))
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
@@ -201,31 +207,33 @@ def latex(table: Table) -> str:
     parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
     label = f"tab:{table.key}"
-    made = [_floating(table, parts[0], caption, label)]
+    made = [_latex_float(table, parts[0], caption, label)]
     for i, rows in enumerate(parts[1:], start=2):
-        made.append(_floating(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
+        made.append(_latex_float(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
     return "\n".join(made)
 
 
-def _floating(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
-    def line(cells: Sequence[str]) -> str:
+def _latex_float(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
+    def join_cells(cells: Sequence[str]) -> str:
         return " & ".join(cells) + r" \\"
 
     columns = "l" * table.words + "r" * (len(table.header) - table.words)
     foot = (
-        [r"\midrule", *(line([escaped(shown(c)) for c in row]) for row in table.foot)] if table.foot else []
+        [r"\midrule", *(join_cells([escape_latex(format_cell(c)) for c in row]) for row in table.foot)]
+        if table.foot
+        else []
     )
     lines = [
         r"\begin{table}",
-        rf"\caption{{{escaped(caption)}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{{label}}}",
         r"\centering",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        " & ".join(map(_stacked, table.heads)) + r" \\",
+        " & ".join(map(_stack_head, table.heads)) + r" \\",
         r"\midrule",
-        *map(line, rows),
+        *map(join_cells, rows),
         *foot,
         r"\bottomrule",
         r"\end{tabular}}",
@@ -234,22 +242,22 @@ def _floating(table: Table, rows: Sequence[Sequence[str]], caption: str, label: 
     return "\n".join(lines) + "\n"
 
 
-def _stacked(head: str) -> str:
+def _stack_head(head: str) -> str:
     """A column's head on two lines of about one length, where it has several words."""
     words = head.split(" ")
     if len(words) == 1:
-        return escaped(head)
+        return escape_latex(head)
     halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
     upper, lower = min(halves, key=lambda pair: max(map(len, pair)))
-    return rf"\shortstack{{{escaped(upper)}\\{escaped(lower)}}}"
+    return rf"\shortstack{{{escape_latex(upper)}\\{escape_latex(lower)}}}"
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text as LaTeX prints it; a sign before a number becomes a minus."""
     return re.sub(r"(?<![\w-])-(?=[\d.])", "$-$", "".join(_LATEX.get(letter, letter) for letter in text))
 
 
-def _interval(cell: Estimate | Comparison) -> str:
+def _format_interval(cell: Estimate | Comparison) -> str:
     middle = cell[0]
     if math.isnan(middle):
         return MISSING
@@ -263,10 +271,10 @@ def _interval(cell: Estimate | Comparison) -> str:
         # Adding 0 makes -0 a 0.
         low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
         text += f" ({low:.2f} to {high:.2f})"
-    return f"{text}, p {probability(cell.p)}" if isinstance(cell, Comparison) else text
+    return f"{text}, p {format_probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 
-def probability(p: float) -> str:
+def format_probability(p: float) -> str:
     """A p-value to three digits."""
     if math.isnan(p):
         return MISSING

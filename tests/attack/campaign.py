@@ -30,10 +30,10 @@ from safetensors.numpy import load_file
 from corpus.errors import InputError
 from lm.huggingface import import_model
 from testbed import corpus, edit, export, report, train, tune, verify
-from testbed.command_line import parsed
+from testbed.command_line import parse_options
 from testbed.engine.records import TABLES
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, recorded
+from testbed.run.runs import Run, recorded_settings
 from tests.runs import EDITS, RECIPE, WORLD, assert_same_training, at, copied, python
 from tests.test_any_table import GOOD, PIECES
 from tests.test_any_table import check_mutation as check_table
@@ -204,7 +204,7 @@ class Campaign:
         error = io.StringIO()
         try:
             with redirect_stderr(error):
-                settings = parsed(default, "x", "", args)
+                settings = parse_options(default, "x", "", args)
         except SystemExit:
             said = error.getvalue()
             private = any(word in said for word in ("tyro", "Settings", "Traceback"))
@@ -285,7 +285,7 @@ class Campaign:
         both = [python("testbed.corpus", *at(runs), *WORLD, "--seed", seed) for seed in seeds]
         said = [process.communicate()[1] for process in both]
         assert not any("Traceback" in error for error in said), said
-        seed = recorded(Run(runs, "x"), "corpus")[0]["seed"]
+        seed = recorded_settings(Run(runs, "x"), "corpus")[0]["seed"]
         quietly(corpus, [*at(self._fresh("alone")), *WORLD, "--seed", seed])
         self._same_files(runs, self.folder / "alone")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from testbed import console, corpus, demo, edit, train, tune
-from testbed.command_line import parsed
+from testbed.command_line import parse_options
 from testbed.presets import CORPUS, DEFAULT_PRESET
 from tests.runs import ROOT, at, python
 
@@ -95,16 +95,16 @@ class Own:
 
 def test_numbers_that_are_none_are_refused_wherever_they_stand(capsys):
     with pytest.raises(SystemExit):
-        parsed(Own(), "x", "", ["--rates", "1", "nan"])
+        parse_options(Own(), "x", "", ["--rates", "1", "nan"])
     assert "--rates should be a number; it is nan" in capsys.readouterr().err
-    assert parsed(Own(), "x", "", ["--rates", "1", "2"]).rates == (1.0, 2.0)
+    assert parse_options(Own(), "x", "", ["--rates", "1", "2"]).rates == (1.0, 2.0)
 
 
 def test_without_a_terminal_a_line_now_and_then(capsys, monkeypatch):
     """Speed is that of what came after the first advance, which waits for compilation."""
     clock = iter([0.0, 4.0, 12.0, 13.0, 30.0, 31.0])
     monkeypatch.setattr(console.time, "perf_counter", lambda: next(clock))
-    with console.progress("train", 100, done=20) as advance:
+    with console.show_progress("train", 100, done=20) as advance:
         advance(10)
         advance(14, "loss 1.000")
         advance(1)
@@ -123,7 +123,7 @@ def test_on_a_terminal_numbers_survive_and_nothing_is_stretched(width, monkeypat
     wide = Console(width=width, force_terminal=True, markup=False, emoji=False, color_system=None)
     monkeypatch.setattr(console, "_console", lambda: wide)
     note = "loss 12.345  facts 100.0%  123,456 tokens/s, 100% peak"
-    with console.progress("train", 900) as advance:
+    with console.show_progress("train", 900) as advance:
         advance(450, note)
     with wide.capture() as shown:
         wide.print("")

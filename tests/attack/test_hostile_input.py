@@ -33,8 +33,8 @@ def test_labels_are_printed_as_they_are(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     for name in HOSTILE:
         console.say(name)
-        console.table(name, (name, name), [(name, name)])
-        with console.progress(name, 1) as advance:
+        console.print_table(name, (name, name), [(name, name)])
+        with console.show_progress(name, 1) as advance:
             advance(1, name)
         shown = capsys.readouterr().out
         assert shown.count(name) >= 6, name
@@ -211,10 +211,10 @@ def test_forged_ids_and_sizes_are_refused(what, built, tmp_path):
 
 def rewired(runs, origin):
     """A corpus that says it was written about the world that is there."""
-    from testbed.run.runs import digest
+    from testbed.run.runs import folder_digest
 
     told = json.loads(origin.read_text(encoding="utf-8"))
-    origin.write_text(json.dumps(told | {"world": digest(runs / "x" / "world")}), encoding="utf-8")
+    origin.write_text(json.dumps(told | {"world": folder_digest(runs / "x" / "world")}), encoding="utf-8")
     resealed(runs / "x" / "corpus")
     return runs
 

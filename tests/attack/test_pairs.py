@@ -10,7 +10,7 @@ import pytest
 from corpus.errors import InputError
 from testbed import corpus, edit, report, train, tune
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, recorded
+from testbed.run.runs import Run, recorded_settings
 from testbed.run.world import load_world
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied
 
@@ -77,7 +77,7 @@ def test_two_corpora_at_once_are_one_or_the_other(tmp_path):
     codes = [(process.communicate(), process.returncode)[1] for process in both]
     assert sorted(codes) == [0, 2]
     run = Run(tmp_path, "x")
-    seed = recorded(run, "corpus")[0]["seed"]
+    seed = recorded_settings(run, "corpus")[0]["seed"]
     assert seed == 1 + codes.index(0)
     load_world(run)
     assert corpus.main([*at(tmp_path, "alone"), *WORLD, "--seed", str(seed)]) == 0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lm.editors.entry import Entry, not_negative, positive
+from lm.editors.entry import Entry, require_not_negative, require_positive
 from lm.editors.self_bayes import FitConfig
 
 
@@ -17,8 +17,8 @@ class DistillationConfig:
     """Of what is to stay, so many are drawn for every step."""
 
     def __post_init__(self) -> None:
-        positive({}, {"at_once": self.at_once})
-        not_negative({"anchor": self.anchor})
+        require_positive({}, {"at_once": self.at_once})
+        require_not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

@@ -14,18 +14,18 @@ import jax.numpy as jnp
 
 from corpus.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
-from lm.editors.asking import relations_of, side_by_side, stem_of, unbegun, widened
+from lm.editors.asking import pad_left_to, relations_of, side_by_side, stem_of, strip_opening
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes.revision import (
     Goal,
     Targets,
-    anchors,
-    goal,
-    held,
+    count_tokens,
+    fit_goals,
+    make_anchors,
+    make_goal,
     next_log_probabilities,
-    revise,
-    tokens_of,
+    request_belief,
 )
 from lm.language_model import LanguageModel
 
@@ -53,37 +53,39 @@ class ContextDistillation:
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the model says what follows from the request."""
         facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-        parts = [self._goal(model, state, fact) for fact in facts]
-        told = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-        goals = [(told, 0)]
+        parts = [self._teacher_goal(model, state, fact) for fact in facts]
+        request_goal = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
+        goals = [(request_goal, 0)]
         # The teacher reads the passage before every question, the student the request.
-        read = tokens_of(request.prompt, request.answer, told.targets.prompts) * len(state["relations"])
-        read += tokens_of(request.prompt, request.answer)
+        tokens_read = count_tokens(request.prompt, request.answer, request_goal.targets.prompts) * len(
+            state["relations"]
+        )
+        tokens_read += count_tokens(request.prompt, request.answer)
         if self.config.anchor:
             others = state["others"]
-            stays = anchors(others, self.config.anchor / len(others))
-            read += tokens_of(others)
-            goals.append((goal(model, stays), self.config.at_once))
-        return revise(model, goals, self.config.fit, key, read)
+            stays = make_anchors(others, self.config.anchor / len(others))
+            tokens_read += count_tokens(others)
+            goals.append((make_goal(model, stays), self.config.at_once))
+        return fit_goals(model, goals, self.config.fit, key, tokens_read)
 
-    def _goal(self, model: LanguageModel, state: dict, request: Request) -> Goal:
+    def _teacher_goal(self, model: LanguageModel, state: dict, request: Request) -> Goal:
         stem, relations = stem_of(request), state["relations"]
-        own = unbegun(request.prompt[None])
+        own = strip_opening(request.prompt[None])
         opening = jnp.stack([jnp.int32(BOS), state["imagine"].astype(jnp.int32)])[None]
-        passage = side_by_side(opening, own, request.answer[None], unbegun(stem))
+        passage = side_by_side(opening, own, request.answer[None], strip_opening(stem))
         says = next_log_probabilities(model, side_by_side(passage, relations))
         # A relation is brought up by the first token of its name.
         first = jnp.take_along_axis(relations, jnp.argmax(relations != PAD, axis=1)[:, None], axis=1)[:, 0]
         likely = jnp.exp(next_log_probabilities(model, passage)[0, first])
         prompts = side_by_side(stem, relations)
         width = max(prompts.shape[1], len(request.prompt))
-        prompts = jnp.concatenate([widened(request.prompt[None], width), widened(prompts, width)])
+        prompts = jnp.concatenate([pad_left_to(request.prompt[None], width), pad_left_to(prompts, width)])
         n = len(prompts)
         request_first = jnp.arange(n) == 0
         weight = jnp.append(1.0, len(likely) * likely / jnp.maximum(likely.sum(), 1e-9))
         targets = Targets(
             prompts,
-            jnp.where(request_first, held(model, request).added, 0.0),
+            jnp.where(request_first, request_belief(model, request).request_share, 0.0),
             jnp.where(request_first[:, None, None], request.answer, PAD),
             request_first[:, None].astype(jnp.float32),
             weight,

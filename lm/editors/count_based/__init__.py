@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lm.editors.entry import Entry, not_negative, positive
+from lm.editors.entry import Entry, require_not_negative, require_positive
 from lm.editors.self_bayes import BeliefConfig, FitConfig
 
 
@@ -28,10 +28,10 @@ class CountConfig:
     """Of what is to stay, so many are drawn for every step."""
 
     def __post_init__(self) -> None:
-        positive({}, {"fewest": self.fewest, "others": self.others, "at_once": self.at_once})
+        require_positive({}, {"fewest": self.fewest, "others": self.others, "at_once": self.at_once})
         if not 0 <= self.majority < 1:
             raise ValueError(f"majority is a share in [0, 1); it is {self.majority}")
-        not_negative({"anchor": self.anchor})
+        require_not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

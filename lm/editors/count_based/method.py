@@ -16,19 +16,19 @@ import numpy as np
 
 from corpus.tokenizer import PAD
 from lm.delta import Delta
-from lm.editors.asking import widened
+from lm.editors.asking import pad_left_to
 from lm.editors.count_based import CountConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
-from lm.editors.self_bayes.method import prompts_of, sample
-from lm.editors.self_bayes.reasoning import FEW, Asked, Mind, about, mind_of
-from lm.editors.self_bayes.revision import Targets, anchors, held, revise_facts, tokens_of
+from lm.editors.self_bayes.method import sample_places, subject_prompts
+from lm.editors.self_bayes.reasoning import FEW, Mind, RequestContext, build_mind, locate_request
+from lm.editors.self_bayes.revision import Targets, count_tokens, make_anchors, request_belief, revise_facts
 from lm.language_model import LanguageModel
 
 
-class Counted(NamedTuple):
+class PeerCounts(NamedTuple):
     """What the subjects with the new object have in each of R relations.
 
     Attributes:
@@ -57,61 +57,63 @@ class CountBased:
         """What the model believes; of the sample only the vocabulary is read."""
         beliefs = read_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
         nothing_depends, seldom = _nothing_depends(len(beliefs.p)), DependenceConfig().seldom
-        return mind_of(beliefs, nothing_depends, corpus_sample.vocabulary, seldom)
+        return build_mind(beliefs, nothing_depends, corpus_sample.vocabulary, seldom)
 
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the subject has what its new peers have."""
-        read = len(state.relations) * tokens_of(request.prompt)
-        config, targets_of = self.config, partial(self._targets, model, state)
-        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, read)
+        tokens_read = len(state.relations) * count_tokens(request.prompt)
+        config, targets_of = self.config, partial(self._request_targets, model, state)
+        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, tokens_read)
 
-    def _targets(self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array) -> list[Targets]:
+    def _request_targets(
+        self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array
+    ) -> list[Targets]:
         """What the model should say after one fact of a request, and what is to stay."""
-        config, asked = self.config, about(model, mind, request)
-        counted = count(mind, asked, config)
-        few = counted.share.shape[1]
-        itself = jnp.arange(len(counted.follows)) == asked.relation
-        row = counted.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
-        told = held(model, request).added if config.soft else 1.0
+        config, context = self.config, locate_request(model, mind, request)
+        peer_counts = count_peers(mind, context, config)
+        few = peer_counts.share.shape[1]
+        itself = jnp.arange(len(peer_counts.follows)) == context.relation
+        row = peer_counts.share if config.soft else jax.nn.one_hot(jnp.zeros(len(itself), int), few)
+        request_share = request_belief(model, request).request_share if config.soft else 1.0
         width = mind.objects.shape[1]
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
-        names = jnp.pad(mind.objects[counted.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
+        names = jnp.pad(mind.objects[peer_counts.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         # The request's own name, since the model may never have said it.
         own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
         targets = Targets(
-            asked.prompts,
-            jnp.where(itself, told, counted.follows),
+            context.prompts,
+            jnp.where(itself, request_share, peer_counts.follows),
             jnp.where(itself[:, None, None], own_name, names),
             jnp.where(itself[:, None], jnp.eye(1, few), row),
-            (itself | counted.follows).astype(jnp.float32),
+            (itself | peer_counts.follows).astype(jnp.float32),
         )
         if not config.anchor:
             return [targets]
-        relations, subjects = mind.known.shape
-        elsewhere = (mind.known * ~asked.is_subject).ravel()
-        which, real = sample(key, elsewhere, min(config.others, relations * subjects))
-        others = prompts_of(mind, which // subjects, which % subjects)
-        wide = max(others.shape[1], asked.prompts.shape[1])
-        weight = jnp.concatenate([jnp.where(targets.weight > 0, 0.0, asked.known), real])
-        prompts = jnp.concatenate([widened(asked.prompts, wide), widened(others, wide)])
-        return [targets, anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
+        relations, subjects = mind.reading_probability.shape
+        elsewhere = (mind.reading_probability * ~context.is_subject).ravel()
+        which, real = sample_places(key, elsewhere, min(config.others, relations * subjects))
+        others = subject_prompts(mind, which // subjects, which % subjects)
+        wide = max(others.shape[1], context.prompts.shape[1])
+        weight = jnp.concatenate([jnp.where(targets.weight > 0, 0.0, context.reading_probability), real])
+        prompts = jnp.concatenate([pad_left_to(context.prompts, wide), pad_left_to(others, wide)])
+        return [targets, make_anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
 
 
-def count(mind: Mind, asked: Asked, config: CountConfig) -> Counted:
+def count_peers(mind: Mind, context: RequestContext, config: CountConfig) -> PeerCounts:
     """What the subjects with the requested object have, everybody having what is most probable."""
-    peers = asked.holders_new > 0.5
+    peers = context.holders_new > 0.5
 
     def one(known: jax.Array, best: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         row = jnp.zeros(len(mind.objects)).at[best].add(peers & (known > 0.5))
         most, objects = jax.lax.top_k(row, min(FEW, len(row)))
         return row.sum(), objects, most
 
-    total, objects, most = jax.vmap(one)(mind.known, mind.top[:, :, 0])
+    total, objects, most = jax.vmap(one)(mind.reading_probability, mind.top[:, :, 0])
     agree = (total >= config.fewest) & (most[:, 0] > config.majority * total)
-    others = jnp.arange(len(total)) != asked.relation
+    others = jnp.arange(len(total)) != context.relation
     share = most / jnp.maximum(most.sum(axis=1, keepdims=True), 1.0)
-    read = config.unread | (jnp.asarray(asked.known) > 0.5)
-    return Counted(agree & others & read, objects, share)
+    read = config.unread | (jnp.asarray(context.reading_probability) > 0.5)
+    return PeerCounts(agree & others & read, objects, share)
 
 
 def _nothing_depends(relations: int) -> Dependence:

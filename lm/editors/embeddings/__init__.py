@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, require_positive
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class EmbeddingsConfig:
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
+        require_positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
 
 
 EDITORS = (

@@ -12,7 +12,7 @@ import optax
 from corpus.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
-from lm.editors.fitting import fit, inputs, request_loss, spent
+from lm.editors.fitting import fit, gradient_info, request_inputs, request_loss
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
 
@@ -33,13 +33,13 @@ class Embeddings:
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """Rows after `steps` steps on the request's negative log-likelihood."""
-        read = inputs(request).ravel()
+        read = request_inputs(request).ravel()
         # Every token has one row, where it stands first.
         first = jnp.argmax(read[:, None] == read[None, :], axis=1) == jnp.arange(len(read))
         tokens = jnp.where(first & (read != PAD), read, NO_TOKEN)
 
         def loss_of(values: jax.Array) -> jax.Array:
-            return request_loss(model.edited({"embedding": Rows(tokens, values)}), request)
+            return request_loss(model.with_delta({"embedding": Rows(tokens, values)}), request)
 
         optimizer = optax.chain(
             optax.clip_by_global_norm(self.config.clip),
@@ -47,4 +47,4 @@ class Embeddings:
         )
         start = jnp.zeros((len(read), model.config.hidden))
         values, losses = fit(loss_of, start, optimizer, self.config.steps)
-        return {"embedding": Rows(tokens, values)}, spent(losses, request)
+        return {"embedding": Rows(tokens, values)}, gradient_info(losses, request)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, Layers, positive
+from lm.editors.entry import Entry, Layers, require_positive
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class ConstrainedConfig:
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        positive({"radius": self.radius, "rate": self.rate}, {"steps": self.steps})
+        require_positive({"radius": self.radius, "rate": self.rate}, {"steps": self.steps})
 
 
 EDITORS = (

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta
-from lm.editors.fitting import fit, layer_mask, request_loss, spent
+from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
@@ -40,7 +40,7 @@ class Constrained:
             return {"weights": {"layers": {"mlp": {"down": {"kernel": share * radius}}}}}
 
         def loss_of(share: jax.Array) -> jax.Array:
-            return request_loss(model.edited(delta_of(share)), request)
+            return request_loss(model.with_delta(delta_of(share)), request)
 
         share, losses = fit(
             loss_of,
@@ -49,4 +49,4 @@ class Constrained:
             self.config.steps,
             project=lambda x: jnp.clip(x, -1, 1),
         )
-        return delta_of(share), spent(losses, request)
+        return delta_of(share), gradient_info(losses, request)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from lm.editors.entry import TENFOLD, Entry, Layers, positive
+from lm.editors.entry import TENFOLD, Entry, Layers, require_positive
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class FullConfig:
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
+        require_positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
 
 
 EDITORS = (

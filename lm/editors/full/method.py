@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from lm.delta import Delta, fold
-from lm.editors.fitting import fit, layer_mask, request_loss, spent
+from lm.delta import Delta, fold_delta
+from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.full import FullConfig
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.language_model import LanguageModel
-from lm.model import changed
+from lm.model import add_weights
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,29 @@ class Full:
     ) -> tuple[Delta, Info]:
         """What is added to the weights after `steps` steps on the request's negative log-likelihood."""
         config = self.config
-        weights = changed(model.params, fold(model.delta or {}, model.vocabulary))
-        learned: dict = weights if config.layers == "all" else {"layers": _matrices(weights)}
-        chosen = layer_mask(config.layers, model.config.layers)
+        weights = add_weights(model.params, fold_delta(model.delta or {}, model.vocabulary))
+        trained_weights: dict = weights if config.layers == "all" else {"layers": _matrix_mask(weights)}
+        mask = layer_mask(config.layers, model.config.layers)
 
         def delta_of(change: dict) -> Delta:
             # Whatever an optimiser makes of zero gradients, other layers stay as they are.
-            inside = jax.tree.map(lambda x: x * chosen.reshape(-1, *[1] * (x.ndim - 1)), change["layers"])
+            inside = jax.tree.map(lambda x: x * mask.reshape(-1, *[1] * (x.ndim - 1)), change["layers"])
             return {"weights": change | {"layers": inside}}
 
         def loss_of(change: dict) -> jax.Array:
-            return request_loss(model.edited(delta_of(change)), request)
+            return request_loss(model.with_delta(delta_of(change)), request)
 
-        steps = optax.sgd(config.learning_rate) if config.optimizer == "sgd" else self._adamw(learned)
+        steps = (
+            optax.sgd(config.learning_rate)
+            if config.optimizer == "sgd"
+            else self._make_optimizer(trained_weights)
+        )
         optimizer = optax.chain(optax.clip_by_global_norm(config.clip), steps)
-        start = jax.tree.map(jnp.zeros_like, learned)
+        start = jax.tree.map(jnp.zeros_like, trained_weights)
         change, losses = fit(loss_of, start, optimizer, config.steps)
-        return delta_of(change), spent(losses, request)
+        return delta_of(change), gradient_info(losses, request)
 
-    def _adamw(self, weights: dict) -> optax.GradientTransformation:
+    def _make_optimizer(self, weights: dict) -> optax.GradientTransformation:
         """AdamW for changes of `weights`: decay pulls the changed weights, not the changes, to zero."""
         decay = self.config.weight_decay
         pull = optax.stateless(
@@ -61,6 +65,6 @@ class Full:
         )
 
 
-def _matrices(params: dict) -> dict:
+def _matrix_mask(params: dict) -> dict:
     layers = params["layers"]
     return {name: layers[name] for name in ("attention", "mlp")}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, require_positive
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class GraceConfig:
     """Gradient steps on the value."""
 
     def __post_init__(self) -> None:
-        positive({"radius": self.radius, "rate": self.rate}, {"steps": self.steps})
+        require_positive({"radius": self.radius, "rate": self.rate}, {"steps": self.steps})
         if not 0 <= self.depth <= 1:
             raise ValueError(f"depth is a share in [0, 1]; it is {self.depth}")
 

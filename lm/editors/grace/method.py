@@ -12,7 +12,15 @@ import optax
 
 from corpus.tokenizer import PAD
 from lm.delta import Codebook, Delta
-from lm.editors.fitting import fit, inputs, layer_at, request_activations, request_loss, spent, wide
+from lm.editors.fitting import (
+    as_float32,
+    fit,
+    gradient_info,
+    layer_at,
+    request_activations,
+    request_inputs,
+    request_loss,
+)
 from lm.editors.grace import GraceConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
@@ -27,15 +35,15 @@ class Grace:
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """How far apart prompts are, and how large the MLP's outputs."""
         layer = layer_at(self.config.depth, model.config.layers)
-        asked = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
-        activations = request_activations(model, asked)
-        end = asked.prompt.shape[1] - 1
-        keys = wide(activations.read[layer][:, end])
+        practice = Request(*(jnp.asarray(x)[:, 0] for x in corpus_sample.practice))
+        activations = request_activations(model, practice)
+        end = practice.prompt.shape[1] - 1
+        keys = as_float32(activations.mlp_inputs[layer][:, end])
         apart = jnp.linalg.norm(keys[:, None] - keys[None], axis=-1)
         nearest = jnp.where(apart > 0, apart, jnp.inf).min(axis=1)
         return {
             "radius": self.config.radius * jnp.median(nearest),
-            "typical": jnp.sqrt(jnp.mean(wide(activations.written[layer][:, end]) ** 2)),
+            "typical": jnp.sqrt(jnp.mean(as_float32(activations.mlp_outputs[layer][:, end]) ** 2)),
         }
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
@@ -43,11 +51,11 @@ class Grace:
         layer, first = layer_at(self.config.depth, model.config.layers), request.prompt.shape[1] - 1
         activations = request_activations(model, request)
 
-        def entries(values: jax.Array) -> jax.Array:
-            return wide(values[:, first:].reshape(-1, values.shape[-1]))
+        def answer_entries(values: jax.Array) -> jax.Array:
+            return as_float32(values[:, first:].reshape(-1, values.shape[-1]))
 
-        keys = entries(activations.read[layer])
-        start = entries(activations.written[layer])
+        keys = answer_entries(activations.mlp_inputs[layer])
+        start = answer_entries(activations.mlp_outputs[layer])
         only = jnp.arange(model.config.layers) == layer
         used = only[:, None] & (request.answer != PAD).ravel()
         radius = jnp.where(used, state["radius"], -1.0)
@@ -59,8 +67,8 @@ class Grace:
             return {"codebook": book}
 
         def loss_of(move: jax.Array) -> jax.Array:
-            return request_loss(model.edited(delta_of(move)), request)
+            return request_loss(model.with_delta(delta_of(move)), request)
 
         rule = optax.adam(self.config.rate)
         move, losses = fit(loss_of, jnp.zeros_like(start), rule, self.config.steps)
-        return delta_of(move), spent(losses, request, (inputs(request) != PAD).sum())
+        return delta_of(move), gradient_info(losses, request, (request_inputs(request) != PAD).sum())

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, require_positive
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class InContextConfig:
     """End a document behind the sentences, so that what follows begins another one."""
 
     def __post_init__(self) -> None:
-        positive({}, {"copies": self.copies})
+        require_positive({}, {"copies": self.copies})
 
 
 EDITORS = (

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from corpus.tokenizer import BOS, EOS, PAD, Word
-from lm.attention import left_padded
+from lm.attention import left_padded_layout
 from lm.delta import Delta, Prefix
 from lm.editors.in_context import InContextConfig
 from lm.editors.interface import CorpusSample, Info, Request
@@ -41,9 +41,9 @@ class InContext:
             last = len(tokens) - 1 - jnp.argmax(tokens[::-1] != PAD)
             tokens = jnp.append(tokens.at[last].set(EOS), BOS)
         tokens = tokens[None]
-        _, cache = model.hidden_states(tokens, left_padded(tokens))
+        _, cache = model.hidden_states(tokens, left_padded_layout(tokens))
         # Behind an earlier prefix the cache holds that one too, which is the model's already.
-        own = cache.last(tokens.shape[1])
+        own = cache.last_tokens(tokens.shape[1])
         read = (tokens != PAD).sum().astype(jnp.int32)
         info = Info(jnp.zeros(0), jnp.int32(0), read, jnp.int32(0))
         return {"prefix": Prefix(own, jnp.int32(BOS))}, info

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import TENFOLD, Entry, positive
+from lm.editors.entry import TENFOLD, Entry, require_positive
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LoraConfig:
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha},
             {"rank": self.rank, "steps": self.steps},
         )

@@ -12,7 +12,7 @@ import optax
 
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
-from lm.editors.fitting import fit, request_loss, spent
+from lm.editors.fitting import fit, gradient_info, request_loss
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
@@ -40,16 +40,16 @@ class Lora:
             return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
 
         def loss_of(adapters: Delta) -> jax.Array:
-            return request_loss(model.edited(delta_of(adapters)), request)
+            return request_loss(model.with_delta(delta_of(adapters)), request)
 
         optimizer = optax.chain(
             optax.clip_by_global_norm(self.config.clip),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
-        adapters, losses = fit(loss_of, self.start(model.config, key), optimizer, self.config.steps)
-        return delta_of(adapters), spent(losses, request)
+        adapters, losses = fit(loss_of, self.start_adapter(model.config, key), optimizer, self.config.steps)
+        return delta_of(adapters), gradient_info(losses, request)
 
-    def start(self, model: ModelConfig, key: jax.Array) -> Delta:
+    def start_adapter(self, model: ModelConfig, key: jax.Array) -> Delta:
         """Adapters that do nothing yet."""
         return start_low_rank(model, self.matrices, self.config.rank, key)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, require_positive
 from lm.editors.rome import RomeConfig
 
 
@@ -17,7 +17,7 @@ class MemitConfig(RomeConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive({"spread": self.spread, "ridge": self.ridge})
+        require_positive({"spread": self.spread, "ridge": self.ridge})
 
 
 EDITORS = (

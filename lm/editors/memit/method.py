@@ -14,13 +14,13 @@ from lm.config import ModelConfig
 from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
-    at_key,
-    in_contexts,
-    remember,
-    stored,
-    wanted_shift,
+    association_factor,
+    average_at_key,
+    find_shift,
+    measure_memory,
+    repeat_in_contexts,
 )
-from lm.editors.fitting import inputs, layer_at, request_activations, spent
+from lm.editors.fitting import gradient_info, layer_at, request_activations, request_inputs
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.memit import MemitConfig
 from lm.language_model import LanguageModel
@@ -34,18 +34,21 @@ class Memit:
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Memory:
         """The second moments of the layers' keys."""
-        layers = self._layers(model.config)
-        return remember(model, corpus_sample, layers, self.config.contexts, self.config.shrink)
+        layers = self._edited_layers(model.config)
+        return measure_memory(model, corpus_sample, layers, self.config.contexts, self.config.shrink)
 
     def edit(
         self, model: LanguageModel, state: Memory, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """The low-rank change of every layer's down-projection, of rank M."""
-        layers, count = self._layers(model.config), len(state.contexts)
+        layers, count = self._edited_layers(model.config), len(state.contexts)
         last = layers[-1]
-        asked = in_contexts(self.config, request, state.contexts)
-        shift, losses = wanted_shift(self.config, model, state, request, asked, last)
-        goal = at_key(request_activations(model, asked).states[last], asked, count) + shift
+        context_request = repeat_in_contexts(self.config, request, state.contexts)
+        shift, losses = find_shift(self.config, model, state, request, context_request, last)
+        goal = (
+            average_at_key(request_activations(model, context_request).states[last], context_request, count)
+            + shift
+        )
         # The paper's lambda weighs the corpus against a request; F is how much a key weighs by itself.
         ridge = self.config.ridge * model.config.mlp
 
@@ -55,15 +58,15 @@ class Memit:
             jnp.zeros((model.config.layers, facts, model.config.hidden)),
         )
         for i, layer in enumerate(layers):
-            activations = request_activations(model.edited({"down": change}), asked)
-            keys = at_key(activations.inner[layer], asked, count)
-            missing = goal - at_key(activations.states[last], asked, count)
-            a = change.a.at[layer].set(stored(state.inverse[i], keys, ridge))
+            activations = request_activations(model.with_delta({"down": change}), context_request)
+            keys = average_at_key(activations.inner[layer], context_request, count)
+            missing = goal - average_at_key(activations.states[last], context_request, count)
+            a = change.a.at[layer].set(association_factor(state.inverse[i], keys, ridge))
             change = LowRank(a, change.b.at[layer].set(missing / (len(layers) - i)))
-        read_once = (inputs(asked) != PAD).sum()
-        return {"down": change}, spent(losses, asked, (2 + len(layers)) * read_once)
+        read_once = (request_inputs(context_request) != PAD).sum()
+        return {"down": change}, gradient_info(losses, context_request, (2 + len(layers)) * read_once)
 
-    def _layers(self, model: ModelConfig) -> range:
+    def _edited_layers(self, model: ModelConfig) -> range:
         last = layer_at(self.config.depth, model.layers)
         count = max(1, round(self.config.spread * model.layers))
         return range(max(0, last + 1 - count), last + 1)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lm.editors.entry import Entry, Layers, positive
+from lm.editors.entry import Entry, Layers, require_positive
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class MendConfig:
     """Weight of the divergence on unrelated text against the loss of the edit."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {"learning_rate": self.learning_rate},
             {"rank": self.rank, "steps": self.steps, "batch": self.batch},
         )

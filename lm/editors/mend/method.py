@@ -16,9 +16,16 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import BOS, PAD
-from lm.attention import packed
+from lm.attention import packed_layout
 from lm.delta import Delta, LowRank
-from lm.editors.fitting import inputs, layer_mask, request_activations, request_loss, spent, wide
+from lm.editors.fitting import (
+    as_float32,
+    gradient_info,
+    layer_mask,
+    request_activations,
+    request_inputs,
+    request_loss,
+)
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.mend import MendConfig
 from lm.language_model import LanguageModel
@@ -40,8 +47,8 @@ class Mend:
         practice = jax.tree.map(jnp.asarray, corpus_sample.practice)
         count = len(practice.prompt)
         texts = jnp.asarray(corpus_sample.rows)[:, :TEXT_TOKENS]
-        inputs_, gradients, _ = jax.jit(jax.vmap(_factors, in_axes=(None, 0)))(model, practice)
-        state = {"scale": {"input": _spread(inputs_), "gradient": _spread(gradients)}}
+        inputs_, gradients, _ = jax.jit(jax.vmap(_gradient_factors, in_axes=(None, 0)))(model, practice)
+        state = {"scale": {"input": _root_mean_square(inputs_), "gradient": _root_mean_square(gradients)}}
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(self.config.learning_rate))
 
         def loss_of(network: dict, model: LanguageModel, key: jax.Array) -> jax.Array:
@@ -50,10 +57,10 @@ class Mend:
             rows = texts[jax.random.choice(text, len(texts), (self.config.batch,))]
             batch = jax.tree.map(lambda x: x[chosen], practice)
             whole = state | {"network": network}
-            return jax.vmap(lambda r, t: self._practised(model, whole, r, t))(batch, rows).mean()
+            return jax.vmap(lambda r, t: self._practice_loss(model, whole, r, t))(batch, rows).mean()
 
         @jax.jit
-        def trained(network: dict, model: LanguageModel, keys: jax.Array) -> dict:
+        def train_network(network: dict, model: LanguageModel, keys: jax.Array) -> dict:
             def step(carry: tuple, key: jax.Array) -> tuple[tuple, None]:
                 network, moments = carry
                 update, moments = optimizer.update(jax.grad(loss_of)(network, model, key), moments, network)
@@ -62,14 +69,14 @@ class Mend:
             return jax.lax.scan(step, (network, optimizer.init(network)), keys)[0][0]
 
         start, *keys = jax.random.split(jax.random.key(0), self.config.steps + 1)
-        return state | {"network": trained(self._start(model, start), model, jnp.stack(keys))}
+        return state | {"network": train_network(self._init_network(model, start), model, jnp.stack(keys))}
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """Two passes and one gradient, transformed."""
-        return self._delta(model, state, request)
+        return self._edit_delta(model, state, request)
 
-    def _delta(self, model: LanguageModel, state: dict, request: Request) -> tuple[Delta, Info]:
-        keys, gradients, loss = _factors(model, request)
+    def _edit_delta(self, model: LanguageModel, state: dict, request: Request) -> tuple[Delta, Info]:
+        keys, gradients, loss = _gradient_factors(model, request)
         network, scale = state["network"], state["scale"]
         # Tokens that the loss does not depend on have nothing to say.
         real = (jnp.abs(gradients).sum(-1, keepdims=True) > 0).astype(jnp.float32)
@@ -82,19 +89,21 @@ class Mend:
         chosen = layer_mask(self.config.layers, model.config.layers)
         rate = FIRST_STEP * jnp.exp(network["rate"]) * typical * chosen
         a, b = both[..., :width], -both[..., width:] * rate[:, None, None]
-        read = (inputs(request) != PAD).sum()
-        return {"down": LowRank(a.swapaxes(1, 2), b)}, spent(loss[None], request, read)
+        read = (request_inputs(request) != PAD).sum()
+        return {"down": LowRank(a.swapaxes(1, 2), b)}, gradient_info(loss[None], request, read)
 
-    def _practised(self, model: LanguageModel, state: dict, request: Request, text: jax.Array) -> jax.Array:
+    def _practice_loss(
+        self, model: LanguageModel, state: dict, request: Request, text: jax.Array
+    ) -> jax.Array:
         """Loss of the edit on its own request, and how far it moves unrelated text."""
-        edited = model.edited(self._delta(model, state, request)[0])
-        layout = packed(text[None], BOS)
+        edited = model.with_delta(self._edit_delta(model, state, request)[0])
+        layout = packed_layout(text[None], BOS)
         before, after = (jax.nn.log_softmax(m.logits(text[None], layout)) for m in (model, edited))
         moved = jnp.sum(jnp.exp(before) * (before - after), axis=-1)
         local = jnp.mean(moved, where=text[None] != PAD)
         return request_loss(edited, request) + self.config.locality * local
 
-    def _start(self, model: LanguageModel, key: jax.Array) -> dict:
+    def _init_network(self, model: LanguageModel, key: jax.Array) -> dict:
         layers, rank = model.config.layers, self.config.rank
         width = model.config.mlp + model.config.hidden
         return {
@@ -105,22 +114,22 @@ class Mend:
         }
 
 
-def _factors(model: LanguageModel, request: Request) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _gradient_factors(model: LanguageModel, request: Request) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Inputs [L, M * T, F] and output gradients [L, M * T, D] of every down-projection; the loss."""
-    tokens = inputs(request)
+    tokens = request_inputs(request)
     layers, hidden = model.config.layers, model.config.hidden
 
     def loss_of(shift: jax.Array) -> jax.Array:
-        return request_loss(model.edited({"shift": shift}), request)
+        return request_loss(model.with_delta({"shift": shift}), request)
 
     loss, gradient = jax.value_and_grad(loss_of)(jnp.zeros((layers, *tokens.shape, hidden)))
-    keys = wide(request_activations(model, request).inner)
+    keys = as_float32(request_activations(model, request).inner)
     real = (tokens != PAD)[None, ..., None]
     flat = (jnp.where(real, x, 0.0).reshape(layers, -1, x.shape[-1]) for x in (keys, gradient))
     return *flat, loss
 
 
-def _spread(values: jax.Array) -> jax.Array:
+def _root_mean_square(values: jax.Array) -> jax.Array:
     """Root mean squares over edits and tokens, [L, 1, 1], padding left out."""
     used = (jnp.abs(values).sum(-1, keepdims=True) > 0).astype(jnp.float32)
     total = jnp.sum(values**2, axis=(0, 2, 3)) / (used.sum(axis=(0, 2, 3)) * values.shape[-1])

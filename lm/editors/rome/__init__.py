@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from lm.editors.entry import Entry, positive
+from lm.editors.entry import Entry, require_positive
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RomeConfig:
     """Share of its mean that is added to the diagonal of the keys' second moment."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {"rate": self.rate, "farthest": self.farthest, "shrink": self.shrink},
             {"contexts": self.contexts, "steps": self.steps},
         )

@@ -13,13 +13,13 @@ from corpus.tokenizer import PAD
 from lm.delta import Delta, LowRank
 from lm.editors.associations import (
     Memory,
-    at_key,
-    in_contexts,
-    remember,
-    stored,
-    wanted_shift,
+    association_factor,
+    average_at_key,
+    find_shift,
+    measure_memory,
+    repeat_in_contexts,
 )
-from lm.editors.fitting import inputs, layer_at, request_activations, spent
+from lm.editors.fitting import gradient_info, layer_at, request_activations, request_inputs
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.rome import RomeConfig
 from lm.language_model import LanguageModel
@@ -39,7 +39,7 @@ class Rome:
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Memory:
         """The second moment of the layer's keys."""
         layer = layer_at(self.config.depth, model.config.layers)
-        return remember(
+        return measure_memory(
             model, corpus_sample, range(layer, layer + 1), self.config.contexts, self.config.shrink
         )
 
@@ -48,10 +48,14 @@ class Rome:
     ) -> tuple[Delta, Info]:
         """The low-rank change of one layer's down-projection."""
         layer = layer_at(self.config.depth, model.config.layers)
-        asked = in_contexts(self.config, request, state.contexts)
-        keys = at_key(request_activations(model, asked).inner[layer], asked, len(state.contexts))
-        shift, losses = wanted_shift(self.config, model, state, request, asked, layer)
+        context_request = repeat_in_contexts(self.config, request, state.contexts)
+        keys = average_at_key(
+            request_activations(model, context_request).inner[layer], context_request, len(state.contexts)
+        )
+        shift, losses = find_shift(self.config, model, state, request, context_request, layer)
         only = jnp.zeros(model.config.layers).at[layer].set(1.0)[:, None, None]
-        factor = stored(state.inverse[0], keys, 0.0)
-        read_once = (inputs(asked) != PAD).sum()
-        return {"down": LowRank(only * factor, only * shift)}, spent(losses, asked, 2 * read_once)
+        factor = association_factor(state.inverse[0], keys, 0.0)
+        read_once = (request_inputs(context_request) != PAD).sum()
+        return {"down": LowRank(only * factor, only * shift)}, gradient_info(
+            losses, context_request, 2 * read_once
+        )

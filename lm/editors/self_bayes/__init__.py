@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lm.editors.entry import Entry, not_negative, positive
+from lm.editors.entry import Entry, require_not_negative, require_positive
 
 MatrixName = Literal["query", "key", "value", "out", "gate", "up", "down"]
 
@@ -24,7 +24,7 @@ class BeliefConfig:
     """Of the samples."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {}, {"samples": self.samples, "subjects": self.subjects, "top": self.top, "longest": self.longest}
         )
 
@@ -42,7 +42,7 @@ class DependenceConfig:
     """Take these parents of the relations (-1 for none), instead of judging dependences."""
 
     def __post_init__(self) -> None:
-        positive({"seldom": self.seldom}, {})
+        require_positive({"seldom": self.seldom}, {})
         if self.persistence is not None and not 0 <= self.persistence <= 1:
             raise ValueError(f"persistence is a probability; {self.persistence} is not in [0, 1]")
 
@@ -67,7 +67,7 @@ class FitConfig:
     """Nats: an edit is done once no answer that should change is further from its target."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha,
              "tolerance": self.tolerance},
             {"rank": self.rank, "steps": self.steps, "matrices": len(self.matrices)},
@@ -99,11 +99,11 @@ class SelfBayesConfig:
     """Of what is to stay, and of the joined sentences, so many are drawn for every step."""
 
     def __post_init__(self) -> None:
-        positive(
+        require_positive(
             {"joined": self.joined},
             {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
         )
-        not_negative({"anchor": self.anchor})
+        require_not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

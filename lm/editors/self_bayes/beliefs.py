@@ -48,14 +48,14 @@ class Beliefs(NamedTuple):
         objects: int32[K, A], names with their ending, padded on the right.
         top: int32[R, S, C], the most probable objects, as rows of `objects`.
         p: float32[R, S, C], their probability.
-        said: float32[R, S], p(r, o | s) of the most probable object: how readily the model says it unasked.
+        mention_probability: float32[R, S], p(r, o | s) of the most probable object: how readily the model says it unasked.
     """
 
     subjects: np.ndarray
     objects: np.ndarray
     top: np.ndarray
     p: np.ndarray
-    said: np.ndarray
+    mention_probability: np.ndarray
 
 
 def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig) -> Beliefs:
@@ -66,50 +66,60 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     """
     relations = [tuple(row[row != PAD].tolist()) for row in np.asarray(vocabulary.relations)]
     key = jax.random.key(config.seed)
-    subjects, objects = _met(model, relations, set(np.asarray(vocabulary.words).tolist()), config, key)
-    often = [name for counted in objects for name, times in counted.items() if times > 1]
-    if not subjects or not often:
+    subjects, objects = _sample_names(
+        model, relations, set(np.asarray(vocabulary.words).tolist()), config, key
+    )
+    repeated_names = [name for counted in objects for name, times in counted.items() if times > 1]
+    if not subjects or not repeated_names:
         raise InputError(
             "in its samples the model states no fact twice, so there are no beliefs to read; train it longer"
         )
-    alone = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
-    prompts = [np.asarray(side_by_side(alone, name[None])) for name in relations_of(vocabulary)]
-    longest = 1 + max(map(len, often))
-    for r, asked in enumerate(prompts):
+    subject_rows = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
+    prompts = [np.asarray(side_by_side(subject_rows, name[None])) for name in relations_of(vocabulary)]
+    longest = 1 + max(map(len, repeated_names))
+    for r, prompt_rows in enumerate(prompts):
         for attempt in range(TRIES + 1):
             pick = jax.random.fold_in(key, 1 + r * TRIES + attempt) if attempt else None
-            objects[r].update(map(_until_end, _generated(model, asked, longest, pick).tolist()))
+            objects[r].update(map(_cut_ending, _generate_rows(model, prompt_rows, longest, pick).tolist()))
     # What was named once may be a slip.
-    named = [sorted(name for name, times in counted.items() if name and times > 1) for counted in objects]
-    known = sorted(set().union(*named))
-    width = 1 + max(map(len, known))
-    table = np.full((len(known), width), PAD, np.int32)
-    for row, name in zip(table, known, strict=True):
+    relation_names = [
+        sorted(name for name, times in counted.items() if name and times > 1) for counted in objects
+    ]
+    object_names = sorted(set().union(*relation_names))
+    width = 1 + max(map(len, object_names))
+    table = np.full((len(object_names), width), PAD, np.int32)
+    for row, name in zip(table, object_names, strict=True):
         row[: len(name) + 1] = [*name, SEP]
-    place = {name: i for i, name in enumerate(known)}
+    place = {name: i for i, name in enumerate(object_names)}
 
     shape = (len(relations), len(subjects), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
-    for r, asked in enumerate(prompts):
-        probability = _scored(model, asked, named[r])
+    for r, prompt_rows in enumerate(prompts):
+        probability = _score_names(model, prompt_rows, relation_names[r])
         best = np.argsort(-probability, axis=1, kind="stable")[:, : config.top]
-        places = np.array([place[name] for name in named[r]], int)
+        places = np.array([place[name] for name in relation_names[r]], int)
         top[r, :, : best.shape[1]] = places[best]
         p[r, :, : best.shape[1]] = np.take_along_axis(probability, best, axis=1)
-    return Beliefs(alone, table, top, p, _scored(model, alone, relations, ended=False).T * p[:, :, 0])
+    return Beliefs(
+        subject_rows,
+        table,
+        top,
+        p,
+        _score_names(model, subject_rows, relations, with_ending=False).T * p[:, :, 0],
+    )
 
 
-def _met(
+def _sample_names(
     model: LanguageModel, relations: list[Name], words: set[int], config: BeliefConfig, key: jax.Array
 ) -> tuple[list[Name], list[Counter[Name]]]:
     """The subjects the model speaks of most often, and the objects it names with each relation."""
     start = np.full((config.samples, 1), BOS, np.int32)
-    said = _generated(model, start, config.longest, jax.random.fold_in(key, 0))
-    rows, count = np.unique(said, axis=0, return_counts=True)
-    spoken: Counter[Name] = Counter()
+    samples = _generate_rows(model, start, config.longest, jax.random.fold_in(key, 0))
+    rows, count = np.unique(samples, axis=0, return_counts=True)
+    subject_counts: Counter[Name] = Counter()
     objects: list[Counter[Name]] = [Counter() for _ in relations]
     for row, times in zip(rows.tolist(), count.tolist(), strict=True):
-        sentence = _until_end(row)
+        sentence = _cut_ending(row)
         if words & set(sentence):
             continue
         mentions = [
@@ -120,31 +130,33 @@ def _met(
         ]
         if len(mentions) == 1:
             at, r = mentions[0]
-            spoken[sentence[:at]] += times
+            subject_counts[sentence[:at]] += times
             objects[r][sentence[at + len(relations[r]) :]] += times
     # A few samples lose the thread; what is longer than nearly all names is none.
-    lengths = np.repeat([len(name) for name in spoken], list(spoken.values()))
-    usual = np.quantile(lengths, USUAL, method="lower") if spoken else 0
-    kept = Counter({name: times for name, times in spoken.items() if len(name) <= usual})
-    return sorted(name for name, _ in kept.most_common(config.subjects)), objects
+    lengths = np.repeat([len(name) for name in subject_counts], list(subject_counts.values()))
+    usual = np.quantile(lengths, USUAL, method="lower") if subject_counts else 0
+    usual_counts = Counter({name: times for name, times in subject_counts.items() if len(name) <= usual})
+    return sorted(name for name, _ in usual_counts.most_common(config.subjects)), objects
 
 
-def _until_end(row: list[int]) -> Name:
+def _cut_ending(row: list[int]) -> Name:
     """The tokens before the ending; nothing where there is no ending."""
     return tuple(row[: row.index(PAD)]) if PAD in row else ()
 
 
-def _pieces(rows: np.ndarray) -> list[np.ndarray]:
+def _split_rows(rows: np.ndarray) -> list[np.ndarray]:
     """The rows in parts of one shape; the last one is filled up by padding."""
-    lacking = -len(rows) % min(ROWS_AT_ONCE, len(rows))
-    whole = np.pad(rows, ((0, lacking), (0, 0)), constant_values=BOS)
-    return np.split(whole, max(1, len(whole) // ROWS_AT_ONCE))
+    padding = -len(rows) % min(ROWS_AT_ONCE, len(rows))
+    padded_rows = np.pad(rows, ((0, padding), (0, 0)), constant_values=BOS)
+    return np.split(padded_rows, max(1, len(padded_rows) // ROWS_AT_ONCE))
 
 
-def _generated(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None) -> np.ndarray:
+def _generate_rows(
+    model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None
+) -> np.ndarray:
     """int32[B, longest]: sampled continuations, or without a key the greedy ones."""
     continuations = []
-    for i, piece in enumerate(_pieces(prompts)):
+    for i, piece in enumerate(_split_rows(prompts)):
         continuations.append(
             _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
         )
@@ -153,10 +165,12 @@ def _generated(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax
 
 @partial(jax.jit, static_argnames="longest")
 def _continue(model: LanguageModel, prompts: jax.Array, longest: int, key: jax.Array | None) -> jax.Array:
-    return generate(model, model.read(prompts), longest, key)
+    return generate(model, model.read_prompts(prompts), longest, key)
 
 
-def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended: bool = True) -> np.ndarray:
+def _score_names(
+    model: LanguageModel, prompts: np.ndarray, names: list[Name], with_ending: bool = True
+) -> np.ndarray:
     """float32[B, names]: probability of each name after each prompt, with its ending or without.
 
     A name of one token with which no other begins needs no reading: what follows the prompt says it all.
@@ -164,38 +178,45 @@ def _scored(model: LanguageModel, prompts: np.ndarray, names: list[Name], ended:
     begun = Counter(name[0] for name in names)
     short = np.array([len(name) == 1 and begun[name[0]] == 1 for name in names], bool)
     probability = np.empty((len(prompts), len(names)), np.float32)
-    for which, ask in ((short, _next), (~short, _spelt)):
+    for which, ask in ((short, _score_single_tokens), (~short, _score_spellings)):
         rows = [np.array(names[i], np.int32) for i in np.flatnonzero(which)]
         if rows:
-            parts = [ask(model, piece, rows, ended) for piece in _pieces(prompts)]
+            parts = [ask(model, piece, rows, with_ending) for piece in _split_rows(prompts)]
             probability[:, which] = np.concatenate(parts)[: len(prompts)]
     return probability
 
 
-def _next(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:  # noqa: ARG001
+def _score_single_tokens(
+    model: LanguageModel,
+    prompts: np.ndarray,
+    rows: list[np.ndarray],
+    with_ending: bool,  # noqa: ARG001
+) -> jax.Array:
     return _next_probabilities(model, prompts, np.concatenate(rows))
 
 
 @jax.jit
 def _next_probabilities(model: LanguageModel, prompts: jax.Array, tokens: jax.Array) -> jax.Array:
-    return next_token_probabilities(model, model.read(prompts), tokens)
+    return next_token_probabilities(model, model.read_prompts(prompts), tokens)
 
 
-def _spelt(model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], ended: bool) -> jax.Array:
-    return _spelt_probabilities(
-        model, prompts, candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows))), ended
+def _score_spellings(
+    model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], with_ending: bool
+) -> jax.Array:
+    return _spelling_probabilities(
+        model, prompts, candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows))), with_ending
     )
 
 
 @partial(jax.jit, static_argnames="ended")
-def _spelt_probabilities(
-    model: LanguageModel, prompts: jax.Array, tree: CandidateTree, ended: bool
+def _spelling_probabilities(
+    model: LanguageModel, prompts: jax.Array, tree: CandidateTree, with_ending: bool
 ) -> jax.Array:
     candidates = jax.tree.map(lambda x: jnp.asarray(x)[None], tree)
 
-    def one(prompt: jax.Array) -> jax.Array:
-        scored = object_log_probabilities(model, model.read(prompt[None]), candidates)
-        return jnp.exp(scored[0 if ended else 1][0])
+    def score_prompt(prompt: jax.Array) -> jax.Array:
+        scored = object_log_probabilities(model, model.read_prompts(prompt[None]), candidates)
+        return jnp.exp(scored[0 if with_ending else 1][0])
 
     at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * candidates.tree.tokens.shape[1]))
-    return jax.lax.map(one, prompts, batch_size=min(at_once, len(prompts)))
+    return jax.lax.map(score_prompt, prompts, batch_size=min(at_once, len(prompts)))

@@ -39,10 +39,10 @@ class Dependence(NamedTuple):
 
     Attributes:
         parent: int32[R], the relation that each depends on in the likeliest forest, or -1.
-        linked: float64[R, R], p(either of two relations depends on the other).
+        link_probability: float64[R, R], p(either of two relations depends on the other).
         gain: float64[R, R], log Bayes factor of rows by the first relation for the second's objects; nan
             where too few subjects have both.
-        rest: float64[R, R], nats a subject by which the second's beliefs, their most probable object left
+        rest_likeness: float64[R, R], nats a subject by which the second's beliefs, their most probable object left
             out, look like the row of others with the same object of the first.
         kappa: float32[R, R], how many subjects the prior of a row weighs as much as, for rows of the second
             relation by objects of the first.
@@ -50,55 +50,55 @@ class Dependence(NamedTuple):
     """
 
     parent: np.ndarray
-    linked: np.ndarray
+    link_probability: np.ndarray
     gain: np.ndarray
-    rest: np.ndarray
+    rest_likeness: np.ndarray
     kappa: np.ndarray
     persists: np.ndarray
 
 
-def read_often(said: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
+def reading_probability(mention_probability: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
     """How often the model has read each fact, and whether it has at all, by how readily it says it.
 
     Args:
-        said: float[R, ...], as in `Beliefs`.
+        mention_probability: float[R, ...], as in `Beliefs`.
         seldom: share of what is said most readily at which a fact is as likely as not to have been read.
 
     Returns:
         float[R, ...] twice: the share of what it says most readily of that subject, and a probability.
     """
-    share = said / (said.max(axis=0) + _LEAST)
+    share = mention_probability / (mention_probability.max(axis=0) + _LEAST)
     return share, share**2 / (share**2 + seldom**2)
 
 
 def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     """The forest of dependences among the relations, and what governs its rows."""
     relations = len(beliefs.p)
-    known = np.asarray(read_often(beliefs.said, config.seldom)[1] > 0.5)
-    best = beliefs.top[:, :, 0]
+    is_known = np.asarray(reading_probability(beliefs.mention_probability, config.seldom)[1] > 0.5)
+    modes = beliefs.top[:, :, 0]
     gain, rest = (np.full((relations, relations), np.nan) for _ in range(2))
     kappa = np.ones((relations, relations))
     several, share = (np.zeros((relations, relations)) for _ in range(2))
     for down in range(relations):
-        if known[down].sum() < FEWEST:
+        if is_known[down].sum() < FEWEST:
             continue
-        belief, place = _dense(beliefs, down, known[down])
+        belief, place = _dense_beliefs(beliefs, down, is_known[down])
         for up in range(relations):
-            both = known[up] & known[down]
-            if up == down or both.sum() < FEWEST:
+            has_both = is_known[up] & is_known[down]
+            if up == down or has_both.sum() < FEWEST:
                 continue
-            rows = np.unique(best[up][both], return_inverse=True)[1]
-            in_both = both[known[down]]
+            rows = np.unique(modes[up][has_both], return_inverse=True)[1]
+            in_both = has_both[is_known[down]]
             size = len(np.unique(place))
-            evidence = _evidence(rows, place[in_both], size)
+            evidence = _log_evidence(rows, place[in_both], size)
             kappa[up, down] = MASSES[evidence.argmax()]
-            alone = _evidence(0 * rows, place[in_both], size)
-            gain[up, down] = logsumexp(evidence) - logsumexp(alone)
-            rest[up, down] = _rest(rows, belief[in_both])
+            no_rows_evidence = _log_evidence(0 * rows, place[in_both], size)
+            gain[up, down] = logsumexp(evidence) - logsumexp(no_rows_evidence)
+            rest[up, down] = _rest_likeness(rows, belief[in_both])
             several[up, down] = (np.bincount(rows) > 1).sum()
             share[up, down] = several[up, down] / len(rows)
-    fresh = several * np.nan_to_num(rest)
-    score = _log_weights(gain, share, fresh)
+    rest_nats = several * np.nan_to_num(rest)
+    score = _log_weights(gain, share, rest_nats)
     score[np.isnan(score)] = -np.inf
     parent = likeliest_forest(score) if config.given is None else np.array(config.given)
     depends = forest_posterior(score).depends if config.given is None else np.zeros_like(score)
@@ -107,7 +107,7 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
         depends[parent[children], children] = 1.0
     persists = np.ones(relations)
     persists[children] = (
-        expit(-fresh[parent[children], children]) if config.persistence is None else config.persistence
+        expit(-rest_nats[parent[children], children]) if config.persistence is None else config.persistence
     )
     return Dependence(
         parent.astype(np.int32), depends + depends.T, gain, rest, kappa.astype(np.float32),
@@ -121,25 +121,25 @@ def _log_weights(gain: np.ndarray, share: np.ndarray, fresh: np.ndarray) -> np.n
     return (gain + gain.T) / 2 + np.logaddexp(more, fresh) - np.log(2)
 
 
-def _dense(beliefs: Beliefs, relation: int, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _dense_beliefs(beliefs: Beliefs, relation: int, is_known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distributions of n known subjects over m objects, float64[n, m]; the most probable one, int[n]."""
-    top, p = beliefs.top[relation, known], beliefs.p[relation, known]
+    top, p = beliefs.top[relation, is_known], beliefs.p[relation, is_known]
     objects, place = np.unique(top[p > 0], return_inverse=True)
     dense = np.zeros((len(top), len(objects)))
     dense[np.nonzero(p > 0)[0], place] = p[p > 0]
     return dense / np.maximum(dense.sum(axis=1, keepdims=True), _LEAST), dense.argmax(axis=1)
 
 
-def _evidence(rows: np.ndarray, drawn: np.ndarray, size: int) -> np.ndarray:
+def _log_evidence(rows: np.ndarray, objects: np.ndarray, size: int) -> np.ndarray:
     """float64[MASSES]: log-probability of what was drawn from rows that are Dirichlet over `size` objects."""
-    cells = np.unique(rows.astype(np.int64) * (int(drawn.max()) + 1) + drawn, return_counts=True)[1]
+    cells = np.unique(rows.astype(np.int64) * (int(objects.max()) + 1) + objects, return_counts=True)[1]
     totals = np.unique(rows, return_counts=True)[1]
     alpha, mass = MASSES[:, None] / size, MASSES[:, None]
     inside = (gammaln(alpha + cells) - gammaln(alpha)).sum(axis=1)
     return inside + (gammaln(mass) - gammaln(mass + totals)).sum(axis=1)
 
 
-def _rest(rows: np.ndarray, belief: np.ndarray) -> float:
+def _rest_likeness(rows: np.ndarray, belief: np.ndarray) -> float:
     """Nats a subject by which beliefs without their most probable object look like the row of others.
 
     Compared with the better of two: all objects alike, and everybody's beliefs. The row counts everybody's
@@ -163,9 +163,9 @@ def _rest(rows: np.ndarray, belief: np.ndarray) -> float:
         p[np.arange(n), mode] = 0
         return p / np.maximum(p.sum(axis=1, keepdims=True), _LEAST)
 
-    left = without_mode(belief)
+    rest_belief = without_mode(belief)
 
-    def likeness(p: np.ndarray) -> float:
-        return float((left * np.log(np.maximum(without_mode(p), _LEAST))).sum(axis=1).mean())
+    def mean_likeness(p: np.ndarray) -> float:
+        return float((rest_belief * np.log(np.maximum(without_mode(p), _LEAST))).sum(axis=1).mean())
 
-    return likeness(peers) - max(likeness(everybody), -np.log(size - 1))
+    return mean_likeness(peers) - max(mean_likeness(everybody), -np.log(size - 1))

@@ -1,4 +1,4 @@
-"""Bayes' rule on a model's own beliefs: what a request implies about its subject (DESIGN 5.3).
+"""Bayes' rule on a model's own beliefs: what a request implies about its subject (design.md 5.3).
 
 The exact agent of worlds whose facts are drawn from rows, with beliefs as data. Everybody but the subject
 is resolved, so that a row is a count of peers; the subject's own facts follow the row that the request puts
@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.tokenizer import PAD
-from lm.attention import Array, left_padded
+from lm.attention import Array, left_padded_layout
 from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
-from lm.editors.self_bayes.dependence import Dependence, find_dependence, read_often
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -40,11 +40,11 @@ class Mind(NamedTuple):
         possible: bool[R, K], whether the model names an object with a relation.
         top: int32[R, S, C], objects of each belief, the most probable one first.
         p: float32[R, S, C], their probability; for facts that persist all of it is the first one's.
-        known: float32[R, S], p(the model has read about this fact).
+        reading_probability: float32[R, S], p(the model has read about this fact).
         counts: float32[R, S], how much a peer's fact weighs in its row.
         kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
-        seldom: float32[], see `lm.editors.self_bayes.dependence.read_often`.
-        linked: float32[R, R], p(either of two relations depends on the other).
+        seldom: float32[], see `lm.editors.self_bayes.dependence.reading_probability`.
+        link_probability: float32[R, R], p(either of two relations depends on the other).
         reach: int32[R, D, 2], what an edit of each relation may bear on, the nearest first: a relation, and
             the one next to it on the way; -1 as padding.
     """
@@ -56,35 +56,35 @@ class Mind(NamedTuple):
     possible: jax.Array
     top: jax.Array
     p: jax.Array
-    known: jax.Array
+    reading_probability: jax.Array
     counts: jax.Array
     kappa: jax.Array
     persists: jax.Array
     seldom: jax.Array
-    linked: jax.Array
+    link_probability: jax.Array
     reach: jax.Array
 
 
-class Asked(NamedTuple):
+class RequestContext(NamedTuple):
     """A request as the mind sees it.
 
     Attributes:
         relation: int32[], which relation it is about.
         prompts: int32[R, P], its subject with every relation.
         is_subject: bool[S].
-        requested: float32[K], 1 at the requested object; all 0 where the mind does not know it.
+        requested_object: float32[K], 1 at the requested object; all 0 where the mind does not know it.
         holders_new, holders_old: float32[S], those who have the requested object, or what the model says now.
-        share, known: float32[R], how often the model has read each fact of the subject, and whether at all.
+        share, reading_probability: float32[R], how often the model has read each fact of the subject, and whether at all.
     """
 
     relation: jax.Array
     prompts: jax.Array
     is_subject: jax.Array
-    requested: jax.Array
+    requested_object: jax.Array
     holders_new: jax.Array
     holders_old: jax.Array
     share: Array
-    known: Array
+    reading_probability: Array
 
 
 class Consequences(NamedTuple):
@@ -105,20 +105,20 @@ class Consequences(NamedTuple):
     row: jax.Array
 
 
-def make_up(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfig) -> Mind:
+def read_mind(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfig) -> Mind:
     """What a model believes, and what depends on what, from nothing but the model and its language."""
     beliefs = read_beliefs(model, vocabulary, config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
-    return mind_of(beliefs, dependence, vocabulary, config.dependence.seldom)
+    return build_mind(beliefs, dependence, vocabulary, config.dependence.seldom)
 
 
-def mind_of(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
+def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
     """Beliefs and how they depend on each other, as `edit` needs them.
 
     Args:
-        seldom: see `lm.editors.self_bayes.dependence.read_often`.
+        seldom: see `lm.editors.self_bayes.dependence.reading_probability`.
     """
-    share, known = read_often(beliefs.said, seldom)
+    share, probability_read = reading_probability(beliefs.mention_probability, seldom)
     persists = dependence.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
     first = np.arange(beliefs.p.shape[2]) == 0
@@ -134,17 +134,17 @@ def mind_of(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, se
         possible=jnp.asarray(possible),
         top=jnp.asarray(beliefs.top),
         p=jnp.asarray(persists[..., None] * first + (1 - persists[..., None]) * p, jnp.float32),
-        known=jnp.asarray(known, jnp.float32),
-        counts=jnp.asarray(persists * known + (1 - persists) * share, jnp.float32),
+        reading_probability=jnp.asarray(probability_read, jnp.float32),
+        counts=jnp.asarray(persists * probability_read + (1 - persists) * share, jnp.float32),
         kappa=jnp.asarray(dependence.kappa),
         persists=jnp.asarray(dependence.persists),
         seldom=jnp.float32(seldom),
-        linked=jnp.asarray(dependence.linked, jnp.float32),
-        reach=jnp.asarray(reach_of(dependence.parent)),
+        link_probability=jnp.asarray(dependence.link_probability, jnp.float32),
+        reach=jnp.asarray(dependence_walks(dependence.parent)),
     )
 
 
-def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
+def locate_request(model: LanguageModel, mind: Mind, request: Request) -> RequestContext:
     """Whom and what one fact of a request is about, and what the model says of its subject now.
 
     Args:
@@ -153,8 +153,8 @@ def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
     length = request.prompt.shape[0]
     stem = stem_of(request)
     name = jnp.where(jnp.arange(length) <= request.subject_end, PAD, request.prompt)
-    relation = jnp.argmax(_same(name, mind.relations))
-    is_subject = _same(stem[0], mind.subjects)
+    relation = jnp.argmax(_rows_equal(name, mind.relations))
+    is_subject = _rows_equal(stem[0], mind.subjects)
     prompts = side_by_side(stem, mind.relations)
 
     # Names of relations padded on the right here, so that each token stands behind the one before.
@@ -162,24 +162,31 @@ def about(model: LanguageModel, mind: Mind, request: Request) -> Asked:
         mind.relations, jnp.argsort(mind.relations == PAD, axis=1, stable=True), axis=1
     )
     tokens = side_by_side(stem, names)
-    hidden, _ = model.hidden_states(tokens, left_padded(tokens))
+    hidden, _ = model.hidden_states(tokens, left_padded_layout(tokens))
     says = jax.nn.log_softmax(model.unembed(hidden[:, length - 1 :]))
     real = names != PAD
-    spelt = jnp.take_along_axis(says[:, :-1], names[..., None], axis=2)[..., 0]
+    name_log_probability = jnp.take_along_axis(says[:, :-1], names[..., None], axis=2)[..., 0]
     after = jnp.take_along_axis(says, real.sum(axis=1)[:, None, None], axis=1)[:, 0]
-    said = jnp.exp(jnp.sum(spelt, axis=1, where=real) + after.max(axis=1))
-    share, known = read_often(said, mind.seldom)
-    held = mind.top[relation, :, 0]
-    known_of = mind.known[relation] * ~is_subject
-    new = _same_name(mind.objects, request.answer)
-    old = mind.objects[:, 0] == after[relation].argmax()
-    requested = new.astype(jnp.float32)
-    return Asked(
-        relation, prompts, is_subject, requested, known_of * new[held], known_of * old[held], share, known
+    mention_probability = jnp.exp(jnp.sum(name_log_probability, axis=1, where=real) + after.max(axis=1))
+    share, reading_probability_ = reading_probability(mention_probability, mind.seldom)
+    modes = mind.top[relation, :, 0]
+    known_of = mind.reading_probability[relation] * ~is_subject
+    has_new = _names_equal(mind.objects, request.answer)
+    has_old = mind.objects[:, 0] == after[relation].argmax()
+    requested = has_new.astype(jnp.float32)
+    return RequestContext(
+        relation,
+        prompts,
+        is_subject,
+        requested,
+        known_of * has_new[modes],
+        known_of * has_old[modes],
+        share,
+        reading_probability_,
     )
 
 
-def reach_of(parent: np.ndarray) -> np.ndarray:
+def dependence_walks(parent: np.ndarray) -> np.ndarray:
     """int32[R, D, 2]: the tree of each relation walked from it, what depends on it first (`Mind.reach`)."""
     walks = []
     for start in range(len(parent)):
@@ -196,21 +203,21 @@ def reach_of(parent: np.ndarray) -> np.ndarray:
     return table
 
 
-def consequences(mind: Mind, asked: Asked) -> Consequences:
+def infer_consequences(mind: Mind, asked: RequestContext) -> Consequences:
     """What follows from the request for all that hangs together with it, one dependence after another.
 
     The object of a relation is drawn from the row that the object next to it on the way makes, a sum over
     what that may be, unless it stays as it was read.
     """
     kinds, objects = mind.possible.shape
-    sure = jnp.zeros((kinds, objects)).at[asked.relation].set(asked.requested)
+    sure = jnp.zeros((kinds, objects)).at[asked.relation].set(asked.requested_object)
     start = sure, jnp.zeros(kinds).at[asked.relation].set(1.0)
 
     def follow(carry: tuple, step: jax.Array) -> tuple:
         drawn_from, moved = carry
         real, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
         given, holds = drawn_from[near], mind.top[near, :, 0]
-        weight = mind.known[near] * mind.counts[relation] * ~asked.is_subject
+        weight = mind.reading_probability[near] * mind.counts[relation] * ~asked.is_subject
         total = mind.kappa[near, relation] + jnp.zeros(objects).at[holds].add(weight)
         unknown = jnp.maximum(1 - given.sum(), 0.0)
         # What no object that the mind knows would imply is the prior.
@@ -223,8 +230,8 @@ def consequences(mind: Mind, asked: Asked) -> Consequences:
         own = asked.share[relation]
         drawn = jnp.vdot(given, own / (total + own)) + unknown * own / (mind.kappa[near, relation] + own)
         persists = mind.persists[relation]
-        stays = persists * asked.known[relation] + (1 - persists) * drawn
-        moves = moved[near] * mind.linked[near, relation] * (1 - stays)
+        stays = persists * asked.reading_probability[relation] + (1 - persists) * drawn
+        moves = moved[near] * mind.link_probability[near, relation] * (1 - stays)
         p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
         after = (
             jnp.where(real, drawn_from.at[relation].set(row / row.sum()), drawn_from),
@@ -235,14 +242,14 @@ def consequences(mind: Mind, asked: Asked) -> Consequences:
     return Consequences(*jax.lax.scan(follow, start, mind.reach[asked.relation])[1])
 
 
-def _same(row: jax.Array, rows: jax.Array) -> jax.Array:
+def _rows_equal(row: jax.Array, rows: jax.Array) -> jax.Array:
     """bool[n]: whether tokens padded on the left are those of each of n rows, padded on the left too."""
     width = max(len(row), rows.shape[1])
     row = jnp.pad(row, (width - len(row), 0), constant_values=PAD)
     return (jnp.pad(rows, ((0, 0), (width - rows.shape[1], 0)), constant_values=PAD) == row).all(axis=1)
 
 
-def _same_name(objects: jax.Array, answer: Array) -> jax.Array:
+def _names_equal(objects: jax.Array, answer: Array) -> jax.Array:
     """bool[K]: whether names padded on the right are the answer."""
     width = max(len(answer), objects.shape[1])
     answer = jnp.pad(answer, (0, width - len(answer)), constant_values=PAD)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 
 from corpus.tokenizer import PAD
-from lm.attention import Array, left_padded
+from lm.attention import Array, left_padded_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Info, Request
@@ -42,7 +42,7 @@ class Targets(NamedTuple):
     weight: jax.Array
 
 
-def anchors(prompts: jax.Array, weight: jax.Array | float) -> Targets:
+def make_anchors(prompts: jax.Array, weight: jax.Array | float) -> Targets:
     """Targets that are to stay as they are."""
     n = len(prompts)
     nothing = jnp.full((n, 1, 1), PAD, jnp.int32)
@@ -64,41 +64,41 @@ class Goal(NamedTuple):
     otherwise: jax.Array
     changes: jax.Array
 
-    def some(self, key: jax.Array, count: int) -> "Goal":
+    def draw_targets(self, key: jax.Array, count: int) -> "Goal":
         """`count` of them, drawn at random, that weigh as much as all."""
         size = len(self.changes)
         which = jax.random.randint(key, (count,), 0, size)
-        drawn = jax.tree.map(lambda x: x[which], self)
-        return drawn._replace(targets=drawn.targets._replace(weight=drawn.targets.weight * (size / count)))
+        sample = jax.tree.map(lambda x: x[which], self)
+        return sample._replace(targets=sample.targets._replace(weight=sample.targets.weight * (size / count)))
 
 
-def tokens_of(*prompts: Array) -> jax.Array:
+def count_tokens(*prompts: Array) -> jax.Array:
     """int32[]: how many tokens some prompts have."""
     return jnp.stack([(jnp.asarray(x) != PAD).sum(dtype=jnp.int32) for x in prompts]).sum(dtype=jnp.int32)
 
 
-class Held(NamedTuple):
+class RequestBelief(NamedTuple):
     """What a model should believe of one fact of a request.
 
     Attributes:
         belief: float32[], the request's credence, or what the model believes already if that is more.
-        added: float32[], the share of the request in it, the rest being what the model says now. By Jeffrey's
+        request_share: float32[], the share of the request in it, the rest being what the model says now. By Jeffrey's
             rule the same share of what the request implies is added to what depends on it.
     """
 
     belief: jax.Array
-    added: jax.Array
+    request_share: jax.Array
 
 
-def held(model: LanguageModel, request: Request) -> Held:
+def request_belief(model: LanguageModel, request: Request) -> RequestBelief:
     """What should be believed of one fact of a request, which is without leading axis."""
     tokens = jnp.sum(jnp.asarray(request.answer) != PAD)
-    own = jnp.exp(-tokens * request_loss(model, Request(*(jnp.asarray(x)[None] for x in request))))
-    belief = jnp.maximum(request.credence, own)
-    return Held(belief, (belief - own) / jnp.maximum(1 - own, _TINY))
+    model_belief = jnp.exp(-tokens * request_loss(model, Request(*(jnp.asarray(x)[None] for x in request))))
+    belief = jnp.maximum(request.credence, model_belief)
+    return RequestBelief(belief, (belief - model_belief) / jnp.maximum(1 - model_belief, _TINY))
 
 
-def goal(model: LanguageModel, targets: Targets) -> Goal:
+def make_goal(model: LanguageModel, targets: Targets) -> Goal:
     """Targets whose rest is what the model says now."""
     return Goal(targets, next_log_probabilities(model, targets.prompts), targets.share * targets.weight > 0)
 
@@ -110,29 +110,33 @@ def revise_facts(
     at_once: int,
     config: FitConfig,
     key: jax.Array,
-    read: jax.Array,
+    tokens_read: jax.Array,
 ) -> tuple[Delta, Info]:
-    """`revise` for a request of one or several facts.
+    """`fit_goals` for a request of one or several facts.
 
     Args:
         targets_of: what the model should say after one fact, given a key, in groups of one shape.
         at_once: of every second group so many targets are drawn for every step; of the others all are taken.
-        read: tokens that were read before those of the targets.
+        tokens_read: tokens that were read before those of the targets.
     """
     start, *keys = jax.random.split(key, 1 + len(request.prompt))
     facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-    told = [targets_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
-    groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*told, strict=True)]
-    goals = [(goal(model, targets), few) for targets, few in zip(groups, cycle((0, at_once)), strict=False)]
-    return revise(model, goals, config, start, read + tokens_of(*(targets.prompts for targets in groups)))
+    fact_targets = [targets_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
+    groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*fact_targets, strict=True)]
+    goals = [
+        (make_goal(model, targets), few) for targets, few in zip(groups, cycle((0, at_once)), strict=False)
+    ]
+    return fit_goals(
+        model, goals, config, start, tokens_read + count_tokens(*(targets.prompts for targets in groups))
+    )
 
 
-def revise(
+def fit_goals(
     model: LanguageModel,
     goals: list[tuple[Goal, int]],
     config: FitConfig,
     key: jax.Array,
-    read: int | jax.Array = 0,
+    tokens_read: int | jax.Array = 0,
 ) -> tuple[Delta, Info]:
     """A low-rank adapter with which the model says what it should.
 
@@ -141,7 +145,7 @@ def revise(
 
     Args:
         goals: each with how many of its targets every step draws; 0 takes all.
-        read: tokens that were read to find them.
+        tokens_read: tokens that were read to find them.
 
     Returns:
         The delta; the report, whose losses are 0 for steps that were not needed.
@@ -153,18 +157,18 @@ def revise(
         return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
 
     def loss_of(adapters: Delta, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        edited, total, farthest = model.edited(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
+        edited, total, farthest = model.with_delta(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
         keys = jax.random.split(key, len(goals))
         for (whole, few), own in zip(goals, keys, strict=True):
-            now = whole.some(own, few) if 0 < few < len(whole.changes) else whole
-            far = _divergence(edited, now)
+            now = whole.draw_targets(own, few) if 0 < few < len(whole.changes) else whole
+            far = _target_divergence(edited, now)
             total += jnp.vdot(far, now.targets.weight)
             farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
         return total, farthest
 
     rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
 
-    def unfinished(carry: tuple) -> jax.Array:
+    def is_unfinished(carry: tuple) -> jax.Array:
         step, farthest = carry[0], carry[1]
         return (step < config.steps) & (farthest > config.tolerance)
 
@@ -174,63 +178,72 @@ def revise(
             adapters, jax.random.fold_in(step_key, step)
         )
         update, moments = rule.update(gradient, moments, adapters)
-        moved = optax.apply_updates(adapters, update)
+        stepped_adapters = optax.apply_updates(adapters, update)
         # What is near enough already is not moved.
-        kept = jax.tree.map(
-            lambda new, old: jnp.where(farthest > config.tolerance, new, old), moved, adapters
+        new_adapters = jax.tree.map(
+            lambda new, old: jnp.where(farthest > config.tolerance, new, old), stepped_adapters, adapters
         )
-        return step + 1, farthest, kept, moments, losses.at[step].set(loss)
+        return step + 1, farthest, new_adapters, moments, losses.at[step].set(loss)
 
     start = start_low_rank(model.config, config.matrices, config.rank, start_key)
-    first = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
-    steps, _, adapters, _, losses = jax.lax.while_loop(unfinished, step_of, first)
+    start_carry = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
+    steps, _, adapters, _, losses = jax.lax.while_loop(is_unfinished, step_of, start_carry)
     # Of goals that are drawn from, the average counts.
-    a_step = sum(_tokens(whole.targets).mean() * (few or len(whole.changes)) for whole, few in goals)
-    seen = (steps * jnp.round(a_step)).astype(jnp.int32)
-    return delta_of(adapters), Info(losses, steps, seen + jnp.asarray(read, jnp.int32), seen)
+    a_step = sum(_target_lengths(whole.targets).mean() * (few or len(whole.changes)) for whole, few in goals)
+    tokens_seen = (steps * jnp.round(a_step)).astype(jnp.int32)
+    return delta_of(adapters), Info(
+        losses, steps, tokens_seen + jnp.asarray(tokens_read, jnp.int32), tokens_seen
+    )
 
 
 def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
     """Log-probabilities float32[B, V] of the next token after prompts padded on the left."""
-    hidden, _ = model.hidden_states(prompts, left_padded(prompts))
+    hidden, _ = model.hidden_states(prompts, left_padded_layout(prompts))
     return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
 
 
-def _tokens(targets: Targets) -> jax.Array:
+def _target_lengths(targets: Targets) -> jax.Array:
     """float[Q]: tokens that go through the model for each target."""
-    return (targets.prompts != PAD).sum(axis=1) + (_best(targets)[:, :-1] != PAD).sum(axis=1)
+    return (targets.prompts != PAD).sum(axis=1) + (_best_objects(targets)[:, :-1] != PAD).sum(axis=1)
 
 
-def _best(targets: Targets) -> jax.Array:
+def _best_objects(targets: Targets) -> jax.Array:
     """int32[Q, A]: the most probable object of each target."""
     return jnp.take_along_axis(targets.objects, targets.probability.argmax(axis=1)[:, None, None], axis=1)[
         :, 0
     ]
 
 
-def _divergence(model: LanguageModel, asked: Goal) -> jax.Array:
+def _target_divergence(model: LanguageModel, goal: Goal) -> jax.Array:
     """float32[Q]: nats from the target to what the model says; see `Targets`.
 
     The first token of what follows is compared with the mixture; the rest of the most probable object's name,
     ending included, is asked for by the object's own part.
     """
-    targets = asked.targets
-    named = targets.probability * (targets.objects[..., 0] != PAD)
-    wanted = (1 - targets.share[:, None]) * jnp.exp(asked.otherwise)
-    rows = jnp.arange(len(wanted))[:, None]
-    wanted = wanted.at[rows, targets.objects[..., 0]].add(targets.share[:, None] * named)
-    wanted /= jnp.maximum(wanted.sum(axis=1, keepdims=True), _TINY)
+    targets = goal.targets
+    object_probability = targets.probability * (targets.objects[..., 0] != PAD)
+    target_probability = (1 - targets.share[:, None]) * jnp.exp(goal.otherwise)
+    rows = jnp.arange(len(target_probability))[:, None]
+    target_probability = target_probability.at[rows, targets.objects[..., 0]].add(
+        targets.share[:, None] * object_probability
+    )
+    target_probability /= jnp.maximum(target_probability.sum(axis=1, keepdims=True), _TINY)
     if targets.objects.shape[2] == 1:
-        return _relative_entropy(wanted, next_log_probabilities(model, targets.prompts))
+        return _relative_entropy(target_probability, next_log_probabilities(model, targets.prompts))
     width = targets.prompts.shape[1]
-    best = _best(targets)
-    tokens = jnp.concatenate([targets.prompts, best[:, :-1]], axis=1)
-    hidden, _ = model.hidden_states(tokens, left_padded(tokens))
-    said = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))
-    rest = jnp.take_along_axis(said[:, 1:], best[:, 1:, None], axis=2)[..., 0]
-    missing = -jnp.sum(rest, axis=1, where=best[:, 1:] != PAD)
-    return _relative_entropy(wanted, said[:, 0]) + targets.share * targets.probability.max(axis=1) * missing
+    best_object = _best_objects(targets)
+    tokens = jnp.concatenate([targets.prompts, best_object[:, :-1]], axis=1)
+    hidden, _ = model.hidden_states(tokens, left_padded_layout(tokens))
+    log_probability = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))
+    name_log_probability = jnp.take_along_axis(log_probability[:, 1:], best_object[:, 1:, None], axis=2)[
+        ..., 0
+    ]
+    name_nats = -jnp.sum(name_log_probability, axis=1, where=best_object[:, 1:] != PAD)
+    return (
+        _relative_entropy(target_probability, log_probability[:, 0])
+        + targets.share * targets.probability.max(axis=1) * name_nats
+    )
 
 
-def _relative_entropy(wanted: jax.Array, said: jax.Array) -> jax.Array:
-    return jnp.sum(wanted * (jnp.log(jnp.maximum(wanted, _TINY)) - said), axis=1)
+def _relative_entropy(target: jax.Array, log_probability: jax.Array) -> jax.Array:
+    return jnp.sum(target * (jnp.log(jnp.maximum(target, _TINY)) - log_probability), axis=1)

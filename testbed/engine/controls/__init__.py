@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lm.editors.entry import positive
+from lm.editors.entry import require_positive
 from lm.editors.self_bayes import FitConfig
 from testbed.engine.methods import Control
 
@@ -16,7 +16,7 @@ class OracleConfig:
     """Objects of each belief that are named; the rest of it is what the model says now."""
 
     def __post_init__(self) -> None:
-        positive({}, {"named": self.named})
+        require_positive({}, {"named": self.named})
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RetrainConfig:
     """How often the evidence counts; 1 is what the rational agent is told."""
 
     def __post_init__(self) -> None:
-        positive({"copies": self.copies})
+        require_positive({"copies": self.copies})
 
 
 EDITORS = (

@@ -18,7 +18,7 @@ import numpy as np
 
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, State
-from lm.editors.self_bayes.revision import Targets, goal, revise, tokens_of
+from lm.editors.self_bayes.revision import Targets, count_tokens, fit_goals, make_goal
 from lm.language_model import LanguageModel
 from testbed.engine.controls import OracleConfig
 from testbed.engine.methods import Belief, Method, SweepSettings
@@ -50,7 +50,9 @@ class Oracle:
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
         targets = beliefs_of(request, self.config.named)
-        return revise(model, [(goal(model, targets), 0)], self.config.fit, key, tokens_of(targets.prompts))
+        return fit_goals(
+            model, [(make_goal(model, targets), 0)], self.config.fit, key, count_tokens(targets.prompts)
+        )
 
 
 def beliefs_of(request: Request, named: int) -> Targets:
@@ -71,14 +73,16 @@ def oracle(config: OracleConfig, settings: SweepSettings, world: "World") -> Met
     def agent() -> "Agent":
         return agent_named(settings.agent, world, settings.paper_agent)
 
-    return Method(Oracle(config), implied(agent, world, config.named))
+    return Method(Oracle(config), beliefs_implied(agent, world, config.named))
 
 
-def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callable[[Case], list[Belief]]":
+def beliefs_implied(
+    agent: "Callable[[], Agent]", world: "World", named: int
+) -> "Callable[[Case], list[Belief]]":
     """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
 
     @cache
-    def believed(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
+    def implied_beliefs(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
         after, subject = agent().with_edit(request), request.subject
         own = world.graph.relation[world.graph.subject == subject].tolist()
         beliefs: list[Belief] = []
@@ -94,7 +98,7 @@ def implied(agent: "Callable[[], Agent]", world: "World", named: int) -> "Callab
             beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
         return beliefs
 
-    def told(case: "Case") -> list[Belief]:
-        return believed(case.request, tuple((c.subject, c.relation) for c in case.choices))
+    def case_beliefs(case: "Case") -> list[Belief]:
+        return implied_beliefs(case.request, tuple((c.subject, c.relation) for c in case.choices))
 
-    return told
+    return case_beliefs

@@ -19,7 +19,7 @@ def random_target(config: LoraConfig, settings: SweepSettings, world: "World") -
     """What an edit does to a model whatever it is about."""
 
     def another_object(case: "Case") -> list[Belief]:
-        s, r, o = case.fact
+        s, r, o = case.requested_fact
         objects = world.graph.objects
         others = objects[(objects != o) & (objects != case.truth)]
         rng = generator(settings.seed, f"random target {s} {r} {o}")

@@ -20,15 +20,15 @@ from corpus.tokenizer import PAD
 from lm.batches import PackedRows
 from lm.config import TrainConfig
 from lm.delta import Delta
-from lm.editors.fitting import inputs, request_loss
+from lm.editors.fitting import request_inputs, request_loss
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init
-from lm.training import optimizer
+from lm.model import init_params
+from lm.training import make_optimizer
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.methods import Belief, Method, SweepSettings
-from testbed.run.runs import Run, finished_training, recorded
+from testbed.run.runs import Run, finished_training, recorded_settings
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
@@ -52,7 +52,7 @@ class Retrain:
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """All batches of the training, and how many tokens of text they hold."""
-        settings = recorded(self.run, "train")[0]
+        settings = recorded_settings(self.run, "train")[0]
         recipe, seed = TrainConfig(**settings["train"]), settings["seed"]
         documents = open_documents(self.run.corpus)
         rows = PackedRows(documents, recipe.row_length, seed, recipe.packing)
@@ -63,13 +63,13 @@ class Retrain:
             "batches": jnp.asarray(batches),
             "tokens": jnp.asarray(tokens, jnp.float32),
             "epochs": jnp.asarray(tokens / len(documents.tokens), jnp.float32),
-            "start": init(model.config, model.vocabulary, integer(seed, "weights")),
+            "start": init_params(model.config, model.vocabulary, integer(seed, "weights")),
         }
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """The difference between the weights of the new training and those of the old one."""
-        recipe = TrainConfig(**recorded(self.run, "train")[0]["train"])
-        rule, steps = optimizer(recipe), len(state["batches"])
+        recipe = TrainConfig(**recorded_settings(self.run, "train")[0]["train"])
+        rule, steps = make_optimizer(recipe), len(state["batches"])
         # What is certain has no weight; it is repeated as often as the paper's heaviest evidence.
         weight = jnp.minimum(request.weight.mean(), HEAVIEST)
         copies = self.config.copies * self.copies_per_weight * weight * state["epochs"]
@@ -89,7 +89,9 @@ class Retrain:
         start = (state["start"], rule.init(state["start"]))
         (params, _), losses = jax.lax.scan(step, start, state["batches"])
         change = jax.tree.map(jnp.subtract, params, model.params)
-        read = state["tokens"].astype(jnp.int32) + steps * (inputs(request) != PAD).sum().astype(jnp.int32)
+        read = state["tokens"].astype(jnp.int32) + steps * (request_inputs(request) != PAD).sum().astype(
+            jnp.int32
+        )
         return {"weights": change}, Info(losses, jnp.int32(steps), read, read)
 
 
@@ -102,7 +104,7 @@ def retrain(config: RetrainConfig, settings: SweepSettings, world: "World") -> M
     if settings.sequence > settings.batch:
         raise InputError("retrain learns everything anew and builds on no earlier edit; use --batch")
     run = Run(settings.runs, settings.run)
-    reshuffles = recorded(run, "corpus")[0]["documents"]["reshuffles"]
+    reshuffles = recorded_settings(run, "corpus")[0]["documents"]["reshuffles"]
     per_weight = reshuffles / (
         settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
     )
@@ -111,4 +113,4 @@ def retrain(config: RetrainConfig, settings: SweepSettings, world: "World") -> M
 
 def the_evidence(case: "Case") -> list[Belief]:
     """The request, and how much evidence the agent takes it for."""
-    return [Belief(case.fact, case.credence, case.request.weight)]
+    return [Belief(case.requested_fact, case.credence, case.request.weight)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class InformedSelfBayes:
     """`self-bayes` with the parents of the world's relations."""
 
     config: SelfBayesConfig
@@ -51,4 +51,4 @@ class Told:
 
 def self_bayes_told(config: SelfBayesConfig, settings: SweepSettings, world: "World") -> Method:
     """Parents are those of the world's graph."""
-    return Method(Told(config, tuple(world.graph.upstream.tolist())), the_request)
+    return Method(InformedSelfBayes(config, tuple(world.graph.upstream.tolist())), the_request)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from testbed.pages.chapter import Chapter, Material
     from testbed.protocol import Case, Facet
     from testbed.run.world import World
-    from testbed.scores.metric import Meaning, Metric
+    from testbed.scores.metric import Metric, MetricDefinition
     from testbed.scores.readers import Reader
 
 
@@ -42,7 +42,7 @@ class Hase(HaseConfig):
         return FACETS
 
     @property
-    def metrics(self) -> "Sequence[Meaning]":
+    def metrics(self) -> "Sequence[MetricDefinition]":
         """Every metric, in the order of tables."""
         from testbed.evaluations.hase.meanings import METRICS
 
@@ -58,21 +58,21 @@ class Hase(HaseConfig):
 
     def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
         """The edited model, and the references."""
-        from testbed.scores.readers import references
+        from testbed.scores.readers import reference_readers
 
-        return references(results, editor)
+        return reference_readers(results, editor)
 
     def measure(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
         """Every metric of one reader."""
-        from testbed.evaluations.hase.metrics import measure
+        from testbed.evaluations.hase.metrics import measure_edit
 
-        return measure(results, reader)
+        return measure_edit(results, reader)
 
     def subsets(self, results: "Results") -> "dict[str, np.ndarray]":
         """The paper's parts of the cases, and those by what the edit is and by support."""
-        from testbed.evaluations.hase.subsets import subsets
+        from testbed.evaluations.hase.subsets import case_subsets
 
-        return subsets(results)
+        return case_subsets(results)
 
     def story(self, material: "Material") -> "Chapter":
         """The chapter of the report."""

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from testbed.evaluations.hase.meanings import FOLLOWS, FOLLOWS_RIGHT, MUST_CHANGE, MUST_STAY
 from testbed.evaluations.hase.roles import CHILD, GRANDCHILD, KIN, OTHER_CHILD, PARENT, SIBLING
 from testbed.run.strata import STRATA
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.tables import Cell, Table, better_of
 
-SAYS = {
+ROLE_LABELS = {
     CHILD: "child",
     OTHER_CHILD: "other child",
     GRANDCHILD: "grandchild",
@@ -18,7 +18,7 @@ SAYS = {
 }
 
 
-def inferred(editors: Sequence[Scored]) -> Table:
+def inference_table(editors: Sequence[ScoredEditor]) -> Table:
     """Consequences that follow: of all, and of those that the unedited model had right; by stratum."""
     rows: list[list[Cell]] = []
     first = editors[0]
@@ -40,12 +40,12 @@ def inferred(editors: Sequence[Scored]) -> Table:
     return Table("inferred", "Followed, beside what was right before", header, rows, note, words=2)
 
 
-def by_kinship(editors: Sequence[Scored]) -> Table:
+def kinship_table(editors: Sequence[ScoredEditor]) -> Table:
     """Answers that must change and those that must stay, by the kin that the cases have."""
     first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, floor) for floor in first.floors]
+    readers = [(e, e.name) for e in editors] + [(first, floor) for floor in first.reference_names]
     metrics = {
-        f"{SAYS[role]}, must {what}": names[role]
+        f"{ROLE_LABELS[role]}, must {what}": names[role]
         for role in KIN
         for what, names in (("change", MUST_CHANGE), ("stay", MUST_STAY))
         if first.summary["all"][first.name][names[role]].cases

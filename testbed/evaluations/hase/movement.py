@@ -5,12 +5,12 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.hase.meanings import DAMAGE, MOVED, RATIO, SKILL, SKILL_MOVED, SKILL_STILL, SPILL
 from testbed.evaluations.hase.roles import REQUEST
-from testbed.scores.distances import total, total_variation, with_remainder
-from testbed.scores.metric import Metric, by_case
+from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
+from testbed.scores.metric import Metric, sum_by_case
 from testbed.scores.readers import Reader
 
 
-def movement(results: Results, reader: Reader) -> dict[str, Metric]:
+def measure_movement(results: Results, reader: Reader) -> dict[str, Metric]:
     """Movement and its worth, over all choices but the request's own.
 
     Let p0 and p1 be what the reader says before and after the edit, q0 and q1 what the agent believes, dp
@@ -29,31 +29,31 @@ def movement(results: Results, reader: Reader) -> dict[str, Metric]:
     Neither says whether it was for better or for worse.
     """
     c, size = results.choices, len(results)
-    asked = c.role != REQUEST
+    is_asked = c.role != REQUEST
     goal = c.agent[:, 1]
     gold = with_remainder(goal) - with_remainder(c.agent[:, 0])
     change = with_remainder(reader.probability) - with_remainder(reader.start)
-    moved = asked & (total(np.abs(gold)) > MOVED)
-    still = asked & ~moved
+    agent_moved = is_asked & (sum_last_axis(np.abs(gold)) > MOVED)
+    agent_stayed = is_asked & ~agent_moved
 
     before, after = total_variation(reader.start, goal), total_variation(reader.probability, goal)
     added = np.maximum(after - before, 0)
-    along, whole = total(change * gold), total(gold * gold)
-    aside = change - (along / np.where(moved, whole, 1.0))[:, None] * gold
-    beside = np.sqrt(total(aside * aside) * whole)
-    stray = 0.5 * total(np.abs(change - gold))
+    along, whole = sum_last_axis(change * gold), sum_last_axis(gold * gold)
+    aside = change - (along / np.where(agent_moved, whole, 1.0))[:, None] * gold
+    beside = np.sqrt(sum_last_axis(aside * aside) * whole)
+    stray = 0.5 * sum_last_axis(np.abs(change - gold))
 
-    def ratio(numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
+    def ratio_of_sums(numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
         top, bottom = (np.bincount(c.case[among], x[among], size) for x in (numerator, denominator))
         return Metric(top, bottom)
 
     return {
-        DAMAGE: by_case(added, c.case, size, asked),
-        SPILL: by_case(added, c.case, size, still),
-        SKILL_MOVED: ratio(before - after, before, moved),
-        SKILL_STILL: ratio(before - after, before, still),
-        SKILL: ratio(before - after, before, asked),
-        RATIO: ratio(along, whole, moved),
-        "orthogonal movement": ratio(beside, whole, moved),
-        "stray movement": by_case(stray, c.case, size, still),
+        DAMAGE: sum_by_case(added, c.case, size, is_asked),
+        SPILL: sum_by_case(added, c.case, size, agent_stayed),
+        SKILL_MOVED: ratio_of_sums(before - after, before, agent_moved),
+        SKILL_STILL: ratio_of_sums(before - after, before, agent_stayed),
+        SKILL: ratio_of_sums(before - after, before, is_asked),
+        RATIO: ratio_of_sums(along, whole, agent_moved),
+        "orthogonal movement": ratio_of_sums(beside, whole, agent_moved),
+        "stray movement": sum_by_case(stray, c.case, size, agent_stayed),
     }

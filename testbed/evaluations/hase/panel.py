@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.engine.results import Choices, Results
-from testbed.evaluations.hase.layout import rows_of
+from testbed.evaluations.hase.layout import rows_of_role
 from testbed.evaluations.hase.meanings import MOVED
 from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.pages.style import AGENT, MODEL, save, styled
+from testbed.pages.style import AGENT, MODEL, picture_style, save_figure
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
@@ -27,11 +27,11 @@ def panel_case(results: Results, among: np.ndarray | None = None) -> int:
     probability for the agent's new dependent answer.
     """
     s, c = results.cases, results.choices
-    taken = c.lm_answer[rows_of(results, REQUEST), 1] == s["object"]
+    taken = c.lm_answer[rows_of_role(results, REQUEST), 1] == s["object"]
     wanted = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * taken + (s["support_new"] >= SEVERAL)
     pool = np.arange(len(wanted)) if among is None else among
     best = pool[wanted[pool] == wanted[pool].max()]
-    child = rows_of(results, CHILD)[best]
+    child = rows_of_role(results, CHILD)[best]
     follows = c.lm[child, 1].sum(1, where=c.options[child] == c.agent_answer[child, 1, None])
     follows[child == ABSENT] = 0.0
     return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
@@ -47,18 +47,18 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
     c = results.choices
     labels = {REQUEST: f"the edited fact:\n{relations[r]}", CHILD: f"what depends on it:\n{below}"}
     # Margins wide enough for the longest names are quicker than measuring what is drawn.
-    with styled(**{"savefig.bbox": "standard"}):
+    with picture_style(**{"savefig.bbox": "standard"}):
         figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
         for row, (role, label) in zip(axes, labels.items(), strict=True):
-            asked = int(rows_of(results, role)[case])
-            shown = _tallest(c, asked)
-            at = np.arange(len(shown))[::-1]
+            question = int(rows_of_role(results, role)[case])
+            option_places = _tallest_options(c, question)
+            at = np.arange(len(option_places))[::-1]
             for t, axis in enumerate(row):
-                lm, agent = (v[asked, t, shown] for v in (c.lm, c.agent))
+                lm, agent = (v[question, t, option_places] for v in (c.lm, c.agent))
                 axis.barh(at + 0.19, lm, 0.36, color=MODEL, label="language model")
                 axis.barh(at - 0.19, agent, 0.36, color=AGENT, label="rational agent")
-                objects = [names[c.options[asked, i]] for i in shown]
-                axis.set_yticks(at, [_short(name) for name in objects])
+                objects = [names[c.options[question, i]] for i in option_places]
+                axis.set_yticks(at, [_shorten(name) for name in objects])
                 axis.set_xlim(0, 1)
                 axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
             row[0].set_ylabel(label, fontweight="bold")
@@ -70,10 +70,10 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
         figure.subplots_adjust(left=0.31, right=0.98, top=0.86, bottom=0.18, wspace=0.08, hspace=0.16)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
-        save(figure, path)
+        save_figure(figure, path)
 
 
-def _tallest(choices: Choices, row: int) -> np.ndarray:
+def _tallest_options(choices: Choices, row: int) -> np.ndarray:
     """Options of a choice with the largest probability for model or agent; none where there is no choice."""
     if row == ABSENT:
         return np.empty(0, int)
@@ -83,5 +83,5 @@ def _tallest(choices: Choices, row: int) -> np.ndarray:
     return shown[height[shown] >= max(0.0, min(MOVED, height.max()))]
 
 
-def _short(name: str, most: int = 26) -> str:
+def _shorten(name: str, most: int = 26) -> str:
     return name if len(name) <= most else name[: most - 1] + "\u2026"

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from testbed.engine.results import clusters
+from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase.meanings import SUCCESS
-from testbed.evaluations.hase.published import groups, published
+from testbed.evaluations.hase.published import published_metrics, request_groups
 from testbed.evaluations.hase.subsets import CHANGES, CONTRADICTS, FIXES, REPEATS, WAS_COHERENT
 from testbed.run.strata import STRATA
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BEFORE_EDIT
-from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table
 
 MAIN = (
@@ -26,7 +26,7 @@ MAIN = (
 SUBSETS = ("all", CHANGES, FIXES, WAS_COHERENT)
 
 
-def tables(editors: Sequence[Scored]) -> list[Table]:
+def paper_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     """All of them, in the paper's order."""
     return [
         main_results(editors),
@@ -37,7 +37,7 @@ def tables(editors: Sequence[Scored]) -> list[Table]:
     ]
 
 
-def main_results(editors: Sequence[Scored]) -> Table:
+def main_results(editors: Sequence[ScoredEditor]) -> Table:
     """Every editor before and after, and the change: accuracy, then both kinds of coherence (Table 4)."""
     rows: list[list[Cell]] = []
     for e in editors:
@@ -49,15 +49,15 @@ def main_results(editors: Sequence[Scored]) -> Table:
     return Table("hase-4", "Before and after editing", ["editor", "when", *MAIN], rows, note, words=2)
 
 
-def by_subset(editors: Sequence[Scored]) -> Table:
+def by_subset(editors: Sequence[ScoredEditor]) -> Table:
     """The main metrics after editing on every subset of requests (Table 5)."""
-    rows = _by_part(editors, [(subset, subset) for subset in SUBSETS])
+    rows = _rows_by_part(editors, [(subset, subset) for subset in SUBSETS])
     note = "As Hase's Table 5, in our definitions; after the edit, and before it for comparison."
     header = ["subset", "editor", "edits", *MAIN]
     return Table("hase-5", "By subset of requests", header, rows, note, words=2)
 
 
-def by_method(editors: Sequence[Scored]) -> Table:
+def by_method(editors: Sequence[ScoredEditor]) -> Table:
     """The main metrics after editing, by method, with its gradient steps (closest to Table 7)."""
     first = editors[0]
     rows: list[list[Cell]] = [[BEFORE_EDIT, None, *(first.summary["all"][BEFORE_EDIT][m] for m in MAIN)]]
@@ -68,18 +68,21 @@ def by_method(editors: Sequence[Scored]) -> Table:
     return Table("hase-7", "By editing method", header, rows, "After the edit.")
 
 
-def by_kind(editors: Sequence[Scored]) -> Table:
+def by_kind(editors: Sequence[ScoredEditor]) -> Table:
     """The main metrics after editing, by what the edit is (closest to Table 8)."""
     kinds = [(name, name) for name in (REPEATS, CONTRADICTS)]
     kinds += [(f"consequence {name}", f"stated {name}") for name in STRATA]
     note = "Consequence S0: the dependent fact was never stated; S1: one to three times; S2: more often."
     header = ["kind of edit", "editor", "edits", *MAIN]
-    return Table("hase-8", "By what the edit is", header, _by_part(editors, kinds), note, words=2)
+    return Table("hase-8", "By what the edit is", header, _rows_by_part(editors, kinds), note, words=2)
 
 
-def in_published_terms(editors: Sequence[Scored]) -> Table:
+def in_published_terms(editors: Sequence[ScoredEditor]) -> Table:
     """Accuracy, coherence and logic as the paper defines them, on the groups of requests it reports."""
-    of_readers = [(BEFORE_EDIT, _published(editors[0], 0)), *((e.name, _published(e, 1)) for e in editors)]
+    of_readers = [
+        (BEFORE_EDIT, _estimate_published(editors[0], 0)),
+        *((e.name, _estimate_published(e, 1)) for e in editors),
+    ]
     rows: list[list[Cell]] = [
         [group, label, max(e.cases for e in values[group].values()), *values[group].values()]
         for group in of_readers[0][1]
@@ -95,15 +98,15 @@ def in_published_terms(editors: Sequence[Scored]) -> Table:
     return Table("published", "In the paper's own definitions", header, rows, note, words=2)
 
 
-def _published(editor: Scored, when: int) -> dict[str, dict[str, Estimate]]:
+def _estimate_published(editor: ScoredEditor, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
     results = editor.edited.results
-    metrics, levels = published(results)[when], clusters(results)
-    masks = {"all": np.ones(len(results), bool)} | groups(results)
-    return {name: estimates(metrics, levels, among) for name, among in masks.items()}
+    metrics, levels = published_metrics(results)[when], cluster_levels(results)
+    masks = {"all": np.ones(len(results), bool)} | request_groups(results)
+    return {name: estimate_metrics(metrics, levels, among) for name, among in masks.items()}
 
 
-def _by_part(editors: Sequence[Scored], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
+def _rows_by_part(editors: Sequence[ScoredEditor], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     for label, subset in parts:
         for e, reader in [(editors[0], BEFORE_EDIT), *((e, e.name) for e in editors)]:

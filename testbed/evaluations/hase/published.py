@@ -17,7 +17,7 @@ Computed as intended where the authors' code does something else, or where the s
 - A generated answer is right if it is the object; the code accepts any text that contains its name.
 - The agent's belief about s1r1 is direct in both rows, where the code's row before the edit is marginal.
 - Beliefs are those of whichever agent the cases were drawn with. Only the paper's agent, its sampler
-  `published` and its weights n' make a number comparable with the paper's.
+  `published_metrics` and its weights n' make a number comparable with the paper's.
 
 Cannot be computed from stored cases: columns under a weight of 1000 (another request), and errors
 against the generator's probabilities or data frequencies of objects that are not candidates.
@@ -28,32 +28,32 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase.layout import by_claim, rows_of
+from testbed.evaluations.hase.layout import claims_by_case, rows_of_role
 from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.scores.metric import Metric, by_case, mean
+from testbed.scores.metric import Metric, mean_of, sum_by_case
 
 COLUMNS = {"s1r1": REQUEST, "s1r2": CHILD, "s2r1": "random.r1", "s2r2": "random.r2"}
 """The roles of the published tables: request, downstream, and two of a subject drawn at random."""
 
 
-class Table(NamedTuple):
+class PublishedTable(NamedTuple):
     """A published table: its columns before and after the edit, by name."""
 
     before: dict[str, Metric]
     after: dict[str, Metric]
 
 
-def published(results: Results) -> Table:
+def published_metrics(results: Results) -> PublishedTable:
     """Every published column, as (numerator, denominator) of each case.
 
     "accuracy" of a role is the share of generated answers that are the scored object; "probability" of
     the request is its mean; "coherence" is the mean absolute error of the scored object's probability
     against the agent's, so lower is better; "logic" is the mean absolute residual.
     """
-    return Table(_columns(results, 0), _columns(results, 1))
+    return PublishedTable(_published_columns(results, 0), _published_columns(results, 1))
 
 
-def groups(results: Results) -> dict[str, np.ndarray]:
+def request_groups(results: Results) -> dict[str, np.ndarray]:
     """bool[E] masks of the cases that the published tables are about.
 
     "new request": the model did not already answer the request. "downstream": the agent's answer to s1r2
@@ -61,7 +61,7 @@ def groups(results: Results) -> dict[str, np.ndarray]:
     contradicts the truth.
     """
     cases = results.cases
-    before = results.choices.lm_answer[rows_of(results, REQUEST), 0]
+    before = results.choices.lm_answer[rows_of_role(results, REQUEST), 0]
     right, new = before == cases["truth"], before != cases["object"]
     return {
         "new request": new,
@@ -71,27 +71,27 @@ def groups(results: Results) -> dict[str, np.ndarray]:
     }
 
 
-def _columns(results: Results, when: int) -> dict[str, Metric]:
+def _published_columns(results: Results, when: int) -> dict[str, Metric]:
     c, requested = results.choices, results.cases["object"][results.choices.case]
     scored = c.agent_answer[:, when]
     if when == 1:
         scored = np.where(c.role == REQUEST, requested, scored)
     at = c.options == scored[:, None]
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
-    first = rows_of(results, REQUEST)
+    first = rows_of_role(results, REQUEST)
     stated = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
-    columns = {"probability of request": mean(stated)}
+    columns = {"probability of request": mean_of(stated)}
     for name, values in (
         ("accuracy", c.lm_answer[:, when] == scored),
         ("coherence", np.abs(model - agent)),
     ):
         for column, role in COLUMNS.items():
             among = (c.role == role) & at.any(-1)
-            columns[f"{name} {column}"] = by_case(values, c.case, len(results), among)
-    a, not_a, a_and_b, _, a_or_b, b, *_ = by_claim(results, results.claims.lm[:, when, 0]).T
+            columns[f"{name} {column}"] = sum_by_case(values, c.case, len(results), among)
+    a, not_a, a_and_b, _, a_or_b, b, *_ = claims_by_case(results, results.claims.lm[:, when, 0]).T
     return columns | {
-        "logic TF": mean(np.abs(stated - a)),
-        "logic not": mean(np.abs(a - (1 - not_a))),
-        "logic and": mean(np.abs(a_and_b - a * b)),
-        "logic or": mean(np.abs(a_or_b - (a + b - a * b))),
+        "logic TF": mean_of(np.abs(stated - a)),
+        "logic not": mean_of(np.abs(a - (1 - not_a))),
+        "logic and": mean_of(np.abs(a_and_b - a * b)),
+        "logic or": mean_of(np.abs(a_or_b - (a + b - a * b))),
     }

@@ -1,4 +1,4 @@
-"""The questions of Hase's examination by role (DESIGN 6).
+"""The questions of Hase's examination by role (design.md 6).
 
 A request (s1, r1, o*) is asked about as s1r1; s1r2 is what depends on it (or else another relation of s1),
 s1r0 what it depends on, s1rx an independent relation. Of s1 are asked, too, whatever else depends on the
@@ -7,7 +7,7 @@ of three other subjects, who share s1's old object, the new one, or are drawn at
 (`testbed.evaluations.dutch_book`) A is the request, B a statement about somebody else.
 """
 
-from testbed.evaluations.held_out import SEEN
+from testbed.evaluations.held_out import HELD_OUT_FACETS
 
 REQUEST, CHILD, PARENT, INDEPENDENT = "s1r1", "s1r2", "s1r0", "s1rx"
 OTHER_CHILD, GRANDCHILD, SIBLING = "other child", "grandchild", "sibling"
@@ -23,7 +23,7 @@ FACETS = {
     "support_new": int,
     "support_old": int,
     "stratum": str,
-} | SEEN
+} | HELD_OUT_FACETS
 """Columns of cases: whether the request repeats the truth; whether s1r2 depends on r1; whether the agent's
 answer to s1r2 changes; how many subjects have the requested, the old object as truth; how often s1r2 was
 stated; and what was held out."""

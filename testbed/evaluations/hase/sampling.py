@@ -1,4 +1,4 @@
-"""Drawing test cases: which fact is edited, to what, and who else is asked (Hase A.2, DESIGN 6)."""
+"""Drawing test cases: which fact is edited, to what, and who else is asked (Hase A.2, design.md 6)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from corpus.errors import InputError
 from corpus.language import Atom
 from corpus.seeds import generator
 from testbed.evaluations.dutch_book import logical_claims
-from testbed.evaluations.gold import Asked, Gold
+from testbed.evaluations.gold import GoldMaker, Question
 from testbed.evaluations.hase.roles import (
     CHILD,
     GRANDCHILD,
@@ -22,8 +22,8 @@ from testbed.evaluations.hase.roles import (
     SIBLING,
 )
 from testbed.evaluations.hase.settings import HaseConfig
-from testbed.evaluations.held_out import seen_facets
-from testbed.protocol import ABSENT, Case, answer_changes, credence_told, equally_good
+from testbed.evaluations.held_out import held_out_facets
+from testbed.protocol import ABSENT, Case, credence_of_request, has_answer_changed, is_equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -50,11 +50,15 @@ class Sampler:
         self.graph, self.truth = world.graph, world.generative.truth
         self.rng = generator(seed, "requests")
         # A stream for each kind of question: what is asked besides changes no request and no other question.
-        self._asking = {name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")}
-        self.gold = Gold(world, agent, config.candidates, count)
+        self._question_rngs = {
+            name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")
+        }
+        self.gold = GoldMaker(world, agent, config.candidates, count)
         self.stated = self.gold.stated
         self._support = support_of(world)
-        self._bins = [support_bin(self._support[r, named]) for r, named in enumerate(self.stated.named)]
+        self._bins = [
+            support_bin(self._support[r, named]) for r, named in enumerate(self.stated.objects_by_relation)
+        ]
         self._per_bin = np.zeros(len(SUPPORT_BINS), int)
         self._holders: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -68,7 +72,7 @@ class Sampler:
         while drawn < self.count:
             before = drawn
             for s in self.rng.permutation(self.graph.subjects).tolist():
-                case = self._case(s)
+                case = self._draw_case(s)
                 if case and (case.facets["changes"] or not self.config.changing):
                     drawn += 1
                     yield case
@@ -88,7 +92,7 @@ class Sampler:
         """n_u: how many subjects have this object as their ground truth of the relation."""
         return int(self._support[relation, obj])
 
-    def _case(self, s: int) -> Case | None:
+    def _draw_case(self, s: int) -> Case | None:
         """A case about one subject, or None where none of its facts takes such a request."""
         facts = self.graph.facts_of(s)
         relations = self.graph.relation[facts].tolist()
@@ -98,37 +102,37 @@ class Sampler:
         truth = int(self.truth[facts[relations.index(r1)]])
         children = [r for r in self.graph.downstream(r1) if r in relations]
         up = int(self.graph.upstream[r1])
-        r2 = children[0] if children else self._pick([r for r in relations if r not in (r1, up)], "s1r2")
+        r2 = children[0] if children else self._pick_fact([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
         if target == ABSENT:
             return None
-        request = self._request(s, r1, target)
-        asked = self._asked(s, r1, r2, relations, (truth, target, ABSENT))
+        request = self._make_request(s, r1, target)
+        questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
-        choices, believed = self.gold.choices([request], asked, [about, other])
+        choices, beliefs = self.gold.make_choices([request], questions, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
-        stated = len(self.stated.objects(facts[relations.index(r2)])) if r2 != ABSENT else 0
+        stated = len(self.stated.objects_of(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(
             request=request,
-            credence=credence_told(request.kind, self.credence),
+            credence=credence_of_request(request.kind, self.credence),
             truth=truth,
             facets={
                 "reinforces": reinforces,
                 "child": bool(children),
-                "changes": child is not None and answer_changes(child),
+                "changes": child is not None and has_answer_changed(child),
                 "support_new": self.support(r1, target),
                 "support_old": self.support(r1, truth),
                 "stratum": stratum(stated),
-                **seen_facets(self.world, s, target),
+                **held_out_facets(self.world, s, target),
             },
             choices=choices,
-            claims=logical_claims(about, other, *believed.T),
+            claims=logical_claims(about, other, *beliefs.T),
         )
 
-    def _asked(
+    def _draw_questions(
         self, s: int, r1: int, r2: int, relations: Sequence[int], holders: tuple[int, ...]
-    ) -> list[Asked]:
+    ) -> list[Question]:
         """What is asked about a request of s and r1.
 
         Args:
@@ -136,31 +140,31 @@ class Sampler:
             holders: what the other subjects' object of r1 is, as OTHERS has them; ABSENT takes anybody.
         """
 
-        def below(r: int) -> list[int]:
+        def facts_below(r: int) -> list[int]:
             return [d for d in self.graph.downstream(r) if d in relations]
 
         r0 = int(self.graph.upstream[r1])
-        siblings = [r for r in below(r0) if r != r1] if r0 in relations else []
+        siblings = [r for r in facts_below(r0) if r != r1] if r0 in relations else []
         family = self.graph.root_of(r1)
         independent = [r for r in relations if r != r2 and self.graph.root_of(r) != family]
-        asked = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2)]
-        asked += [(PARENT, s, r0)] if r0 in relations else []
-        asked += [(INDEPENDENT, s, self._pick(independent, "s1rx"))]
+        questions = [(REQUEST, s, r1), (SIBLING if r2 in siblings else CHILD, s, r2)]
+        questions += [(PARENT, s, r0)] if r0 in relations else []
+        questions += [(INDEPENDENT, s, self._pick_fact(independent, "s1rx"))]
         wanted = tuple(r for r in (r1, r2) if r != ABSENT)
         for k, holder in enumerate(holders):
             s2 = self._other_subject(s, wanted, holder)
-            asked += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
-        asked += [(OTHER_CHILD, s, r) for r in below(r1)[1:]]
-        generation = below(r1)
+            questions += [(OTHERS[2 * k], s2, r1), (OTHERS[2 * k + 1], s2, r2)]
+        questions += [(OTHER_CHILD, s, r) for r in facts_below(r1)[1:]]
+        generation = facts_below(r1)
         while generation:
-            generation = [d for r in generation for d in below(r)]
-            asked += [(GRANDCHILD, s, r) for r in generation]
-        asked += [(SIBLING, s, r) for r in siblings if r != r2]
-        return [question for question in asked if ABSENT not in question]
+            generation = [d for r in generation for d in facts_below(r)]
+            questions += [(GRANDCHILD, s, r) for r in generation]
+        questions += [(SIBLING, s, r) for r in siblings if r != r2]
+        return [question for question in questions if ABSENT not in question]
 
-    def _pick(self, options: Sequence[int] | np.ndarray, asking: str = "") -> int:
+    def _pick_fact(self, options: Sequence[int] | np.ndarray, question_kind: str = "") -> int:
         """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
-        rng = self._asking[asking] if asking else self.rng
+        rng = self._question_rngs[question_kind] if question_kind else self.rng
         return int(options[int(rng.integers(len(options)))]) if len(options) else ABSENT
 
     def _pick_relation(self, s: int, relations: list[int]) -> int:
@@ -169,36 +173,38 @@ class Sampler:
         parents = [r for r in able if any(d in relations for d in self.graph.downstream(r))]
         children = [r for r in able if int(self.graph.upstream[r]) in relations]
         preferred = parents if parents and self.config.sampler == "stratified" else able
-        return self._pick({"any": preferred, "upstream": parents, "downstream": children}[self.config.edits])
+        return self._pick_fact(
+            {"any": preferred, "upstream": parents, "downstream": children}[self.config.edits]
+        )
 
-    def _request(self, s: int, r: int, target: int) -> EditRequest:
+    def _make_request(self, s: int, r: int, target: int) -> EditRequest:
         certain = self.config.request != "evidence"
         weight = math.inf if certain else self.agent.weight_for(s, r, target, self.credence)
         return EditRequest(s, r, target, weight, self.config.request)
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
-        named = self.stated.named[r1]
+        named = self.stated.objects_by_relation[r1]
         allowed = self._can_become(s, r1, truth, named)
         pool = named[allowed]
         if not len(pool):
             # No other object was ever stated: any that is possible contradicts the truth.
             possible = self.agent.predict(s, r1).support
-            return self._pick(possible[self._can_become(s, r1, truth, possible)])
+            return self._pick_fact(possible[self._can_become(s, r1, truth, possible)])
         if self.config.sampler == "stratified":
             # The least filled bin among those this relation can serve.
             bins = self._bins[r1][allowed]
             filled = np.unique(bins)
             scarce = filled[np.argmin(self._per_bin[filled])]
             self._per_bin[scarce] += 1
-            return self._pick(pool[bins == scarce])
-        target = self._pick(pool)
+            return self._pick_fact(pool[bins == scarce])
+        target = self._pick_fact(pool)
         if has_child and self.rng.random() < CHANGING_SHARE:
             before = np.array(self.agent.predict(s, r2).mode())
             for _ in range(TRIES):
-                after = self.agent.with_edit(self._request(s, r1, target)).predict(s, r2)
-                if not equally_good(after.of(before), after.of(np.array(after.mode()))):
+                after = self.agent.with_edit(self._make_request(s, r1, target)).predict(s, r2)
+                if not is_equally_good(after.of(before), after.of(np.array(after.mode()))):
                     break
-                target = self._pick(pool)
+                target = self._pick_fact(pool)
         return target
 
     def _can_become(self, s: int, r: int, truth: int, objects: np.ndarray) -> np.ndarray:
@@ -220,14 +226,14 @@ class Sampler:
             subjects = subjects[
                 slice(*np.searchsorted(objects, np.array([holder, holder + 1], objects.dtype)))
             ]
-        return self._pick(subjects[subjects != s], "s2")
+        return self._pick_fact(subjects[subjects != s], "s2")
 
     def _other_statement(self, s: int) -> Atom:
         """A true or false (fair coin) statement about a random other subject."""
-        own, rng = self.graph.facts_of(s), self._asking["other"]
+        own, rng = self.graph.facts_of(s), self._question_rngs["other"]
         fact = int(rng.integers(len(self.graph) - len(own)))
         fact += len(own) if fact >= own.start else 0
         obj = int(self.truth[fact])
         if rng.random() < 0.5:
-            obj = self._pick(self.graph.objects[self.graph.objects != obj], "other")
+            obj = self._pick_fact(self.graph.objects[self.graph.objects != obj], "other")
         return Atom(int(self.graph.subject[fact]), int(self.graph.relation[fact]), obj)

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from testbed.evaluations.hase import paper
-from testbed.evaluations.hase.kinship import by_kinship, inferred
+from testbed.evaluations.hase.kinship import inference_table, kinship_table
 from testbed.evaluations.hase.meanings import FOLLOWS, MOVED, RATIO, SUCCESS
 from testbed.evaluations.hase.panel import draw_edit, panel_case
 from testbed.evaluations.hase.subsets import CHANGES, FIXES, WAS_COHERENT
-from testbed.evaluations.hase.support import by_support, draw_support
+from testbed.evaluations.hase.support import draw_support, support_table
 from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
 from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison, details, difference_section
-from testbed.scores.comparison import Scored
-from testbed.scores.gather import matched
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.gather import match_cases
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
 from testbed.scores.tables import Cell, Table, better_of
 
@@ -42,29 +42,29 @@ def story(material: Material) -> Chapter:
     editors = material.editors
     sections = [
         difference_section(material),
-        _support(material),
+        _support_section(material),
         cost_section(editors, RATIO, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, RATIO), material.folder),
-        _coherence(editors),
-        _paper(editors),
+        _coherence_section(editors),
+        _paper_section(editors),
     ]
     return Chapter(
         "Coherence with a rational agent (Hase et al. 2024)",
         "A rational agent and a language model read the same corpus; then both were told the same new facts. "
         "The agent's posteriors say what the edited model should believe. A consequence is a dependent "
         "answer that the agent changes; in brackets, its 95% interval.",
-        {e.name: finding(e) for e in editors},
-        comparison(editors, material.differences),
+        {e.name: describe_finding(e) for e in editors},
+        comparison_table(editors, material.differences),
         [section for section in sections if section],
-        {e.name: _panel(e, case, material) for e, case in _panel_cases(editors)},
-        {e.name: details(e, (CHANGES, WAS_COHERENT, FIXES)) for e in editors},
+        {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
+        {e.name: detail_tables(e, (CHANGES, WAS_COHERENT, FIXES)) for e in editors},
         WORDS,
         editors[0].evaluation.metrics,
         [before_section(material)],
     )
 
 
-def finding(editor: Scored) -> str:
+def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after = editor.summary["all"][editor.name]
     success, follows = after[SUCCESS], after[FOLLOWS]
@@ -75,7 +75,7 @@ def finding(editor: Scored) -> str:
     return f"{stated}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
 
 
-def coherence(editors: Sequence[Scored]) -> Table:
+def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
     """Residuals of the axioms of probability, and what they would cost in bets."""
     first = editors[0]
     readers = [(e, e.name) for e in editors] + [(first, BEFORE_EDIT), (first, BAYESIAN)]
@@ -92,7 +92,7 @@ def coherence(editors: Sequence[Scored]) -> Table:
     )
 
 
-def _support(material: Material) -> Section:
+def _support_section(material: Material) -> Section:
     editors = material.editors
     draw_support(editors, FOLLOWS, material.folder / "support.png")
     draw_support(editors, RATIO, material.folder / "propagation.png")
@@ -102,33 +102,33 @@ def _support(material: Material) -> Section:
         Picture("propagation.png", f"Propagation ratio {by}"),
     ]
     folded = [
-        by_support(editors, FOLLOWS, "support-followed"),
-        by_support(editors, RATIO, "support-ratio"),
+        support_table(editors, FOLLOWS, "support-followed"),
+        support_table(editors, RATIO, "support-ratio"),
     ]
     text = "A consequence can be learned only from other subjects with the same upstream object."
-    tables = [inferred(editors), by_kinship(editors)]
+    tables = [inference_table(editors), kinship_table(editors)]
     return Section("support", "Do consequences follow?", text, pictures, tables, folded)
 
 
-def _coherence(editors: Sequence[Scored]) -> Section:
+def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
     text = (
         "What the edited model says of the request, of its negation, and of its compounds. Dutch book loss "
         "is what it surely loses, for a unit stake, to somebody who bets at its prices."
     )
-    return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence(editors)])
+    return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence_table(editors)])
 
 
-def _paper(editors: Sequence[Scored]) -> Section:
+def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
     text = "The paper's questions in its order, in our definitions; the last table is in its own."
-    return Section("paper", "Beside Hase et al. 2024", text, folded=paper.tables(editors))
+    return Section("paper", "Beside Hase et al. 2024", text, folded=paper.paper_tables(editors))
 
 
-def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
+def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, int]]:
     """One case of the first run for every editor: the same one where all have some case in common."""
     first = editors[0].edited.results
     shared = {i for i, run in enumerate(first.cases["run"]) if run == 0}
     for other in editors[1:]:
-        mine, _ = matched(first, other.edited.results)
+        mine, _ = match_cases(first, other.edited.results)
         shared &= set(mine.tolist())
     case = panel_case(first, np.array(sorted(shared))) if shared else None
     cases = []
@@ -136,14 +136,14 @@ def _panel_cases(editors: Sequence[Scored]) -> list[tuple[Scored, int]]:
         results = editor.edited.results
         first_run = np.flatnonzero(results.cases["run"] == 0)
         if case is not None:
-            mine, theirs = matched(first, results)
+            mine, theirs = match_cases(first, results)
             cases.append((editor, int(theirs[mine == case][0])))
         elif len(first_run):
             cases.append((editor, panel_case(results, first_run)))
     return cases
 
 
-def _panel(editor: Scored, case: int, material: Material) -> Picture:
+def _edit_panel(editor: ScoredEditor, case: int, material: Material) -> Picture:
     name = f"edit-{editor.edited.slug}.png"
     draw_edit(editor.edited.results, material.world, case, material.folder / name)
     return Picture(name, "Probabilities of model and agent before and after one edit")

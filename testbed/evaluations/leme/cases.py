@@ -10,7 +10,7 @@ from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
 from corpus.tokenizer import BOS, SEP
 from testbed.evaluations.leme.couples import Couple, Couples
-from testbed.evaluations.leme.gold import Asker, Gold, exact
+from testbed.evaluations.leme.gold import Asker, Gold, require_exact_agent
 from testbed.evaluations.leme.roles import (
     BELOW,
     BESIDE,
@@ -27,14 +27,14 @@ from testbed.evaluations.leme.roles import (
     TWIN_BESIDE,
 )
 from testbed.evaluations.leme.settings import LemeConfig
-from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Passage, credence_told
+from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Passage, credence_of_request
 from testbed.run.world import World
 
 CONTROLS = ("something true of the subject", "the same of somebody else, which is not true")
 """What editors are told that says nothing about the request."""
 
 
-def cases_of(
+def make_cases(
     world: World, agent: Agent, count: int, credence: float, config: LemeConfig, seed: int
 ) -> Iterator[Case]:
     """Edits of coupled pairs; fewer than `count` where there are not so many.
@@ -42,19 +42,19 @@ def cases_of(
     Raises:
         InputError: nobody can be edited, or the agent is not exact.
     """
-    gold, rng = Gold(world, exact(agent)), generator(seed, "leme")
+    gold, rng = Gold(world, require_exact_agent(agent)), generator(seed, "leme")
     graph = world.graph
     beliefs = gold.agent.distributions(graph.subject, graph.relation)
     couples = Couples(world, graph.objects[beliefs.argmax(axis=1)])
     made = 0
-    for couple, new in _edits(world, gold, couples, count, config, rng):
-        yield _case(world, gold, couples, couple, new, credence, config, rng)
+    for couple, new in _draw_edits(world, gold, couples, count, config, rng):
+        yield _make_case(world, gold, couples, couple, new, credence, config, rng)
         made += 1
     if not made:
         raise InputError("no couple of this world can be edited: what was said settles every coupled fact")
 
 
-def _edits(
+def _draw_edits(
     world: World, gold: Gold, couples: Couples, count: int, config: LemeConfig, rng: np.random.Generator
 ) -> Iterator[tuple[Couple, int]]:
     """Couples with another object for the edited fact, injections in the share asked for.
@@ -62,7 +62,9 @@ def _edits(
     Every couple is taken once before any is taken again, with an object that it had not.
     """
     order = [couples.all[i] for i in rng.permutation(len(couples.all))]
-    kinds = [[c for c in order if (couples.count[c.edited] > 0) == stated] for stated in (True, False)]
+    kinds = [
+        [c for c in order if (couples.statement_counts[c.edited] > 0) == stated] for stated in (True, False)
+    ]
     share = config.injections if all(kinds) else float(not kinds[0])
     wanted = count - round(share * count), round(share * count)
     streams = [_objects_in_turn(world, gold, of, config, rng) for of in kinds]
@@ -81,11 +83,11 @@ def _objects_in_turn(
     for turn in range(max((len(o) for o in objects.values()), default=0)):
         for couple in couples:
             others = [int(o) for o in objects[couple] if o != truth[couple.edited]]
-            if turn < len(others) and gold.takes(couple.edited, others[turn], kinds):
+            if turn < len(others) and gold.accepts_request(couple.edited, others[turn], kinds):
                 yield couple, others[turn]
 
 
-def _case(
+def _make_case(
     world: World,
     gold: Gold,
     couples: Couples,
@@ -95,39 +97,39 @@ def _case(
     config: LemeConfig,
     rng: np.random.Generator,
 ) -> Case:
-    graph, asker = world.graph, gold.about(couple.edited, new, config, credence)
-    twin = couples.twin(couple, rng)
-    others = _others(world, couple, new, rng)[: config.others]
-    asked = _asked(world, couple, twin, others)
-    asker.learn([fact for _, fact in asked])
-    choices = [asker.choice(role, fact, role in (COUPLED, TWIN)) for role, fact in asked]
-    choices += _synonyms(world, asker, couple.edited)
+    graph, asker = world.graph, gold.asker_for_request(couple.edited, new, config, credence)
+    twin = couples.draw_twin(couple, rng)
+    others = _other_subjects_facts(world, couple, new, rng)[: config.others]
+    asked = _facts_by_role(world, couple, twin, others)
+    asker.learn_beliefs([fact for _, fact in asked])
+    choices = [asker.make_choice(role, fact, role in (COUPLED, TWIN)) for role, fact in asked]
+    choices += _synonym_choices(world, asker, couple.edited)
     entities = {SUBJECT: couple.edited, RELATED: couple.coupled} | ({TWIN: twin} if twin >= 0 else {})
     subject, relation = (int(column[couple.edited]) for column in (graph.subject, graph.relation))
     return Case(
         request=asker.requests[0],
-        credence=credence_told(asker.requests[0].kind, credence),
+        credence=credence_of_request(asker.requests[0].kind, credence),
         truth=int(world.generative.truth[couple.edited]),
         facets={
-            "couple": couples.name(couple),
+            "couple": couples.couple_name(couple),
             "related": int(graph.subject[couple.coupled]),
             "twin": int(graph.subject[twin]) if twin >= 0 else ABSENT,
-            "stated": bool(couples.count[couple.edited]),
-            "request": gold.in_words(subject, relation, new),
+            "stated": bool(couples.statement_counts[couple.edited]),
+            "request": gold.statement_text(subject, relation, new),
             "subject_name": graph.entities[subject],
             "related_name": graph.entities[int(graph.subject[couple.coupled])],
         },
         choices=tuple(choices),
         passages=tuple(
-            _passage(world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT,
+            _passage_request(world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT,
                      config)
             for role, fact in entities.items()
         ),
-        controls=_controls(world, couples, subject, couple.edited, new, rng) if config.controls else (),
+        controls=_control_requests(world, couples, subject, couple.edited, new, rng) if config.controls else (),
     )  # fmt: skip
 
 
-def _asked(world: World, couple: Couple, twin: int, others: Sequence[int]) -> list[tuple[str, int]]:
+def _facts_by_role(world: World, couple: Couple, twin: int, others: Sequence[int]) -> list[tuple[str, int]]:
     """Facts with what they are asked for: all of subject, related entity and twin, and some of others."""
     graph = world.graph
 
@@ -152,7 +154,7 @@ def _asked(world: World, couple: Couple, twin: int, others: Sequence[int]) -> li
     return asked + [(OTHER, fact) for fact in others if fact not in known]
 
 
-def _others(world: World, couple: Couple, new: int, rng: np.random.Generator) -> list[int]:
+def _other_subjects_facts(world: World, couple: Couple, new: int, rng: np.random.Generator) -> list[int]:
     """The edited relation of other subjects that were spoken of: of those with the old and the new object."""
     graph, truth, edited = world.graph, world.generative.truth, couple.edited
     same = (graph.relation == graph.relation[edited]) & ~graph.silent
@@ -162,23 +164,23 @@ def _others(world: World, couple: Couple, new: int, rng: np.random.Generator) ->
     return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
 
 
-def _synonyms(world: World, asker: Asker, edited: int) -> list[Choice]:
+def _synonym_choices(world: World, asker: Asker, edited: int) -> list[Choice]:
     """The edited fact asked in other words."""
     relation = int(world.graph.relation[edited])
     ways = [
         i for i, way in enumerate(world.graph.phrasings, 1) if way.relation == relation and not way.inverse
     ]
-    return [asker.choice(SYNONYM, edited, phrasing=way) for way in ways]
+    return [asker.make_choice(SYNONYM, edited, phrasing=way) for way in ways]
 
 
-def _passage(
+def _passage_request(
     world: World, couples: Couples, role: str, entity: int, relation: int, config: LemeConfig
 ) -> Passage:
     """The entity, behind an outline where one is wanted: the edited relation and those of stated facts."""
     graph, tokenizer = world.graph, world.tokenizer
     opening = [np.array([BOS])]
     if config.outline:
-        stated = [int(graph.relation[f]) for f in graph.facts_of(entity) if couples.count[f]]
+        stated = [int(graph.relation[f]) for f in graph.facts_of(entity) if couples.statement_counts[f]]
         for r in dict.fromkeys([*([relation] if relation >= 0 else []), *stated]):
             sentence = Sentence(Kind.ABOUT, None, Atom(entity, r, entity))
             opening += [tokenizer.sentence(sentence), np.array([SEP])]
@@ -194,13 +196,13 @@ def _passage(
     )
 
 
-def _controls(
+def _control_requests(
     world: World, couples: Couples, subject: int, edited: int, new: int, rng: np.random.Generator
 ) -> tuple[ControlRequest, ...]:
     """CONTROLS for one edit."""
     graph, truth = world.graph, world.generative.truth
     relation = int(graph.relation[edited])
-    own = [f for f in graph.facts_of(subject) if f != edited and couples.count[f]]
+    own = [f for f in graph.facts_of(subject) if f != edited and couples.statement_counts[f]]
     told = int(rng.choice(own)) if own else edited
     somebody = np.flatnonzero((graph.relation == relation) & (truth != new))
     other = int(rng.choice(somebody[somebody != edited]))

@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 from corpus.seeds import generator
 from testbed.evaluations.leme.meanings import FOUR, NINE, RATIO, SIMPLE, TV
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.gather import case_keys
-from testbed.scores.statistics import holm
+from testbed.scores.statistics import adjust_holm
 
 SHORT = (*FOUR, TV, RATIO)
 """Short questions and exact short measures."""
@@ -48,7 +48,7 @@ class Correlation(NamedTuple):
     points: int
 
 
-def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], Correlation]:
+def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple[str, str], Correlation]:
     """Every measure with each of the nine questions.
 
     P-values are of the normal distribution with the bootstrap's standard error, Holm's within each family.
@@ -56,7 +56,7 @@ def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], 
     # Who edits nothing says the same of all edits, which no measure is to be praised for.
     editors = [e for e in editors if e.edited.editor != NOBODY] or editors
     keys = sorted({key for e in editors for key in case_keys(e.edited.results)})
-    values = {name: _values(editors, name, keys) for name in (*MEASURES, *NINE)}
+    values = {name: _metric_by_edit(editors, name, keys) for name in (*MEASURES, *NINE)}
     rng = generator(seed, "short and long form")
     drawn = rng.integers(0, len(keys), (RESAMPLES, len(keys)))
     once = np.ones((1, len(keys)))
@@ -67,23 +67,25 @@ def correlations(editors: Sequence[Scored], seed: int) -> dict[tuple[str, str], 
         for question in NINE:
             a, b = values[measure], values[question]
             mixed = np.take_along_axis(b, shuffled, axis=1)
-            (pooled,), (within,) = _pooled(a, b, once), _within(a, b, once)
-            resampled = _pooled(a, b, times)
-            low, high = _quantiles(resampled)
+            (pooled,), (within,) = _pooled_correlations(a, b, once), _correlations_within_editors(a, b, once)
+            resampled = _pooled_correlations(a, b, times)
+            low, high = _interval(resampled)
             by_pair[measure, question] = Correlation(
                 float(pooled),
                 low,
                 high,
-                _p(pooled, resampled),
+                _p_value(pooled, resampled),
                 float(within),
-                _p(within, _within(a, b, times)),
-                float(_pooled(a, mixed, once)[0]),
+                _p_value(within, _correlations_within_editors(a, b, times)),
+                float(_pooled_correlations(a, mixed, once)[0]),
                 int((np.isfinite(a) & np.isfinite(b)).sum()),
             )
-    return _adjusted(by_pair)
+    return _adjust_p_values(by_pair)
 
 
-def _values(editors: Sequence[Scored], metric: str, keys: Sequence[tuple[int, ...]]) -> np.ndarray:
+def _metric_by_edit(
+    editors: Sequence[ScoredEditor], metric: str, keys: Sequence[tuple[int, ...]]
+) -> np.ndarray:
     """float64[editors, edits], NaN where an editor's edit does not have the metric."""
     place = {key: i for i, key in enumerate(keys)}
     values = np.full((len(editors), len(keys)), np.nan)
@@ -95,7 +97,7 @@ def _values(editors: Sequence[Scored], metric: str, keys: Sequence[tuple[int, ..
     return values
 
 
-def spearman(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+def rank_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Rank correlations of samples from the pairs that are numbers.
 
     Args:
@@ -109,13 +111,13 @@ def spearman(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     times = times[:, known].astype(float)
     points = times.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (_centred(_ranks(v[known], times), times, points) for v in (a, b))
+        x, y = (_centre_ranks(_mean_ranks(v[known], times), times, points) for v in (a, b))
         moments = [np.einsum("sn,sn,sn->s", times, u, v) for u, v in ((x, y), (x, x), (y, y))]
         rho = moments[0] / np.sqrt(moments[1] * moments[2])
     return np.where((points >= LEAST) & np.isfinite(rho), rho, np.nan)
 
 
-def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _mean_ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
     """float64[samples, N]: the rank of each value in each sample, the mean one where some are equal."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     starts = np.cumsum(sizes) - sizes
@@ -123,24 +125,24 @@ def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
     return (np.cumsum(mass, axis=1) - mass / 2 + 0.5)[:, group]
 
 
-def _centred(ranks: np.ndarray, times: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _centre_ranks(ranks: np.ndarray, times: np.ndarray, points: np.ndarray) -> np.ndarray:
     return ranks - (np.einsum("sn,sn->s", times, ranks) / points)[:, None]
 
 
-def _pooled(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _pooled_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     """float64[samples] of edits, over editors together."""
-    return spearman(a.ravel(), b.ravel(), np.tile(times, (1, len(a))))
+    return rank_correlations(a.ravel(), b.ravel(), np.tile(times, (1, len(a))))
 
 
-def _within(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _correlations_within_editors(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     """float64[samples] of edits, the mean over the editors that have one."""
-    by_editor = np.stack([spearman(*pair, times) for pair in zip(a, b, strict=True)])
+    by_editor = np.stack([rank_correlations(*pair, times) for pair in zip(a, b, strict=True)])
     known = np.isfinite(by_editor)
     counts = known.sum(axis=0)
     return np.where(counts > 0, np.where(known, by_editor, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
-def _quantiles(values: np.ndarray) -> tuple[float, float]:
+def _interval(values: np.ndarray) -> tuple[float, float]:
     known = values[np.isfinite(values)]
     if not len(known):
         return float("nan"), float("nan")
@@ -148,19 +150,19 @@ def _quantiles(values: np.ndarray) -> tuple[float, float]:
     return low, high
 
 
-def _p(value: float, resampled: np.ndarray) -> float:
+def _p_value(value: float, resampled: np.ndarray) -> float:
     known = resampled[np.isfinite(resampled)]
     if not np.isfinite(value) or len(known) < 2 or known.std() == 0:
         return float("nan")
     return float(2 * norm.sf(abs(value) / known.std(ddof=1)))
 
 
-def _adjusted(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
+def _adjust_p_values(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
     adjusted = dict(by_pair)
     for family in FAMILIES:
         mine = {"|".join(pair): pair for pair in by_pair if pair[0] in family}
-        p = holm({name: by_pair[pair].p for name, pair in mine.items()})
-        within = holm({name: by_pair[pair].within_p for name, pair in mine.items()})
+        p = adjust_holm({name: by_pair[pair].p for name, pair in mine.items()})
+        within = adjust_holm({name: by_pair[pair].within_p for name, pair in mine.items()})
         for name, pair in mine.items():
             adjusted[pair] = by_pair[pair]._replace(p=p[name], within_p=within[name])
     return adjusted

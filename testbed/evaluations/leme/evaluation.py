@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from testbed.pages.chapter import Chapter, Material
     from testbed.protocol import Case, Facet
     from testbed.run.world import World
-    from testbed.scores.metric import Meaning, Metric
+    from testbed.scores.metric import Metric, MetricDefinition
     from testbed.scores.readers import Reader
 
 
@@ -51,7 +51,7 @@ class Leme(LemeConfig):
         return OF_CHOICES
 
     @property
-    def metrics(self) -> "Sequence[Meaning]":
+    def metrics(self) -> "Sequence[MetricDefinition]":
         """Every metric, in the order of tables."""
         from testbed.evaluations.leme.meanings import METRICS
 
@@ -61,9 +61,9 @@ class Leme(LemeConfig):
         self, world: "World", agent: "Agent", count: int, credence: float, seed: int
     ) -> "Iterator[Case]":
         """At most `count` edits of coupled pairs."""
-        from testbed.evaluations.leme.cases import cases_of
+        from testbed.evaluations.leme.cases import make_cases
 
-        return cases_of(world, agent, count, credence, self, seed)
+        return make_cases(world, agent, count, credence, self, seed)
 
     def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
         """The edited model and the references, with what each of them writes."""

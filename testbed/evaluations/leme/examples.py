@@ -7,23 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.files import staged_file
-from testbed.evaluations.leme.flaws import ACROSS, CLASSES, GOLD, INSIDE, Marks, flaws
+from testbed.evaluations.leme.flaws import ACROSS, CLASSES, GOLD, INSIDE, Marks, find_errors
 from testbed.evaluations.leme.meanings import NINE
-from testbed.evaluations.leme.measure import samples
-from testbed.evaluations.leme.questions import says_the_edit
-from testbed.evaluations.leme.readers import written_by_model
+from testbed.evaluations.leme.measure import iterate_samples
+from testbed.evaluations.leme.questions import edit_said_share
+from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
-from testbed.evaluations.leme.standard import Standard, standards
+from testbed.evaluations.leme.standard import Standard, standards_of_cases
 from testbed.evaluations.leme.statements import Lines, statements_of
 from testbed.run.world import World
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 WORST = 20
 CONTRADICTIONS = (INSIDE, ACROSS, GOLD)
 
 
-class Pair(NamedTuple):
+class PassagePair(NamedTuple):
     """What was written of one edit in one sample, with its errors, and what it says of the edited fact."""
 
     case: int
@@ -33,33 +33,33 @@ class Pair(NamedTuple):
     edit: float
 
     @property
-    def contradictions(self) -> int:
+    def contradiction_count(self) -> int:
         """How many sentences contradict another one, or what is so."""
         return sum(len(self.marks[name]) for name in CONTRADICTIONS)
 
 
-class Marked(NamedTuple):
+class EditorPassages(NamedTuple):
     """All pairs of passages of an editor's edits, before them and after them, in the same order."""
 
-    editor: Scored
-    before: list[Pair]
-    after: list[Pair]
+    editor: ScoredEditor
+    before: list[PassagePair]
+    after: list[PassagePair]
 
 
-def marked(editor: Scored) -> Marked:
+def mark_passages(editor: ScoredEditor) -> EditorPassages:
     """Mark the errors in everything that was written, under the first reading."""
     results = editor.edited.results
-    known: list[Standard] = standards(results, 1)
+    known: list[Standard] = standards_of_cases(results, 1)
 
-    def pairs(when: int) -> Iterator[Pair]:
-        for case, sample, passages in samples(results, written_by_model(results, when)):
-            edit = says_the_edit(statements_of(passages[SUBJECT]), known[case])
-            yield Pair(case, sample, passages, flaws(passages, known[case]), edit)
+    def pairs(when: int) -> Iterator[PassagePair]:
+        for case, sample, passages in iterate_samples(results, model_passages(results, when)):
+            edit = edit_said_share(statements_of(passages[SUBJECT]), known[case])
+            yield PassagePair(case, sample, passages, find_errors(passages, known[case]), edit)
 
-    return Marked(editor, [*pairs(0)], [*pairs(1)])
+    return EditorPassages(editor, [*pairs(0)], [*pairs(1)])
 
 
-def side_by_side(texts: Marked, world: World) -> Table | None:
+def side_by_side_table(texts: EditorPassages, world: World) -> Table | None:
     """One edit as two pairs of passages, before and after; None where nothing about this world was written.
 
     It is the one with a middling number of contradictions among those that say the new object, if any do.
@@ -69,13 +69,15 @@ def side_by_side(texts: Marked, world: World) -> Table | None:
     after = [pair for pair in texts.after if pair.case in ours]
     if not after:
         return None
-    ranked = sorted([pair for pair in after if pair.edit > 0] or after, key=lambda pair: pair.contradictions)
+    ranked = sorted(
+        [pair for pair in after if pair.edit > 0] or after, key=lambda pair: pair.contradiction_count
+    )
     chosen = ranked[len(ranked) // 2]
     before = next(pair for pair in texts.before if pair.case == chosen.case)
     columns = [(pair, role) for pair in (before, chosen) for role in (SUBJECT, RELATED)]
     rows: list[list[Cell]] = []
     for at in range(max(len(pair.passages[role]) for pair, role in columns)):
-        rows.append([_shown(pair, role, at) for pair, role in columns])
+        rows.append([_sentence_with_mark(pair, role, at) for pair, role in columns])
     s, r, o = (int(results.cases[name][chosen.case]) for name in ("subject", "relation", "object"))
     names, other = world.graph.entities, int(results.cases["related"][chosen.case])
     header = [f"{when}: {names[entity]}" for when in ("before", "after") for entity in (s, other)]
@@ -89,7 +91,7 @@ def side_by_side(texts: Marked, world: World) -> Table | None:
     )
 
 
-def _shown(pair: Pair, role: str, at: int) -> str:
+def _sentence_with_mark(pair: PassagePair, role: str, at: int) -> str:
     lines = pair.passages[role]
     if at >= len(lines):
         return ""
@@ -99,7 +101,7 @@ def _shown(pair: Pair, role: str, at: int) -> str:
     return f"\u2260 {lines[at].text}" if contradicted else lines[at].text
 
 
-def one_of_each(texts: Marked) -> Table:
+def table_of_errors(texts: EditorPassages) -> Table:
     """The first sentence of each class of error."""
     editor = texts.editor
     first: dict[str, tuple[str, str]] = {}
@@ -113,7 +115,7 @@ def one_of_each(texts: Marked) -> Table:
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
 
 
-def write_worst(texts: Marked, folder: Path) -> Path:
+def write_worst_passages(texts: EditorPassages, folder: Path) -> Path:
     """The passages of the edits with the lowest mean of the nine questions, as a text file."""
     editor = texts.editor
     values = editor.values[editor.name]
@@ -130,7 +132,7 @@ def write_worst(texts: Marked, folder: Path) -> Path:
     return path
 
 
-def _as_text(pair: Pair, mean: float) -> str:
+def _as_text(pair: PassagePair, mean: float) -> str:
     said = [f"edit {pair.case}, mean of the nine questions {mean:.2f}"]
     for role in (SUBJECT, RELATED):
         said.append(f"about the {role}")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from testbed.evaluations.leme.questions import is_about, is_right, linked
+from testbed.evaluations.leme.questions import is_about, is_right, linked_statement
 from testbed.evaluations.leme.roles import RELATED, SUBJECT
 from testbed.evaluations.leme.standard import Standard
 from testbed.evaluations.leme.statements import Lines, Statement, agree, statements_of
@@ -36,25 +36,25 @@ Marks = dict[str, list[tuple[str, int]]]
 """Class -> role of the passage and number of the sentence, for each sentence that is an error of it."""
 
 
-def flaws(passages: Mapping[str, Lines], standard: Standard) -> Marks:
+def find_errors(passages: Mapping[str, Lines], standard: Standard) -> Marks:
     """The errors of a passage about the subject and one about the related entity."""
     marks: Marks = {name: [] for name in CLASSES}
     said = {role: statements_of(passages[role]) for role in (SUBJECT, RELATED)}
     for role, lines in passages.items():
         if role in said:
-            _of_sentences(marks, role, lines, standard)
-            _inside(marks, role, said[role])
-            _with_gold(marks, role, said[role], standard)
+            _mark_sentences(marks, role, lines, standard)
+            _mark_contradictions_inside(marks, role, said[role])
+            _mark_contradictions_with_gold(marks, role, said[role], standard)
     for one in said[SUBJECT]:
         for other in said[RELATED]:
-            for same in (other, linked(other, standard)):
+            for same in (other, linked_statement(other, standard)):
                 if same is not None and same.fact == one.fact and not agree(one, same):
                     marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
-    _of_the_edit(marks, said, standard)
+    _mark_edit_errors(marks, said, standard)
     return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
 
 
-def _of_sentences(marks: Marks, role: str, lines: Lines, standard: Standard) -> None:
+def _mark_sentences(marks: Marks, role: str, lines: Lines, standard: Standard) -> None:
     couple = [standard.entities[one] for one in (SUBJECT, RELATED)]
     relations = {r for s, r in standard.beliefs if s in couple}
     often = Counter(line.sentence or line.text for line in lines)
@@ -72,26 +72,28 @@ def _of_sentences(marks: Marks, role: str, lines: Lines, standard: Standard) -> 
             marks[ENTITY if same else TOPIC].append(mark)
 
 
-def _inside(marks: Marks, role: str, said: Sequence[Statement]) -> None:
+def _mark_contradictions_inside(marks: Marks, role: str, said: Sequence[Statement]) -> None:
     for one, other in combinations(said, 2):
         if one.fact == other.fact and not agree(one, other):
             marks[INSIDE] += [(role, one.line), (role, other.line)]
 
 
-def _with_gold(marks: Marks, role: str, said: Sequence[Statement], standard: Standard) -> None:
+def _mark_contradictions_with_gold(
+    marks: Marks, role: str, said: Sequence[Statement], standard: Standard
+) -> None:
     for one in said:
         belief = standard.beliefs.get(one.fact)
-        if belief is None or one.fact == standard.edited or belief.moved or is_right(one, standard):
+        if belief is None or one.fact == standard.edited_fact or belief.has_moved or is_right(one, standard):
             continue
         marks[GOLD].append((role, one.line))
         if role == RELATED:
             marks[LOCALITY].append((role, one.line))
 
 
-def _of_the_edit(marks: Marks, said: Mapping[str, Sequence[Statement]], standard: Standard) -> None:
+def _mark_edit_errors(marks: Marks, said: Mapping[str, Sequence[Statement]], standard: Standard) -> None:
     new, old = (
         [(role, one.line) for role, statements in said.items() for one in statements
-         if one.fact == standard.edited and one.holds and one.object == o]
+         if one.fact == standard.edited_fact and one.holds and one.object == o]
         for o in (standard.request[2], standard.old)
     )  # fmt: skip
     if new and old:
@@ -102,7 +104,9 @@ def _of_the_edit(marks: Marks, said: Mapping[str, Sequence[Statement]], standard
         (role, one)
         for role, statements in said.items()
         for one in statements
-        if one.fact in standard.beliefs and one.fact != standard.edited and standard.beliefs[one.fact].moved
+        if one.fact in standard.beliefs
+        and one.fact != standard.edited_fact
+        and standard.beliefs[one.fact].has_moved
     ]
     if new and follow and not any(is_right(one, standard) for _, one in follow):
         marks[MINIMAL] += [(role, one.line) for role, one in follow]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from testbed.evaluations.leme import paper
-from testbed.evaluations.leme.correlation import SHORT, Correlation, correlations
+from testbed.evaluations.leme.correlation import SHORT, Correlation, correlate_measures
 from testbed.evaluations.leme.meanings import NINE, SIMPLE
 from testbed.evaluations.leme.pictures import draw_correlations
 from testbed.pages.chapter import Material, Picture, Section
-from testbed.scores.tables import Cell, Table, probability
+from testbed.scores.tables import Cell, Table, format_probability
 
 ByPair = Mapping[tuple[str, str], Correlation]
 _FIGURES = ["pooled", "low", "high", "p", "within editor", "p within", "shuffled", "points"]
@@ -20,15 +20,15 @@ _NOTE = (
 
 def correlation_sections(material: Material) -> list[Section]:
     """Do short questions foretell what is written, and do simple measures of texts see it?"""
-    by_pair = correlations(material.editors, material.editors[0].edited.seed)
-    return [_of_short(material, by_pair), _of_simple(material, by_pair)]
+    by_pair = correlate_measures(material.editors, material.editors[0].edited.seed)
+    return [_short_form_section(material, by_pair), _simple_measures_section(material, by_pair)]
 
 
-def _of_short(material: Material, by_pair: ByPair) -> Section:
+def _short_form_section(material: Material, by_pair: ByPair) -> Section:
     draw_correlations(by_pair, SHORT, material.folder / "correlations.png")
     printed = "; ".join(f"{long} with {short} {rho:.2f}" for long, short, rho in paper.CORRELATIONS)
     table = Table("leme-16", "Short form and long form (Table 16)", ["short", "long", *_FIGURES],
-                  [_row(by_pair, short, long) for short in SHORT for long in NINE],
+                  [_correlation_row(by_pair, short, long) for short in SHORT for long in NINE],
                   f"{_NOTE} As printed in Table 16: {printed}.", words=2)  # fmt: skip
     picture = Picture(
         "correlations.png", "Correlations of short and long form, pooled over edits and editors"
@@ -41,14 +41,14 @@ def _of_short(material: Material, by_pair: ByPair) -> Section:
     return Section("correlations", "Do short questions foretell it?", text, [picture], folded=folded)
 
 
-def _of_simple(material: Material, by_pair: ByPair) -> Section:
+def _simple_measures_section(material: Material, by_pair: ByPair) -> Section:
     draw_correlations(by_pair, [*SIMPLE], material.folder / "simple.png")
     header = ["measure", "question", *_FIGURES]
     rows: list[list[Cell]] = [
-        [*_row(by_pair, measure, question), paper.SIMPLE.get((measure, question))]
+        [*_correlation_row(by_pair, measure, question), paper.SIMPLE.get((measure, question))]
         for measure, question in SIMPLE.items()
     ]
-    every = [_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
+    every = [_correlation_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
     printed = "As printed: with ratings of people, p < .05 but for topicality; one figure for both passages."
     text = (
         "Words shared with the request, with what was true, with the other passage or with the entity's "
@@ -67,7 +67,7 @@ def _of_simple(material: Material, by_pair: ByPair) -> Section:
     )  # fmt: skip
 
 
-def _row(by_pair: ByPair, measure: str, question: str) -> Sequence[Cell]:
+def _correlation_row(by_pair: ByPair, measure: str, question: str) -> Sequence[Cell]:
     one = by_pair[measure, question]
-    return [measure, question, one.pooled, one.low, one.high, probability(one.p), one.within,
-            probability(one.within_p), one.shuffled, one.points]  # fmt: skip
+    return [measure, question, one.pooled, one.low, one.high, format_probability(one.p), one.within,
+            format_probability(one.within_p), one.shuffled, one.points]  # fmt: skip

@@ -16,7 +16,7 @@ from corpus.errors import InputError
 from corpus.language import Atom, Kind, Sentence
 from testbed.evaluations.leme.settings import LemeConfig
 from testbed.protocol import ABSENT, Choice
-from testbed.run.strata import Stated, stratum
+from testbed.run.strata import StatementIndex, stratum
 from testbed.run.world import World
 
 UNLIKELY = 1e-9
@@ -28,10 +28,10 @@ class Gold:
 
     def __init__(self, world: World, agent: ExactAgent) -> None:
         self.graph, self.agent = world.graph, agent
-        self.stated = Stated(world.graph, world.sentences)
+        self.statement_index = StatementIndex(world.graph, world.sentences)
         self._language = world.tokenizer.language
 
-    def about(self, fact: int, new: int, config: LemeConfig, credence: float) -> "Asker":
+    def asker_for_request(self, fact: int, new: int, config: LemeConfig, credence: float) -> "Asker":
         """Beliefs before and after a request, under each reading.
 
         Raises:
@@ -43,17 +43,17 @@ class Gold:
             second = second._replace(weight=self.agent.weight_for(s, r, new, credence))
         return Asker(self, fact, [EditRequest(s, r, new, math.inf, "do"), second])
 
-    def takes(self, fact: int, new: int, kinds: Sequence[RequestKind]) -> bool:
+    def accepts_request(self, fact: int, new: int, kinds: Sequence[RequestKind]) -> bool:
         """Whether a request means anything to the agent under every reading."""
         s, r = int(self.graph.subject[fact]), int(self.graph.relation[fact])
         accepted = all(self.agent.accepts(s, r, kind) for kind in kinds)
         return accepted and not self.agent.rules_out(s, r, np.array([new]))[0]
 
-    def in_words(self, subject: int, relation: int, obj: int) -> str:
+    def statement_text(self, subject: int, relation: int, obj: int) -> str:
         """A statement as a sentence of the world's language."""
         return self._language.render(Sentence(Kind.ATOMIC, None, Atom(subject, relation, obj)))
 
-    def implied(self, fact: int) -> tuple[int, ...]:
+    def implied_objects(self, fact: int) -> tuple[int, ...]:
         """By object of what a fact depends on: what then is likelier than not, ABSENT where nothing is.
 
         This is what is known of all who are so linked, not of this one.
@@ -79,7 +79,7 @@ class Asker:
         self.agents = [gold.agent, *(gold.agent.with_edit(request) for request in requests)]
         self._beliefs: dict[int, np.ndarray] = {}
 
-    def learn(self, facts: Sequence[int]) -> None:
+    def learn_beliefs(self, facts: Sequence[int]) -> None:
         """Ask for all beliefs that choices will need, in one pass over each tree of facts."""
         s, r = self.graph.subject[facts], self.graph.relation[facts]
         beliefs = np.stack([agent.distributions(s, r) for agent in self.agents])
@@ -87,7 +87,7 @@ class Asker:
             places = np.searchsorted(self.graph.objects, self._candidates(fact))
             self._beliefs[fact] = beliefs[:, i, places]
 
-    def choice(self, role: str, fact: int, implied: bool = False, phrasing: int = 0) -> Choice:
+    def make_choice(self, role: str, fact: int, implied: bool = False, phrasing: int = 0) -> Choice:
         """Which object a fact has; `above` is asked too where it depends on a fact that was learned about."""
         gold, beliefs, every = self.gold, self._beliefs[fact], self._candidates(fact)
         s, r = int(self.graph.subject[fact]), int(self.graph.relation[fact])
@@ -98,11 +98,11 @@ class Asker:
         options = every[kept].astype(np.int64)
         up = int(self.graph.upstream_fact[fact])
         up = up if up in self._beliefs else ABSENT
-        said = gold.stated.objects(fact)
+        said = gold.statement_index.objects_of(fact)
         counts = (said[None, :] == options[:, None]).sum(axis=1).astype(float)
         before = counts / len(said) if len(said) else np.full(len(options), 1 / len(every))
         after = (options == self.requests[0].object).astype(float) if fact == self._edited else before
-        given = self._given(up, fact)[:, :, kept] if up >= 0 else np.zeros(0)
+        given = self._conditional_beliefs(up, fact)[:, :, kept] if up >= 0 else np.zeros(0)
         return Choice(
             role=role,
             subject=s,
@@ -115,15 +115,15 @@ class Asker:
             phrasing=phrasing,
             facets={
                 "stratum": stratum(len(said)),
-                "true": gold.in_words(s, r, int(answer[0])),
+                "true": gold.statement_text(s, r, int(answer[0])),
                 "above": int(self.graph.subject[up]) if up >= 0 else ABSENT,
                 "above_relation": int(self.graph.relation[up]) if up >= 0 else ABSENT,
                 "given": tuple(given.ravel().tolist()),
-                "implied": tuple(map(float, gold.implied(fact))) if implied else (),
+                "implied": tuple(map(float, gold.implied_objects(fact))) if implied else (),
             },
         )
 
-    def _given(self, up: int, fact: int) -> np.ndarray:
+    def _conditional_beliefs(self, up: int, fact: int) -> np.ndarray:
         """float64[T, A, C]: p(fact = c | what it depends on = a), before and after the request.
 
         Where the fact above is hardly a, it is p(fact = c). After the world changed, what was drawn again is
@@ -136,19 +136,21 @@ class Asker:
             request = self.requests[t - 1] if t else None
             changed = request is not None and request.kind == "do"
             start = self.gold.agent if changed else self.agents[t]
-            kind: RequestKind = "do" if changed and self._follows(up) else "correction"
+            kind: RequestKind = "do" if changed and self._depends_on_edited(up) else "correction"
             for a in np.flatnonzero(above > UNLIKELY).tolist():
-                rows[t, a] = self._if_it_were(start, up, a, kind, fact)
+                rows[t, a] = self._belief_given_object(start, up, a, kind, fact)
         return rows
 
-    def _follows(self, fact: int) -> bool:
+    def _depends_on_edited(self, fact: int) -> bool:
         """Whether a fact depends on the edited one."""
         while (fact := int(self.graph.upstream_fact[fact])) >= 0:
             if fact == self._edited:
                 return True
         return False
 
-    def _if_it_were(self, agent: ExactAgent, up: int, place: int, kind: RequestKind, fact: int) -> np.ndarray:
+    def _belief_given_object(
+        self, agent: ExactAgent, up: int, place: int, kind: RequestKind, fact: int
+    ) -> np.ndarray:
         s, r = int(self.graph.subject[up]), int(self.graph.relation[up])
         told = agent.with_edit(EditRequest(s, r, int(self._candidates(up)[place]), math.inf, kind))
         return told.predict(int(self.graph.subject[fact]), int(self.graph.relation[fact])).dense()
@@ -157,7 +159,7 @@ class Asker:
         return self.graph.candidates_of(int(self.graph.relation[fact]))
 
 
-def exact(agent: object) -> ExactAgent:
+def require_exact_agent(agent: object) -> ExactAgent:
     """The agent, if it can answer.
 
     Raises:

@@ -17,16 +17,16 @@ LEAST = 1e-6
 SURE = 1 - 1e-9
 
 
-def draw(standard: Standard, rng: np.random.Generator) -> dict[Fact, int]:
+def draw_objects(standard: Standard, rng: np.random.Generator) -> dict[Fact, int]:
     """One object for every fact, drawn together from what is believed after the request."""
     objects: dict[Fact, int] = {}
-    for fact in _in_order(standard.beliefs):
+    for fact in _parents_first(standard.beliefs):
         belief = standard.beliefs[fact]
         p = belief.after
         if belief.above is not None and belief.given is not None:
             above = standard.beliefs[belief.above]
-            p = belief.given[above.place(objects[belief.above])]
-        objects[fact] = int(belief.options[_drawn(p, rng)])
+            p = belief.given[above.place_of(objects[belief.above])]
+        objects[fact] = int(belief.options[_draw_index(p, rng)])
     return objects
 
 
@@ -40,8 +40,8 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
     if not mine:
         return math.nan
     kept = {fact: np.ones(len(belief.options), bool) for fact, belief in standard.beliefs.items()}
-    ordered = sorted(mine, key=lambda one: (-_alone(one, standard), one[:3]))
-    upwards = _in_order(standard.beliefs)[::-1]
+    ordered = sorted(mine, key=lambda one: (-_marginal_probability(one, standard), one[:3]))
+    upwards = _parents_first(standard.beliefs)[::-1]
     log_z, total = 0.0, 0.0
     for one in ordered:
         belief, before = standard.beliefs[one.fact], kept[one.fact]
@@ -49,7 +49,7 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
         left = before & (named if one.holds else ~named)
         if (left == before).all():
             continue
-        if belief.most > SURE:
+        if belief.largest_probability > SURE:
             # What is sure depends on nothing, and nothing on it that is not sure of it already.
             p = float(belief.after[left].sum() / max(belief.after[before].sum(), LEAST))
         else:
@@ -62,7 +62,7 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
     return total / len(mine)
 
 
-def _alone(one: Statement, standard: Standard) -> float:
+def _marginal_probability(one: Statement, standard: Standard) -> float:
     p = standard.beliefs[one.fact].probability(one.object)
     return p if one.holds else 1 - p
 
@@ -79,10 +79,10 @@ def _log_mass(
     log_p = 0.0
     for fact in upwards:
         belief = beliefs[fact]
-        if belief.most > SURE:
+        if belief.largest_probability > SURE:
             continue
         above = belief.above
-        if above is None or belief.given is None or beliefs[above].most > SURE:
+        if above is None or belief.given is None or beliefs[above].largest_probability > SURE:
             p = float(belief.after @ inside[fact]) / float(belief.after.sum())
             log_p += math.log(max(p, LEAST**2))
         else:
@@ -90,7 +90,7 @@ def _log_mass(
     return log_p
 
 
-def _in_order(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
+def _parents_first(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
     """Facts, each after the one that it depends on."""
 
     def depth(fact: Fact) -> int:
@@ -102,6 +102,6 @@ def _in_order(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
     return sorted(beliefs, key=depth)
 
 
-def _drawn(p: np.ndarray, rng: np.random.Generator) -> int:
+def _draw_index(p: np.ndarray, rng: np.random.Generator) -> int:
     total = np.cumsum(p)
     return min(int(np.searchsorted(total, rng.random() * total[-1], side="right")), len(p) - 1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from testbed.evaluations.leme.flaws import CLASSES
 from testbed.run.strata import STRATA
-from testbed.scores.metric import Better, Meaning
+from testbed.scores.metric import Better, MetricDefinition
 
 EDIT_SUBJECT, EDIT_RELATED = "edit, subject", "edit, related"
 FACTUAL_SUBJECT, FACTUAL_RELATED = "factual, subject", "factual, related"
@@ -37,47 +37,47 @@ CLAIMS = {
 """Claims that a passage supports, contradicts, or neither."""
 
 
-def wider(name: str) -> str:
+def over_everything(name: str) -> str:
     """A question's name where nothing is left out."""
     return f"{name}, {EVERYTHING}"
 
 
-def silent(name: str) -> str:
+def neutral_share(name: str) -> str:
     """Name of the share of passages that say nothing that a question is about."""
     return f"{name}, neutral"
 
 
-def of_stratum(stratum: str) -> str:
+def coupled_right(stratum: str) -> str:
     """Name of how far the coupled fact is right where it was stated so often."""
     return f"coupled right {stratum}"
 
 
-def answered(stratum: str) -> str:
+def coupled_answers(stratum: str) -> str:
     """Name of how far the coupled fact is answered right where it was stated so often."""
     return f"coupled answered {stratum}"
 
 
-def supported(claim: str) -> str:
+def support_of(claim: str) -> str:
     """Name of the share of passages that support a claim."""
     return f"{claim}: supported"
 
 
-def contradicted(claim: str) -> str:
+def contradiction_of(claim: str) -> str:
     """Name of the share of passages that contradict a claim."""
     return f"{claim}: contradicted"
 
 
-def error(name: str) -> str:
+def error_share(name: str) -> str:
     """Name of the share of pairs of passages that have an error of a class."""
     return f"error: {name}"
 
 
-def rouge(question: str) -> str:
+def rouge_metric(question: str) -> str:
     """Name of the simple measure of words that is held against a question."""
     return f"ROUGE-1: {question}"
 
 
-SIMPLE = {rouge(question): question for question in NINE if question != NATURALNESS}
+SIMPLE = {rouge_metric(question): question for question in NINE if question != NATURALNESS}
 SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
 """Simple measures of texts, and the question that each is held against."""
 _LEFT = "statements about the edited fact are left out, as in the survey"
@@ -106,73 +106,91 @@ _SHARED = {
 _HEAD = (EDIT_SUBJECT, FACTUAL_SUBJECT, CROSS)
 
 
-def _verdicts(claim: str) -> Iterator[tuple[Callable[[str], str], str, Better]]:
+def _verdict_metrics(claim: str) -> Iterator[tuple[Callable[[str], str], str, Better]]:
     """What a passage may make of a claim, and what is better: an old fact had better not be supported."""
     wanted: tuple[Better, Better] = (
         ("low", "high") if claim.startswith("old") or claim.endswith("moves") else ("high", "low")
     )
-    yield supported, "supported", wanted[0]
-    yield contradicted, "contradicted", wanted[1]
+    yield support_of, "supported", wanted[0]
+    yield contradiction_of, "contradicted", wanted[1]
 
 
-METRICS: tuple[Meaning, ...] = (
+METRICS: tuple[MetricDefinition, ...] = (
     *(
-        Meaning(name, says, "high", "headline" if name in _HEAD else "compared", name in _HEAD)
+        MetricDefinition(name, says, "high", "headline" if name in _HEAD else "compared", name in _HEAD)
         for name, says in _QUESTIONS.items()
     ),
-    Meaning(
+    MetricDefinition(
         COUPLING,
         "How much oftener the related passage than the twin's says of its coupled fact what follows from "
         "the request. A request that stays with its subject has 0, and one that everybody has, too.",
         "high",
         "headline",
     ),
-    Meaning(
+    MetricDefinition(
         COUPLED_NEW, "Of what the related passage says of the coupled fact, the share that follows.", "high"
     ),
-    Meaning(TWIN_NEW, "The same of the twin, for whom it does not follow.", "low"),
+    MetricDefinition(TWIN_NEW, "The same of the twin, for whom it does not follow.", "low"),
     *(
-        Meaning(
-            of_stratum(stratum),
+        MetricDefinition(
+            coupled_right(stratum),
             f"Of what the related passage says of a coupled fact stated {often}, the share that is so.",
             "high",
         )
         for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)
     ),
     *(
-        Meaning(answered(s), f"The same asked for, {s} only: what nobody stated is seldom written.", "high")
+        MetricDefinition(
+            coupled_answers(s), f"The same asked for, {s} only: what nobody stated is seldom written.", "high"
+        )
         for s in STRATA
     ),
-    Meaning(DRIFT_NEW, "Of what both passages say of facts that move, the share that is so now.", "high"),
-    Meaning(DRIFT_OLD, "The share that was so before.", "low"),
-    Meaning(DRIFT_THIRD, "The share that is neither.", "low"),
+    MetricDefinition(
+        DRIFT_NEW, "Of what both passages say of facts that move, the share that is so now.", "high"
+    ),
+    MetricDefinition(DRIFT_OLD, "The share that was so before.", "low"),
+    MetricDefinition(DRIFT_THIRD, "The share that is neither.", "low"),
     *(
-        Meaning(wider(name), f"As {name}, over all that was asked about, the edited fact too.", "high")
+        MetricDefinition(
+            over_everything(name), f"As {name}, over all that was asked about, the edited fact too.", "high"
+        )
         for name in (FACTUAL_SUBJECT, FACTUAL_RELATED, INTERNAL_SUBJECT, INTERNAL_RELATED)
     ),
-    Meaning(f"{CROSS}, {SURVEY}", f"As {CROSS}; {_LEFT}.", "high"),
+    MetricDefinition(f"{CROSS}, {SURVEY}", f"As {CROSS}; {_LEFT}.", "high"),
     *(
-        Meaning(name, f"The mean belief in what the {whose} passage says of facts that stay.", "high")
+        MetricDefinition(
+            name, f"The mean belief in what the {whose} passage says of facts that stay.", "high"
+        )
         for name, whose in ((BELIEVED_SUBJECT, "subject's"), (BELIEVED_RELATED, "related"))
     ),
-    Meaning(SATISFIABLE, "Share of pairs of passages of which all sentences can be true together.", "high"),
-    Meaning(MOST_TRUE, "Share of both passages' sentences that can be true together, at most.", "high"),
-    Meaning(f"{SATISFIABLE}, {SURVEY}", f"As {SATISFIABLE}; {_LEFT}.", "high"),
-    Meaning(f"{MOST_TRUE}, {SURVEY}", f"As {MOST_TRUE}; {_LEFT}.", "high"),
-    Meaning(JOINT, "Mean log-probability of a statement, all of both passages taken together.", "high"),
-    Meaning(ON_COUPLE, "Share of sentences about either of the couple, in both passages.", "high"),
-    Meaning(FIRST_DRIFT, "The part of a passage before somebody else is spoken of; 1 if nobody is.", "high"),
-    Meaning(DISTINCT, "Different sentences, as a share of all.", "high"),
-    Meaning(ENTROPY, "Entropy of pairs and triples of words, in bits; triples weigh double.", "high"),
-    Meaning(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.", "low"),
+    MetricDefinition(
+        SATISFIABLE, "Share of pairs of passages of which all sentences can be true together.", "high"
+    ),
+    MetricDefinition(
+        MOST_TRUE, "Share of both passages' sentences that can be true together, at most.", "high"
+    ),
+    MetricDefinition(f"{SATISFIABLE}, {SURVEY}", f"As {SATISFIABLE}; {_LEFT}.", "high"),
+    MetricDefinition(f"{MOST_TRUE}, {SURVEY}", f"As {MOST_TRUE}; {_LEFT}.", "high"),
+    MetricDefinition(
+        JOINT, "Mean log-probability of a statement, all of both passages taken together.", "high"
+    ),
+    MetricDefinition(ON_COUPLE, "Share of sentences about either of the couple, in both passages.", "high"),
+    MetricDefinition(
+        FIRST_DRIFT, "The part of a passage before somebody else is spoken of; 1 if nobody is.", "high"
+    ),
+    MetricDefinition(DISTINCT, "Different sentences, as a share of all.", "high"),
+    MetricDefinition(
+        ENTROPY, "Entropy of pairs and triples of words, in bits; triples weigh double.", "high"
+    ),
+    MetricDefinition(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.", "low"),
     *(
-        Meaning(rouge(name), f"F1 of the words that {what} share.", "high", "file")
+        MetricDefinition(rouge_metric(name), f"F1 of the words that {what} share.", "high", "file")
         for name, what in _SHARED.items()
     ),
-    Meaning(SENTENCES, "Sentences of a passage.", "high", "file"),
+    MetricDefinition(SENTENCES, "Sentences of a passage.", "high", "file"),
     *(
-        Meaning(
-            silent(name),
+        MetricDefinition(
+            neutral_share(name),
             f"Share of passages, or pairs, to which the question {name} does not apply.",
             "low",
             "file",
@@ -180,30 +198,34 @@ METRICS: tuple[Meaning, ...] = (
         for name in NINE
     ),
     *(
-        Meaning(kind(claim), f"Share of passages by which this is {word}: {what}.", better)
+        MetricDefinition(kind(claim), f"Share of passages by which this is {word}: {what}.", better)
         for claim, what in CLAIMS.items()
-        for kind, word, better in _verdicts(claim)
+        for kind, word, better in _verdict_metrics(claim)
     ),
     *(
-        Meaning(error(name), f"Share of pairs of passages in which {what}.", "low")
+        MetricDefinition(error_share(name), f"Share of pairs of passages in which {what}.", "low")
         for name, what in CLASSES.items()
     ),
-    Meaning(EFFICACY, "Share of requests that the model answers with the new object.", "high", "compared"),
-    Meaning(GENERALISATION, "The same asked in other words.", "high", "compared"),
-    Meaning(
+    MetricDefinition(
+        EFFICACY, "Share of requests that the model answers with the new object.", "high", "compared"
+    ),
+    MetricDefinition(GENERALISATION, "The same asked in other words.", "high", "compared"),
+    MetricDefinition(
         LOCALITY, "Share of other subjects' facts that are still answered as before.", "high", "compared"
     ),
-    Meaning(
+    MetricDefinition(
         PORTABILITY,
         "Of facts that follow the edited one, in the subject and in the related entity, the share that is "
         "answered as the agent does.",
         "high",
         "compared",
     ),
-    Meaning(f"{PORTABILITY}, children", "The same of the subject's own facts alone.", "high"),
-    Meaning(f"{PORTABILITY}, coupled", "The same of the related entity's facts alone.", "high"),
-    Meaning(TV, "Total variation to the agent over all facts that are asked about.", "low", "compared"),
-    Meaning(
+    MetricDefinition(f"{PORTABILITY}, children", "The same of the subject's own facts alone.", "high"),
+    MetricDefinition(f"{PORTABILITY}, coupled", "The same of the related entity's facts alone.", "high"),
+    MetricDefinition(
+        TV, "Total variation to the agent over all facts that are asked about.", "low", "compared"
+    ),
+    MetricDefinition(
         RATIO,
         "How much of the agent's movement the model makes, away from the edited fact; 1 is Bayes, 0 is none.",
         "one",

@@ -13,12 +13,12 @@ from testbed.evaluations.leme.meanings import (
     NATURALNESS,
     NINE,
     TOPICALITY,
-    contradicted,
-    rouge,
-    supported,
+    contradiction_of,
+    rouge_metric,
+    support_of,
 )
-from testbed.evaluations.leme.subsets import KINDS, kinds
-from testbed.scores.comparison import Scored
+from testbed.evaluations.leme.subsets import KINDS, kinds_of_edits
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 
 RATINGS: dict[str, tuple[float, ...]] = {
@@ -60,11 +60,11 @@ CORRELATIONS = (
 )
 """Table 16 as printed: Spearman correlations above .1; factual and internal consistency have none."""
 SIMPLE = {
-    (rouge(FACTUAL_SUBJECT), FACTUAL_SUBJECT): 0.46,
-    (rouge(FACTUAL_RELATED), FACTUAL_RELATED): 0.46,
-    (rouge(INTERNAL_SUBJECT), INTERNAL_SUBJECT): 0.37,
-    (rouge(INTERNAL_RELATED), INTERNAL_RELATED): 0.37,
-    (rouge(TOPICALITY), TOPICALITY): 0.30,
+    (rouge_metric(FACTUAL_SUBJECT), FACTUAL_SUBJECT): 0.46,
+    (rouge_metric(FACTUAL_RELATED), FACTUAL_RELATED): 0.46,
+    (rouge_metric(INTERNAL_SUBJECT), INTERNAL_SUBJECT): 0.37,
+    (rouge_metric(INTERNAL_RELATED), INTERNAL_RELATED): 0.37,
+    (rouge_metric(TOPICALITY), TOPICALITY): 0.30,
     (ENTROPY, NATURALNESS): -0.57,
 }
 """Appendix I as printed: Spearman correlations of simple measures with ratings, both passages together."""
@@ -93,12 +93,12 @@ SHARES: dict[str, tuple[float | None, ...]] = {
 }
 """Table 15 as printed: the edit is a fact update; the edit was already true."""
 CLAIMS_SHOWN = (
-    contradicted("ground truth, subject"),
-    supported("ground truth, subject"),
-    supported("new fact, subject"),
-    supported("old fact, subject"),
-    supported("ground truth, related"),
-    contradicted("ground truth, related"),
+    contradiction_of("ground truth, subject"),
+    support_of("ground truth, subject"),
+    support_of("new fact, subject"),
+    support_of("old fact, subject"),
+    support_of("ground truth, related"),
+    contradiction_of("ground truth, related"),
 )
 PEOPLE: dict[str, tuple[float, ...]] = {
     "no edit": (0.27, 0.59, 0.09, 0.82, 0.51, 0.13),
@@ -119,25 +119,27 @@ JUDGEMENTS = {"no edit": 564, "ROME": 541, "human": 537}
 """How many judgements there are of each."""
 
 
-def rated(share: float) -> float:
+def share_as_rating(share: float) -> float:
     """A share on the paper's scale from 1 to 7."""
     return 1 + 6 * share
 
 
-def nine(editors: Sequence[Scored]) -> Table:
+def nine_questions_table(editors: Sequence[ScoredEditor]) -> Table:
     """The nine questions as shares, with intervals."""
     better = better_of(editors[0].evaluation.metrics)
     note = "Shares under the first reading, \u201cdo\u201d; the last rows bound what the numbers can mean."
-    return Table("leme-nine", "Nine questions", ["who", *NINE], _rows(editors, NINE), note,
+    return Table("leme-nine", "Nine questions", ["who", *NINE], _metric_rows(editors, NINE), note,
                  better={name: better[name] for name in NINE}, contest=len(editors))  # fmt: skip
 
 
-def ratings(editors: Sequence[Scored]) -> Table:
+def ratings_table(editors: Sequence[ScoredEditor]) -> Table:
     """The same on the paper's scale, above its Table 1."""
     rows: list[list[Cell]] = []
-    for name, figures in _readers(editors):
+    for name, figures in _figures_by_reader(editors):
         cells = [figures.get(metric) for metric in NINE]
-        rows.append([name, "this run, 1 + 6 share", *(_scaled(cell and cell.value) for cell in cells)])
+        rows.append(
+            [name, "this run, 1 + 6 share", *(_scale_to_rating(cell and cell.value) for cell in cells)]
+        )
     rows += [[name, "as printed", *values] for name, values in RATINGS.items()]
     note = (
         "Table 1 of Rosati et al. 2024: ratings by their rater model. Theirs is of other models, other "
@@ -147,19 +149,19 @@ def ratings(editors: Sequence[Scored]) -> Table:
                  words=2)  # fmt: skip
 
 
-def short_table(editors: Sequence[Scored]) -> Table:
+def short_table(editors: Sequence[ScoredEditor]) -> Table:
     """Short questions above the paper's Table 17."""
     rows: list[list[Cell]] = [[name, "this run", *(figures.get(metric) for metric in FOUR)]
-                              for name, figures in _readers(editors)]  # fmt: skip
+                              for name, figures in _figures_by_reader(editors)]  # fmt: skip
     rows += [[name, "as printed", *values] for name, values in SHORT.items()]
     return Table("leme-17", "Short questions (Table 17)", ["who", "source", *FOUR], rows, words=2)
 
 
-def simple_table(editors: Sequence[Scored]) -> Table:
+def simple_table(editors: Sequence[ScoredEditor]) -> Table:
     """Simple measures above the n-gram entropies of the paper's Table 20."""
     names = [*meanings.SIMPLE]
     rows: list[list[Cell]] = [[name, "this run", *(figures.get(metric) for metric in names)]
-                              for name, figures in _readers(editors)]  # fmt: skip
+                              for name, figures in _figures_by_reader(editors)]  # fmt: skip
     rows += [
         [name, "as printed", *(value if metric == ENTROPY else None for metric in names)]
         for name, value in ENTROPIES.items()
@@ -169,10 +171,10 @@ def simple_table(editors: Sequence[Scored]) -> Table:
                  words=2)  # fmt: skip
 
 
-def claims(editors: Sequence[Scored]) -> Table:
+def claims_table(editors: Sequence[ScoredEditor]) -> Table:
     """What passages make of claims, above what people made of them."""
     rows: list[list[Cell]] = [[name, "this run", None, *(figures.get(metric) for metric in CLAIMS_SHOWN)]
-                              for name, figures in _readers(editors)]  # fmt: skip
+                              for name, figures in _figures_by_reader(editors)]  # fmt: skip
     rows += [[name, "judged by people", JUDGEMENTS[name], *values] for name, values in PEOPLE.items()]
     note = (
         "A passage supports a claim where most of what it says of the fact does. People judged 12 edits of "
@@ -183,25 +185,27 @@ def claims(editors: Sequence[Scored]) -> Table:
     return Table("leme-4", "What passages make of claims (Figure 4)", header, rows, note, words=2)
 
 
-def shares_of_kinds(editors: Sequence[Scored]) -> Table:
+def edit_kinds_table(editors: Sequence[ScoredEditor]) -> Table:
     """How many edits are of each kind, above the paper's Table 15."""
-    kind = kinds(editors[0].edited.results)
+    kind = kinds_of_edits(editors[0].edited.results)
     rows: list[list[Cell]] = [["this run", *(float((kind == name).mean()) for name in KINDS)]]
     rows += [[name, None, update, None, true] for name, (update, true) in SHARES.items()]
     note = "By what the unedited model says. The paper tells updates and what was already true apart only."
     return Table("leme-15", "Kinds of edits (Table 15)", ["where", *KINDS], rows, note)
 
 
-def _readers(editors: Sequence[Scored]) -> "list[tuple[str, dict]]":
+def _figures_by_reader(editors: Sequence[ScoredEditor]) -> "list[tuple[str, dict]]":
     first = editors[0]
     of_editors = [(e.name, e.summary["all"][e.name]) for e in editors]
-    floors = [(name, first.summary["all"][name]) for name in first.floors]
+    floors = [(name, first.summary["all"][name]) for name in first.reference_names]
     return of_editors + [(name, figures) for name, figures in floors if NINE[-1] in figures]
 
 
-def _rows(editors: Sequence[Scored], metrics: Sequence[str]) -> list[list[Cell]]:
-    return [[name, *(figures.get(metric) for metric in metrics)] for name, figures in _readers(editors)]
+def _metric_rows(editors: Sequence[ScoredEditor], metrics: Sequence[str]) -> list[list[Cell]]:
+    return [
+        [name, *(figures.get(metric) for metric in metrics)] for name, figures in _figures_by_reader(editors)
+    ]
 
 
-def _scaled(share: float | None) -> float | None:
-    return None if share is None else round(rated(share), 2)
+def _scale_to_rating(share: float | None) -> float | None:
+    return None if share is None else round(share_as_rating(share), 2)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.files import staged_file
-from testbed.evaluations.leme.examples import Marked
+from testbed.evaluations.leme.examples import EditorPassages
 from testbed.run.world import World
 from testbed.scores.readers import NO_EDIT
 
 
-def write_passages(texts: Marked, world: World, folder: Path) -> Path:
+def write_passages(texts: EditorPassages, world: World, folder: Path) -> Path:
     """What an editor's model wrote before and after each edit of this world, one passage a line.
 
     A line has `case`, `entity`, `role`, `reader`, `sample`, `text`, and `sentences`: of each its `text`, its
@@ -19,12 +19,12 @@ def write_passages(texts: Marked, world: World, folder: Path) -> Path:
     """
     path = folder / f"passages-{texts.editor.edited.slug}.jsonl"
     with staged_file(path) as aside:
-        lines = (json.dumps(line, ensure_ascii=False) for line in _passages(texts, world))
+        lines = (json.dumps(line, ensure_ascii=False) for line in _passage_records(texts, world))
         aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
-def _passages(texts: Marked, world: World) -> Iterator[dict]:
+def _passage_records(texts: EditorPassages, world: World) -> Iterator[dict]:
     cases, names = texts.editor.edited.results.cases, world.graph.entities
     ours = cases["run"] == cases["run"].min()
     of_readers = {NO_EDIT: texts.before} | {texts.editor.name: texts.after}

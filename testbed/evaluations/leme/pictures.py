@@ -8,10 +8,10 @@ import numpy as np
 
 from testbed.evaluations.leme.correlation import Correlation
 from testbed.evaluations.leme.flaws import CLASSES
-from testbed.evaluations.leme.meanings import NINE, error
-from testbed.pages.charts import finish, halves, panels, wrapped
-from testbed.pages.style import GRID, LINES, MODEL, save, styled
-from testbed.scores.comparison import Scored
+from testbed.evaluations.leme.meanings import NINE, error_share
+from testbed.pages.charts import finish_figure, interval_halves, make_panels, wrap_title
+from testbed.pages.style import GRID, LINES, MODEL, picture_style, save_figure
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.statistics import Estimate
 
 SIGNIFICANT = 0.05
@@ -21,7 +21,7 @@ def draw_correlations(
     by_pair: Mapping[tuple[str, str], Correlation], measures: Sequence[str], path: Path
 ) -> None:
     """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
-    with styled():
+    with picture_style():
         figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(measures) + 0.6))
         table = np.array([[by_pair[measure, question].pooled for question in NINE] for measure in measures])
         image = axis.imshow(table, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
@@ -36,42 +36,42 @@ def draw_correlations(
                 axis.text(j, i, text, ha="center", va="center", fontsize=7,
                           fontweight="bold" if sure else "normal",
                           color="white" if abs(one.pooled) > 0.6 else "black")  # fmt: skip
-        axis.set_xticks(range(len(NINE)), [wrapped(name, 12) for name in NINE], fontsize=8)
+        axis.set_xticks(range(len(NINE)), [wrap_title(name, 12) for name in NINE], fontsize=8)
         axis.set_yticks(range(len(measures)), measures, fontsize=8)
         figure.colorbar(image, ax=axis, label="Spearman's correlation")
-        save(figure, path)
+        save_figure(figure, path)
 
 
-def draw_errors(editors: Sequence[Scored], path: Path) -> None:
+def draw_errors(editors: Sequence[ScoredEditor], path: Path) -> None:
     """A panel an editor: the share of pairs of passages that have an error of each class."""
-    rows = {e.name: [e.summary["all"][e.name].get(error(name)) for name in CLASSES] for e in editors}
-    with styled():
-        figure, axes = panels(len(rows))
+    rows = {e.name: [e.summary["all"][e.name].get(error_share(name)) for name in CLASSES] for e in editors}
+    with picture_style():
+        figure, axes = make_panels(len(rows))
         at = np.arange(len(CLASSES))[::-1]
         for axis, (title, estimates) in zip(axes, rows.items(), strict=True):
             value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
-            axis.barh(at, value, 0.7, xerr=halves(value, low, high), color=MODEL, capsize=1.5)
+            axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=MODEL, capsize=1.5)
             axis.set_yticks(at, list(CLASSES), fontsize=7)
             axis.set_xlim(0, 1.02)
-            axis.set_title(wrapped(title), fontsize=9)
+            axis.set_title(wrap_title(title), fontsize=9)
             axis.grid(axis="x", color=GRID, lw=0.6)
-        finish(figure, axes, "share of pairs of passages", "")
-        save(figure, path)
+        finish_figure(figure, axes, "share of pairs of passages", "")
+        save_figure(figure, path)
 
 
 def draw_bars(rows: Mapping[str, Mapping[str, Estimate | None]], across: str, path: Path) -> None:
     """A group of bars for each row, a bar for each of its names, with intervals."""
     names = list(next(iter(rows.values())))
-    with styled():
+    with picture_style():
         figure, axis = plt.subplots(figsize=(6.8, 0.9 + 0.34 * len(rows) * max(len(names) / 2, 1)))
         at, width = np.arange(len(rows))[::-1], 0.8 / len(names)
         for i, name in enumerate(names):
             estimates = [row[name] for row in rows.values()]
             value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
             place = at + width * ((len(names) - 1) / 2 - i)
-            axis.barh(place, value, width, xerr=halves(value, low, high), color=LINES[i % len(LINES)],
+            axis.barh(place, value, width, xerr=interval_halves(value, low, high), color=LINES[i % len(LINES)],
                       capsize=1.5, label=name)  # fmt: skip
         axis.set_yticks(at, list(rows), fontsize=8)
         axis.grid(axis="x", color=GRID, lw=0.6)
-        finish(figure, [axis], across, "")
-        save(figure, path)
+        finish_figure(figure, [axis], across, "")
+        save_figure(figure, path)

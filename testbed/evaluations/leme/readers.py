@@ -14,10 +14,10 @@ from corpus.language import Atom, Kind, Sentence
 from corpus.reading import Line
 from corpus.seeds import generator
 from testbed.engine.results import Results
-from testbed.evaluations.leme.joint import draw
-from testbed.evaluations.leme.standard import standards
-from testbed.evaluations.leme.statements import trimmed
-from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, FREQUENCY, NO_EDIT, Reader, references
+from testbed.evaluations.leme.joint import draw_objects
+from testbed.evaluations.leme.standard import standards_of_cases
+from testbed.evaluations.leme.statements import trim_passage
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, FREQUENCY, NO_EDIT, Reader, reference_readers
 
 TIMES = 2
 """How often a writer states each fact, so that it might contradict itself."""
@@ -26,11 +26,13 @@ TIMES = 2
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading, and the agent under the second."""
     second = f"{BAYESIAN}, {results.times[2]}"
-    by_name = references(results, editor) | {second: references(results, editor, reading=2)[BAYESIAN]}
-    before, after = (written_by_model(results, when) for when in (0, 1))
+    by_name = reference_readers(results, editor) | {
+        second: reference_readers(results, editor, reading=2)[BAYESIAN]
+    }
+    before, after = (model_passages(results, when) for when in (0, 1))
     written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
-    written |= {name: _bayesian(results, by_name[name].time) for name in (BAYESIAN, second)}
-    written[FREQUENCY] = _frequency(results)
+    written |= {name: _bayesian_passages(results, by_name[name].time) for name in (BAYESIAN, second)}
+    written[FREQUENCY] = _frequency_passages(results)
     p = results.passages
     loss = -p.log_p / np.where(p.tokens > 0, p.tokens, np.nan)
     losses = {BEFORE_EDIT: loss[:, 0], editor: loss[:, 1], NO_EDIT: loss[:, 0]}
@@ -40,23 +42,25 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
     }
 
 
-def written_by_model(results: Results, when: int) -> np.ndarray:
+def model_passages(results: Results, when: int) -> np.ndarray:
     """What the model wrote, object[passages] of lines: 0 before the edit, 1 after it."""
     p = results.passages
-    return _column(
-        [trimmed(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)]
+    return _object_column(
+        [trim_passage(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)]
     )
 
 
-def _bayesian(results: Results, time: int) -> np.ndarray:
+def _bayesian_passages(results: Results, time: int) -> np.ndarray:
     """What the agent writes."""
-    known = standards(results, time)
-    drawn = [draw(standard, generator(i, f"bayesian writer {time}")) for i, standard in enumerate(known)]
+    known = standards_of_cases(results, time)
+    drawn = [
+        draw_objects(standard, generator(i, f"bayesian writer {time}")) for i, standard in enumerate(known)
+    ]
     p = results.passages
-    return _column(
+    return _object_column(
         [
             tuple(
-                _states(fact, obj)
+                _line_stating(fact, obj)
                 for fact, obj in drawn[case].items()
                 if fact[0] == known[case].entities[str(role)]
                 for _ in range(TIMES)
@@ -66,23 +70,23 @@ def _bayesian(results: Results, time: int) -> np.ndarray:
     )
 
 
-def _frequency(results: Results) -> np.ndarray:
+def _frequency_passages(results: Results) -> np.ndarray:
     """What an ideal model writes that says things as often as the corpus, the request copied in."""
     c, p, rng = results.choices, results.passages, generator(0, "frequency writer")
     of: dict[tuple[int, int], dict[Fact, int]] = {}
     for row in range(len(c.case)):
         fact = int(c.subject[row]), int(c.relation[row])
         of.setdefault((int(c.case[row]), fact[0]), {})[fact] = row
-    entities = [standard.entities for standard in standards(results, 1)]
+    entities = [standard.entities for standard in standards_of_cases(results, 1)]
 
     def said(row: int) -> list[int]:
         weights = c.frequency[row, 1]
         return c.options[row][rng.choice(len(weights), TIMES, p=weights / weights.sum())].tolist()
 
-    return _column(
+    return _object_column(
         [
             tuple(
-                _states(fact, obj)
+                _line_stating(fact, obj)
                 for fact, row in of.get((case, entities[case][str(role)]), {}).items()
                 if c.frequency[row, 1].sum() > 0
                 for obj in said(row)
@@ -92,11 +96,11 @@ def _frequency(results: Results) -> np.ndarray:
     )
 
 
-def _states(fact: Fact, obj: int) -> Line:
+def _line_stating(fact: Fact, obj: int) -> Line:
     return Line("", Sentence(Kind.ATOMIC, None, Atom(*fact, obj)), "")
 
 
-def _column(texts: Sequence[tuple[Line, ...]]) -> np.ndarray:
+def _object_column(texts: Sequence[tuple[Line, ...]]) -> np.ndarray:
     column = np.empty(len(texts), object)
     column[:] = texts
     return column

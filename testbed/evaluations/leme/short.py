@@ -6,26 +6,26 @@ from testbed.engine.results import Results
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme.roles import BELOW, CHILD, COUPLED, EDIT, OTHER, SYNONYM
 from testbed.evaluations.leme.standard import STAYS
-from testbed.protocol import equally_good
+from testbed.protocol import is_equally_good
 from testbed.run.strata import STRATA
 from testbed.scores.distances import total_variation, with_remainder
-from testbed.scores.metric import Metric, by_case
+from testbed.scores.metric import Metric, sum_by_case
 from testbed.scores.readers import Reader
 
 
-def short_form(results: Results, reader: Reader) -> dict[str, Metric]:
+def measure_answers(results: Results, reader: Reader) -> dict[str, Metric]:
     """The metrics of choices; what is about the request is left out before it."""
     c, size = results.choices, len(results)
     p, q, q0 = reader.probability, c.agent[:, reader.time], c.agent[:, 0]
 
     def over(values: np.ndarray, among: np.ndarray) -> Metric:
-        return by_case(values, c.case, size, among)
+        return sum_by_case(values, c.case, size, among)
 
     best = p.argmax(axis=1)[:, None]
-    right = _at(equally_good(q, q.max(1, keepdims=True)), best)
+    right = _take_at(is_equally_good(q, q.max(1, keepdims=True)), best)
     asked = c.role != SYNONYM
     metrics = {
-        m.LOCALITY: over(_at(equally_good(q0, q0.max(1, keepdims=True)), best), c.role == OTHER),
+        m.LOCALITY: over(_take_at(is_equally_good(q0, q0.max(1, keepdims=True)), best), c.role == OTHER),
         m.TV: over(total_variation(p, q), asked),
     }
     if reader.time == 0:
@@ -39,12 +39,15 @@ def short_form(results: Results, reader: Reader) -> dict[str, Metric]:
         m.PORTABILITY: over(right, moved & (children | coupled)),
         f"{m.PORTABILITY}, children": over(right, moved & children),
         f"{m.PORTABILITY}, coupled": over(right, moved & coupled),
-        **{m.answered(s): over(right, (c.role == COUPLED) & (c.facets["stratum"] == s)) for s in STRATA},
-        m.RATIO: _ratio(results, reader, asked & (c.role != EDIT)),
+        **{
+            m.coupled_answers(s): over(right, (c.role == COUPLED) & (c.facets["stratum"] == s))
+            for s in STRATA
+        },
+        m.RATIO: _propagation_ratio(results, reader, asked & (c.role != EDIT)),
     }
 
 
-def _ratio(results: Results, reader: Reader, asked: np.ndarray) -> Metric:
+def _propagation_ratio(results: Results, reader: Reader, asked: np.ndarray) -> Metric:
     """Sum <dp, dq> / sum ||dq||^2 where the agent moved; dp, dq are the changes of model and agent."""
     c, size = results.choices, len(results)
     gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
@@ -57,5 +60,5 @@ def _ratio(results: Results, reader: Reader, asked: np.ndarray) -> Metric:
     return Metric(summed(change * gold), summed(gold * gold))
 
 
-def _at(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+def _take_at(values: np.ndarray, place: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, place, axis=1)[:, 0]

@@ -9,7 +9,7 @@ import numpy as np
 from corpus.consistency import Fact
 from testbed.engine.results import Results
 from testbed.evaluations.leme.roles import COUPLED, EDIT, TWIN
-from testbed.protocol import ABSENT, equally_good
+from testbed.protocol import ABSENT, is_equally_good
 
 STAYS = 0.02
 """A fact of which the belief moved by no more, in total variation, is one that did not move."""
@@ -39,12 +39,12 @@ class Belief:
         self.before, self.after, self.stratum = before, after, stratum
 
     @cached_property
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Whether the belief changed."""
         return bool(np.abs(self.after - self.before).sum() / 2 > STAYS)
 
     @cached_property
-    def most(self) -> float:
+    def largest_probability(self) -> float:
         """The largest probability after the request."""
         return float(self.after.max())
 
@@ -55,7 +55,7 @@ class Belief:
 
     @cached_property
     def _is_best(self) -> tuple[np.ndarray, np.ndarray]:
-        best = [equally_good(p, p.max(initial=0.0)) & (p > 0) for p in (self.before, self.after)]
+        best = [is_equally_good(p, p.max(initial=0.0)) & (p > 0) for p in (self.before, self.after)]
         return best[0], best[1]
 
     def probability(self, obj: int, before: bool = False) -> float:
@@ -63,12 +63,12 @@ class Belief:
         at = self._place.get(obj)
         return 0.0 if at is None else float((self.before if before else self.after)[at])
 
-    def best(self, obj: int, before: bool = False) -> bool:
+    def is_most_probable(self, obj: int, before: bool = False) -> bool:
         """Whether nothing is likelier than this object."""
         at = self._place.get(obj)
         return at is not None and bool(self._is_best[0 if before else 1][at])
 
-    def place(self, obj: int) -> int:
+    def place_of(self, obj: int) -> int:
         """Where an object stands among the options, ABSENT where it is none."""
         return self._place.get(obj, ABSENT)
 
@@ -110,21 +110,21 @@ class Standard(NamedTuple):
     texts: Texts = Texts()
 
     @property
-    def edited(self) -> Fact:
+    def edited_fact(self) -> Fact:
         """The fact that is edited."""
         return self.request[:2]
 
-    def implied_by(self, obj: int) -> int:
+    def implied_object(self, obj: int) -> int:
         """What the link implies of the coupled fact if the edited one has an object; ABSENT if nothing."""
         return self.link.get(obj, ABSENT)
 
     @property
-    def follows(self) -> int:
+    def implied_after_edit(self) -> int:
         """What the link implies of the coupled fact after the edit."""
-        return self.implied_by(self.request[2])
+        return self.implied_object(self.request[2])
 
 
-def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
+def standards_of_cases(results: Results, time: int, before: int = 0) -> list[Standard]:
     """Of every case, what the agent believes at a time of `results.times` against another one."""
     c, cases = results.choices, results.cases
     of: list[dict[str, list[int]]] = [{} for _ in range(len(results))]
@@ -133,8 +133,8 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
     known = []
     for i, rows in enumerate(of):
         facts = {(int(c.subject[row]), int(c.relation[row])): row for same in rows.values() for row in same}
-        beliefs = {fact: _belief(results, row, facts, time, before) for fact, row in facts.items()}
-        named = {role: _fact(results, rows[role][0]) if role in rows else None
+        beliefs = {fact: _belief_of_row(results, row, facts, time, before) for fact, row in facts.items()}
+        named = {role: _fact_of_row(results, rows[role][0]) if role in rows else None
                  for role in (EDIT, COUPLED, TWIN)}  # fmt: skip
         request = tuple(int(cases[name][i]) for name in ("subject", "relation", "object"))
         entities = {"subject": request[0], "related": int(cases["related"][i]), "twin": int(cases["twin"][i])}
@@ -146,14 +146,14 @@ def standards(results: Results, time: int, before: int = 0) -> list[Standard]:
                 named[COUPLED],
                 named[TWIN],
                 entities,
-                _link(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
-                _texts(results, i, facts),
+                _link_of_case(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
+                _texts_of_case(results, i, facts),
             )
         )
     return known
 
 
-def _texts(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
+def _texts_of_case(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
     cases, true = results.cases, results.choices.facets["true"]
     return Texts(
         str(cases["request"][case]),
@@ -162,17 +162,17 @@ def _texts(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
     )
 
 
-def _link(results: Results, edited: int, coupled: int) -> dict[int, int]:
+def _link_of_case(results: Results, edited: int, coupled: int) -> dict[int, int]:
     implied = results.choices.facets["implied"][coupled].astype(int).tolist()
     above = results.choices.options[edited, : len(implied)].tolist()
     return {obj: below for obj, below in zip(above, implied, strict=True) if below != ABSENT}
 
 
-def _fact(results: Results, row: int) -> Fact:
+def _fact_of_row(results: Results, row: int) -> Fact:
     return int(results.choices.subject[row]), int(results.choices.relation[row])
 
 
-def _belief(results: Results, row: int, facts: Mapping[Fact, int], time: int, before: int) -> Belief:
+def _belief_of_row(results: Results, row: int, facts: Mapping[Fact, int], time: int, before: int) -> Belief:
     c = results.choices
     size = int((c.options[row] != ABSENT).sum())
     above = int(c.facets["above"][row]), int(c.facets["above_relation"][row])

@@ -29,11 +29,11 @@ def statements_of(lines: Lines) -> list[Statement]:
         Statement((atom.subject, atom.relation), atom.object, holds, at)
         for at, line in enumerate(lines)
         if line.sentence is not None
-        for atom, holds in _said(line.sentence)
+        for atom, holds in _atoms_stated(line.sentence)
     ]
 
 
-def _said(sentence: Sentence) -> Iterable[tuple]:
+def _atoms_stated(sentence: Sentence) -> Iterable[tuple]:
     kind, label, a, b, _ = sentence
     if kind == Kind.ATOMIC:
         return [(a, True)]
@@ -58,7 +58,7 @@ def sentences_of(lines: Lines) -> list[Sentence]:
     return [line.sentence for line in lines if line.sentence is not None]
 
 
-def trimmed(lines: Lines, ended: bool) -> tuple[Line, ...]:
+def trim_passage(lines: Lines, ended: bool) -> tuple[Line, ...]:
     """A passage without what stands behind its last stop where that is nothing, or was cut off there."""
     cut = bool(lines) and (not ended or (len(lines) > 1 and lines[-1].flaw == "empty"))
     return tuple(lines[:-1] if cut else lines)

@@ -12,7 +12,7 @@ KNOWN = 0.5
 """What the unedited model gives more than this, it says."""
 
 
-def kinds(results: Results) -> np.ndarray:
+def kinds_of_edits(results: Results) -> np.ndarray:
     """str[E], one of KINDS, by what the model says before the edit.
 
     It says the new object already; or the old one (update); nobody ever stated it, and the model says neither
@@ -38,7 +38,7 @@ def kinds(results: Results) -> np.ndarray:
 
 def subsets(results: Results) -> dict[str, np.ndarray]:
     """bool[E] of each part: by kind of edit, by couple, and those that have a twin."""
-    kind, couple = kinds(results), results.cases["couple"].astype(str)
+    kind, couple = kinds_of_edits(results), results.cases["couple"].astype(str)
     masks = {"all": np.ones(len(results), bool)}
     masks |= {name: kind == name for name in KINDS}
     masks |= {str(name): couple == name for name in np.unique(couple)}

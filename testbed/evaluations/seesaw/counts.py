@@ -4,7 +4,7 @@ import numpy as np
 
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, WORK
 from testbed.engine.results import Results
-from testbed.evaluations.seesaw.crossing import PAPER, pairs
+from testbed.evaluations.seesaw.crossing import PAPER_PAIRS, property_pairs
 from testbed.evaluations.seesaw.roles import OTHERS, OWN
 from testbed.scores.tables import Cell, Table
 
@@ -18,7 +18,7 @@ TABLE_3 = {
 """People, cross-subject prompts and open-ended prompts, as printed."""
 TABLE_7 = dict(
     zip(
-        PAPER,
+        PAPER_PAIRS,
         ((286, 36_349), (286, 34_169), (290, 29_000), (282, 47_714), (282, 49_105), (282, 49_402),
          (279, 55_593), (279, 55_524)),
         strict=True,
@@ -35,12 +35,12 @@ CATEGORIES = {
 """Objects that are old or new ones, by category, as printed (Tables 16 to 18; of language, in the data)."""
 
 
-def counts(results: Results) -> list[Table]:
+def count_tables(results: Results) -> list[Table]:
     """What was asked after edits of each property, and after which edits other properties were asked."""
-    return [_others(results), _own(results)]
+    return [_others_table(results), _own_table(results)]
 
 
-def _others(results: Results) -> Table:
+def _others_table(results: Results) -> Table:
     c, of = results.choices, results.cases["property"].astype(str)
     text = results.passages
     rows: list[list[Cell]] = []
@@ -61,12 +61,12 @@ def _others(results: Results) -> Table:
     return Table("counts", "What was asked (Tables 3 and 16 to 18)", header, rows, note)
 
 
-def _own(results: Results) -> Table:
+def _own_table(results: Results) -> Table:
     c, of = results.choices, results.cases["property"].astype(str)
     own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
     asked = c.facets["property"].astype(str)
     rows: list[list[Cell]] = []
-    for one, other in pairs():
+    for one, other in property_pairs():
         number = int((own & (of[c.case] == one) & (asked == other)).sum())
         rows.append([f"{one} / {other}", number, *TABLE_7.get((one, other), (None, None))])
     header = ["edited / asked", "questions", "printed cases", "printed prompts"]

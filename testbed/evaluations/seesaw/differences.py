@@ -19,38 +19,38 @@ from testbed.evaluations.seesaw.roles import OTHERS
 from testbed.scores.readers import Reader
 
 
-class Differences(NamedTuple):
+class ConfidenceChange(NamedTuple):
     """Every field is float64[N], 0 where two objects are not compared.
 
     Attributes:
-        moved: D_d.
-        rational: D_d^q.
+        change: D_d.
+        gold_change: D_d^q.
         excess: X_d.
     """
 
-    moved: np.ndarray
-    rational: np.ndarray
+    change: np.ndarray
+    gold_change: np.ndarray
     excess: np.ndarray
 
 
 def confidence(p: np.ndarray, options: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """float64[N]: D, p(right) - p(wrong), of float64[N, C] over options int[N, C]."""
-    return _of(p, options, right) - _of(p, options, wrong)
+    return _object_probability(p, options, right) - _object_probability(p, options, wrong)
 
 
-def differences(choices: Choices, reader: Reader) -> Differences:
+def confidence_change(choices: Choices, reader: Reader) -> ConfidenceChange:
     """D_d, D_d^q and X_d of every choice about others."""
-    two = np.isin(choices.role, OTHERS)
+    has_two_objects = np.isin(choices.role, OTHERS)
     right, wrong = choices.facets["right"], choices.facets["wrong"]
 
-    def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def change_of_d(before: np.ndarray, after: np.ndarray) -> np.ndarray:
         d = [confidence(p, choices.options, right, wrong) for p in (before, after)]
-        return np.where(two, d[1] - d[0], 0.0)
+        return np.where(has_two_objects, d[1] - d[0], 0.0)
 
-    own = moved(reader.start, reader.probability)
-    rational = moved(choices.agent[:, 0], choices.agent[:, reader.time])
-    return Differences(own, rational, own - rational)
+    own = change_of_d(reader.start, reader.probability)
+    rational = change_of_d(choices.agent[:, 0], choices.agent[:, reader.time])
+    return ConfidenceChange(own, rational, own - rational)
 
 
-def _of(p: np.ndarray, options: np.ndarray, obj: np.ndarray) -> np.ndarray:
+def _object_probability(p: np.ndarray, options: np.ndarray, obj: np.ndarray) -> np.ndarray:
     return p.sum(axis=1, where=options == obj[:, None])

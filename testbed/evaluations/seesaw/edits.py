@@ -12,22 +12,22 @@ from testbed.evaluations.seesaw.population import Population
 from testbed.evaluations.seesaw.roles import NEITHER, NEW_HOLDERS, OLD_HOLDERS
 from testbed.protocol import ABSENT
 
-FAR = 0.75
+FAR_SHARE = 0.75
 """Share of edits whose object is drawn from another category on purpose, as cross-property edits are."""
-Of = TypeVar("Of")
+Item = TypeVar("Item")
 
 
 class Edit(NamedTuple):
-    """A person who is to have another object of a relation; `elsewhere` is of another category."""
+    """A person who is to have another object of a relation; `to_other_category` is of another category."""
 
     person: int
     relation: int
     old: int
     new: int
-    elsewhere: bool
+    to_other_category: bool
 
 
-def edits_of(population: Population, agent: Agent, count: int, rng: np.random.Generator) -> Iterator[Edit]:
+def draw_edits(population: Population, agent: Agent, count: int, rng: np.random.Generator) -> Iterator[Edit]:
     """At most `count` edits, as equally as may be of all properties and of people of all groups.
 
     Facts that the corpus states are edited, to an object that somebody has. Gender becomes another one; other
@@ -36,90 +36,96 @@ def edits_of(population: Population, agent: Agent, count: int, rng: np.random.Ge
     Raises:
         InputError: no fact takes a correction by this agent.
     """
-    drawn = 0
-    for person, relation in _in_turn_of_groups(population, rng):
-        if drawn == count:
+    count_drawn = 0
+    for person, relation in _interleave_facts(population, rng):
+        if count_drawn == count:
             return
-        edit = _edit(population, agent, person, relation, rng)
+        edit = _draw_edit(population, agent, person, relation, rng)
         if edit is not None:
-            drawn += 1
+            count_drawn += 1
             yield edit
-    if not drawn:
+    if not count_drawn:
         raise InputError(
             "no stated fact of this world takes a correction by this agent; this examination needs --agent "
             "exact and a world of --kind exact whose facts stay correctable (--exact.correctable True)"
         )
 
 
-def others_of(
+def draw_others(
     population: Population, edit: Edit, most: int, rng: np.random.Generator
 ) -> dict[str, list[int]]:
     """Other people whose fact is stated, of each kind at most so many, drawn from all groups in turn."""
     r, people = edit.relation, population.people
-    others = people[population.said[r, people] & (people != edit.person)]
-    value = population.value[r, others]
+    others = people[population.is_stated[r, people] & (people != edit.person)]
+    value = population.object_of[r, others]
     kinds = {
         NEW_HOLDERS: others[value == edit.new],
         OLD_HOLDERS: others[value == edit.old],
         NEITHER: others[(value != edit.new) & (value != edit.old)],
     }
-    return {kind: _balanced(population, who, most, rng) for kind, who in kinds.items()}
+    return {kind: _draw_balanced(population, who, most, rng) for kind, who in kinds.items()}
 
 
-def somebody_else(population: Population, edit: Edit, asked: set[int], rng: np.random.Generator) -> int:
+def draw_control_person(
+    population: Population, edit: Edit, asked_people: set[int], rng: np.random.Generator
+) -> int:
     """Somebody of whom the request is not true either, and who is not asked about if that may be."""
     r, people = edit.relation, population.people
-    able = people[
-        (population.value[r, people] != edit.new) & (people != edit.person) & population.said[r, people]
+    eligible_people = people[
+        (population.object_of[r, people] != edit.new)
+        & (people != edit.person)
+        & population.is_stated[r, people]
     ]
-    free = [p for p in able.tolist() if p not in asked]
-    if not len(able):
+    unasked_people = [p for p in eligible_people.tolist() if p not in asked_people]
+    if not len(eligible_people):
         raise InputError(
-            f"everybody has {population.name(edit.new)!r}, so nobody else can be told to have it; leave out "
+            f"everybody has {population.name_of(edit.new)!r}, so nobody else can be told to have it; leave out "
             "--seesaw.controls"
         )
-    return int(rng.choice(free or able))
+    return int(rng.choice(unasked_people or eligible_people))
 
 
-def in_turn(lists: Iterable[Sequence[Of]]) -> list[Of]:
+def interleave(lists: Iterable[Sequence[Item]]) -> list[Item]:
     """The first of every list, then the second of every list, and so on."""
     cells = ([(x,) for x in one] for one in lists)
     return [x for turn in zip_longest(*cells, fillvalue=()) for cell in turn for x in cell]
 
 
-def _in_turn_of_groups(population: Population, rng: np.random.Generator) -> list[tuple[int, int]]:
+def _interleave_facts(population: Population, rng: np.random.Generator) -> list[tuple[int, int]]:
     """Every stated fact that may be edited: properties in turn, within each the groups in turn."""
     by_property = []
-    for r in population.edited:
-        mine = population.people[population.said[r, population.people]]
-        by_property.append([(p, r) for p in _balanced(population, mine, len(mine), rng)])
-    return in_turn(by_property)
+    for r in population.edited_relations:
+        mine = population.people[population.is_stated[r, population.people]]
+        by_property.append([(p, r) for p in _draw_balanced(population, mine, len(mine), rng)])
+    return interleave(by_property)
 
 
-def _balanced(population: Population, people: np.ndarray, most: int, rng: np.random.Generator) -> list[int]:
+def _draw_balanced(
+    population: Population, people: np.ndarray, most: int, rng: np.random.Generator
+) -> list[int]:
     """At most so many of some people, at random from every combination of race and gender in turn."""
-    by: list[int] = [population.groupings[0], population.groupings[-1]]
+    by: list[int] = [population.grouping_relations[0], population.grouping_relations[-1]]
     cells: dict[tuple[int, ...], list[int]] = {}
     for person in rng.permutation(people).tolist():
-        cells.setdefault(tuple(population.value[by, person].tolist()), []).append(person)
+        cells.setdefault(tuple(population.object_of[by, person].tolist()), []).append(person)
     every = sorted(cells)
-    return in_turn(cells[every[i]] for i in rng.permutation(len(every)))[:most]
+    return interleave(cells[every[i]] for i in rng.permutation(len(every)))[:most]
 
 
-def _edit(
+def _draw_edit(
     population: Population, agent: Agent, person: int, relation: int, rng: np.random.Generator
 ) -> Edit | None:
     """An edit of one fact; None where nothing else can be said of it."""
-    old = int(population.value[relation, person])
-    had = np.unique(population.value[relation, population.people])
-    able = had[(had != old) & (had != ABSENT)]
-    if not len(able) or not agent.accepts(person, relation, "correction"):
+    old = int(population.object_of[relation, person])
+    had = np.unique(population.object_of[relation, population.people])
+    allowed_objects = had[(had != old) & (had != ABSENT)]
+    if not len(allowed_objects) or not agent.accepts(person, relation, "correction"):
         return None
-    able = able[~agent.rules_out(person, relation, able)]
-    before = population.category(old)
-    far = [o for o in able.tolist() if before and population.category(o) != before]
-    pool = far if far and rng.random() < FAR else able.tolist()
+    allowed_objects = allowed_objects[~agent.rules_out(person, relation, allowed_objects)]
+    before = population.category_of(old)
+    far_objects = [o for o in allowed_objects.tolist() if before and population.category_of(o) != before]
+    pool = far_objects if far_objects and rng.random() < FAR_SHARE else allowed_objects.tolist()
     if not pool:
         return None
     new = int(rng.choice(pool))
-    return Edit(person, relation, old, new, not before or population.category(new) != before)
+    return Edit(person, relation, old, new, not before or population.category_of(new) != before)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from testbed.pages.chapter import Chapter, Material
     from testbed.protocol import Case, Facet
     from testbed.run.world import World
-    from testbed.scores.metric import Meaning, Metric
+    from testbed.scores.metric import Metric, MetricDefinition
     from testbed.scores.readers import Reader
 
 
@@ -51,7 +51,7 @@ class Seesaw(SeesawConfig):
         return OF_CHOICES
 
     @property
-    def metrics(self) -> "Sequence[Meaning]":
+    def metrics(self) -> "Sequence[MetricDefinition]":
         """Every metric, in the order of tables."""
         from testbed.evaluations.seesaw.metrics import METRICS
 
@@ -66,9 +66,9 @@ class Seesaw(SeesawConfig):
         seed: int,
     ) -> "Iterator[Case]":
         """At most `count` edits, with their questions and the agent's answers under both readings."""
-        from testbed.evaluations.seesaw.cases import cases_of
+        from testbed.evaluations.seesaw.cases import build_cases
 
-        return cases_of(world, agent, count, credence, self, seed)
+        return build_cases(world, agent, count, credence, self, seed)
 
     def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
         """The edited model, the usual references, and the agent under the other reading."""

@@ -5,28 +5,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpus.people import RACE
-from testbed.evaluations.seesaw.groups import Moved, group_names
-from testbed.evaluations.seesaw.regression import Fit, Slope, fit
+from testbed.evaluations.seesaw.groups import EditorChanges, group_names
+from testbed.evaluations.seesaw.regression import Fit, Slope, fit_regression
 from testbed.evaluations.seesaw.roles import OTHERS
 from testbed.scores.tables import Cell as Shown
 from testbed.scores.tables import Table
 
 FREQUENCY, SUPPORT, SIZE = "log frequency", "log n_u(new)", "log group size"
-WORLDS = 5
+LEAST_WORLDS = 5
 """Least worlds over which sizes of groups are told from groups: in one world they are one column."""
 
 
-def regressions(editors: Sequence[Moved]) -> list[Table]:
+def regression_tables(editors: Sequence[EditorChanges]) -> list[Table]:
     """X_d on group and frequency within worlds, and over worlds on the sizes of groups."""
     within: list[list[Shown]] = []
     over: list[list[Shown]] = []
     for editor in editors:
         for kind in OTHERS:
-            first = group_or_frequency(editor, kind)
-            within.append([editor.name, kind, *_slopes(first, (FREQUENCY, SUPPORT)), *_of_groups(first)])
-            if len(np.unique(editor.results.cases["run"])) >= WORLDS:
-                second = size_or_frequency(editor, kind)
-                over.append([editor.name, kind, *_slopes(second, (SIZE, FREQUENCY, SUPPORT))])
+            first = fit_group_or_frequency(editor, kind)
+            within.append(
+                [editor.name, kind, *_slope_cells(first, (FREQUENCY, SUPPORT)), *_group_cells(first)]
+            )
+            if len(np.unique(editor.results.cases["run"])) >= LEAST_WORLDS:
+                second = fit_size_or_frequency(editor, kind)
+                over.append([editor.name, kind, *_slope_cells(second, (SIZE, FREQUENCY, SUPPORT))])
     note = (
         "Least squares of X_d; errors are a jackknife's over edits and people. Smallest: a true slope or "
         "difference that a test at 5% would show in 80% of such samples."
@@ -50,17 +52,17 @@ def regressions(editors: Sequence[Moved]) -> list[Table]:
     return tables
 
 
-def group_or_frequency(editor: Moved, kind: str) -> Fit:
+def fit_group_or_frequency(editor: EditorChanges, kind: str) -> Fit:
     """X_d ~ race + log frequency + log n_u(new), with a mean for each world."""
-    return _fit(editor, kind, (FREQUENCY, SUPPORT), grouped=True)
+    return _fit_excess(editor, kind, (FREQUENCY, SUPPORT), by_group=True)
 
 
-def size_or_frequency(editor: Moved, kind: str) -> Fit:
+def fit_size_or_frequency(editor: EditorChanges, kind: str) -> Fit:
     """X_d ~ log size of race + log frequency + log n_u(new), over worlds in which sizes differ."""
-    return _fit(editor, kind, (SIZE, FREQUENCY, SUPPORT), grouped=False)
+    return _fit_excess(editor, kind, (SIZE, FREQUENCY, SUPPORT), by_group=False)
 
 
-def _fit(editor: Moved, kind: str, wanted: Sequence[str], grouped: bool) -> Fit:
+def _fit_excess(editor: EditorChanges, kind: str, column_names: Sequence[str], by_group: bool) -> Fit:
     results, c = editor.results, editor.results.choices
     rows = np.flatnonzero((c.role == kind) & (c.facets[RACE] != ""))
     run, case = results.cases["run"][c.case][rows], c.case[rows]
@@ -72,28 +74,28 @@ def _fit(editor: Moved, kind: str, wanted: Sequence[str], grouped: bool) -> Fit:
         SUPPORT: np.log(np.maximum(results.cases["support_new"][case], 1)),
     }
     person = run.astype(np.int64) * (int(c.subject.max()) + 1) + c.subject[rows]
-    return fit(
-        editor.d.excess[rows],
-        {name: columns[name] for name in wanted},
+    return fit_regression(
+        editor.changes.excess[rows],
+        {name: columns[name] for name in column_names},
         (case, person),
-        group_names(results, RACE)[rows] if grouped else None,
+        group_names(results, RACE)[rows] if by_group else None,
         run if len(np.unique(run)) > 1 else None,
     )
 
 
-def _slopes(fitted: Fit, names: Sequence[str]) -> list[Shown]:
-    parts = [fitted.slopes.get(name) for name in names]
-    return [cell for one in parts for cell in (_slope(one), one.detectable if one else None)]
+def _slope_cells(fit: Fit, names: Sequence[str]) -> list[Shown]:
+    parts = [fit.slopes.get(name) for name in names]
+    return [cell for one in parts for cell in (_slope_text(one), one.detectable if one else None)]
 
 
-def _slope(slope: Slope | None) -> str | None:
+def _slope_text(slope: Slope | None) -> str | None:
     if slope is None:
         return None
     star = "*" if slope.p < 0.05 else ""
     return f"{slope.value:+.4f} ±{(slope.high - slope.low) / 2:.4f}{star}"
 
 
-def _of_groups(fitted: Fit) -> list[Shown]:
+def _group_cells(fitted: Fit) -> list[Shown]:
     if fitted.groups is None:
         return [None, None, None]
     name, difference = fitted.groups.largest

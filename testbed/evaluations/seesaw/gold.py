@@ -7,7 +7,7 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
-from testbed.evaluations.beliefs import SURE, BeforeEdit, Pair, asked
+from testbed.evaluations.beliefs import SURE, Pair, PriorBeliefs, ask_beliefs
 from testbed.evaluations.seesaw.edits import Edit
 from testbed.evaluations.seesaw.population import Population
 from testbed.evaluations.seesaw.roles import READINGS
@@ -24,9 +24,9 @@ class Gold:
 
     def __init__(self, population: Population, agent: Agent) -> None:
         self.population, self.agent, self.graph = population, agent, population.graph
-        self.before = BeforeEdit(population.graph, agent)
+        self.before = PriorBeliefs(population.graph, agent)
 
-    def about(self, edit: Edit, relations: Sequence[int], others: Iterable[int]) -> "Asker":
+    def ask_about(self, edit: Edit, relations: Sequence[int], others: Iterable[int]) -> "Asker":
         """Beliefs before and after an edit, under each reading.
 
         Args:
@@ -40,15 +40,17 @@ class Gold:
         requests = [EditRequest(s, r, edit.new, math.inf, kind) for kind in READINGS]
         mine, theirs = [(s, one) for one in relations], [(other, r) for other in dict.fromkeys(others)]
         every = self.before([*mine, *theirs])
-        known = [{pair: every[pair] for pair in (*mine, *theirs)}]
+        beliefs = [{pair: every[pair] for pair in (*mine, *theirs)}]
         for request in requests:
             if not self.agent.accepts(s, r, request.kind):
                 named = " ".join((self.graph.entities[s], self.graph.relations[r]))
                 raise InputError(f"the agent takes no {request.kind} about {named!r}; use --agent exact")
             agent = self.agent.with_edit(request)
-            unsure = [] if request.kind == "do" else [p for p in theirs if known[0][p].max() < SURE]
-            known.append(known[0] | asked(self.graph, agent, mine) | asked(self.graph, agent, unsure))
-        return Asker(self, requests, known)
+            unsure = [] if request.kind == "do" else [p for p in theirs if beliefs[0][p].max() < SURE]
+            beliefs.append(
+                beliefs[0] | ask_beliefs(self.graph, agent, mine) | ask_beliefs(self.graph, agent, unsure)
+            )
+        return Asker(self, requests, beliefs)
 
 
 class Asker:
@@ -64,7 +66,7 @@ class Asker:
     ) -> None:
         self.gold, self.requests, self._known = gold, requests, known
 
-    def choice(
+    def make_choice(
         self, role: str, pair: Pair, options: np.ndarray, facets: Mapping[str, Facet], phrasing: int = 0
     ) -> Choice:
         """Which of some objects a person has.
@@ -74,9 +76,11 @@ class Asker:
         """
         gold, candidates = self.gold, self.gold.graph.candidates_of(pair[1])
         beliefs = np.stack([known[pair] for known in self._known])
-        said = gold.population.stated.objects(int(gold.graph.find(*pair)))
-        count = (said[None, :] == options[:, None]).sum(axis=1)
-        before = count / len(said) if len(said) else np.full(len(options), 1 / len(candidates))
+        objects_stated = gold.population.stated.objects_of(int(gold.graph.find(*pair)))
+        count = (objects_stated[None, :] == options[:, None]).sum(axis=1)
+        before = (
+            count / len(objects_stated) if len(objects_stated) else np.full(len(options), 1 / len(candidates))
+        )
         request = self.requests[0]
         after = (options == request.object).astype(float) if pair == request[:2] else before
         return Choice(
@@ -87,7 +91,7 @@ class Asker:
             agent=beliefs[:, np.searchsorted(candidates, options)],
             answer=candidates[beliefs.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([before, *([after] * len(self.requests))]),
-            stated=len(said),
+            stated=len(objects_stated),
             phrasing=phrasing,
             facets=facets,
         )

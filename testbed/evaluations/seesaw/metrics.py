@@ -3,12 +3,12 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.seesaw.differences import differences
+from testbed.evaluations.seesaw.differences import confidence_change
 from testbed.evaluations.seesaw.roles import EDIT, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
 from testbed.run.strata import STRATA
-from testbed.scores.answers import as_good
+from testbed.scores.answers import is_as_good
 from testbed.scores.distances import total_variation, with_remainder
-from testbed.scores.metric import Meaning, Metric, by_case
+from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
 from testbed.scores.readers import Reader
 
 SUCCESS, LOWERED, ACCURACY = "edit success", "confidence lowered", "cross-property accuracy"
@@ -16,21 +16,21 @@ UNREASONED, SHARED = "lost without reason", "loss gold shares"
 RATIO, OWN_TV = "amplification ratio", "TV own"
 STEREOTYPE, OLD_STEREOTYPE = "stereotype excess", "old stereotype excess"
 STATED, UNSTATED = f"{ACCURACY}, stated", f"{ACCURACY}, unstated"
-FALL = 0.02
+LEAST_CHANGE = 0.02
 """A confidence, or a belief, that moves by no more stays."""
 
 
-def moved(kind: str) -> str:
+def change_name(kind: str) -> str:
     """The name of D_d of a kind of others."""
     return f"D_d {kind}"
 
 
-def excess(kind: str) -> str:
+def excess_name(kind: str) -> str:
     """The name of the mean of |X_d| of a kind of others."""
     return f"|X_d| {kind}"
 
 
-def kept(kind: str) -> str:
+def kept_name(kind: str) -> str:
     """The name of the share of a kind of others whose answer stays right."""
     return f"kept {kind}"
 
@@ -40,8 +40,8 @@ _WHO = {
     OLD_HOLDERS: "who have the old object",
     NEITHER: "who have neither (right is the old one; below 0 they are drawn to the new, above to the old)",
 }
-METRICS: tuple[Meaning, ...] = (
-    Meaning(
+METRICS: tuple[MetricDefinition, ...] = (
+    MetricDefinition(
         SUCCESS,
         "Share of edits whose new object is the most probable of all candidates.",
         "high",
@@ -49,8 +49,8 @@ METRICS: tuple[Meaning, ...] = (
         True,
     ),
     *(
-        Meaning(
-            moved(kind),
+        MetricDefinition(
+            change_name(kind),
             f"Change of p(right) - p(wrong of the two objects of the edit), of others {_WHO[kind]}.",
             "high",
             # Of those with neither, 0 is best: who is drawn to the old object is moved as well.
@@ -58,15 +58,15 @@ METRICS: tuple[Meaning, ...] = (
         )
         for kind in OTHERS
     ),
-    Meaning(
+    MetricDefinition(
         LOWERED,
-        f"Share of questions about others whose D falls by more than {FALL} further than gold's.",
+        f"Share of questions about others whose D falls by more than {LEAST_CHANGE} further than gold's.",
         "low",
         "compared",
     ),
     *(
-        Meaning(
-            kept(kind),
+        MetricDefinition(
+            kept_name(kind),
             f"Share of questions about {kind} whose generated answer is one of the agent's best.",
             "high",
             "compared",
@@ -75,15 +75,15 @@ METRICS: tuple[Meaning, ...] = (
         for kind in OTHERS
     ),
     *(
-        Meaning(
-            excess(kind),
+        MetricDefinition(
+            excess_name(kind),
             f"Mean size of X_d, by which D_d differs from gold's own, of {kind}.",
             "low",
             "compared",
         )
         for kind in OTHERS
     ),
-    Meaning(
+    MetricDefinition(
         ACCURACY,
         "Share of the edited person's other facts that are the most probable of their candidates; of edits "
         "to another category, as in the paper.",
@@ -91,35 +91,37 @@ METRICS: tuple[Meaning, ...] = (
         "headline",
         True,
     ),
-    Meaning(STATED, "The same of facts that the corpus states.", "high", "compared"),
-    Meaning(UNSTATED, "The same of facts that the corpus never states.", "high"),
-    Meaning(
+    MetricDefinition(STATED, "The same of facts that the corpus states.", "high", "compared"),
+    MetricDefinition(UNSTATED, "The same of facts that the corpus never states.", "high"),
+    MetricDefinition(
         UNREASONED,
         "Of other facts that were right before, the share that is wrong after, though gold's answer stays.",
         "low",
         "compared",
     ),
-    Meaning(
+    MetricDefinition(
         SHARED,
         "Of other facts that were right before and are wrong after, the share that gold loses too.",
         "high",
     ),
-    Meaning(
+    MetricDefinition(
         RATIO,
         "How much of the agent's movement about the person's other facts the model makes; 1 is Bayes, 0 is "
         "none.",
         "one",
         "compared",
     ),
-    Meaning(OWN_TV, "Total variation to the agent about the person's other facts.", "low", "compared"),
-    Meaning(
+    MetricDefinition(
+        OWN_TV, "Total variation to the agent about the person's other facts.", "low", "compared"
+    ),
+    MetricDefinition(
         STEREOTYPE,
         "Probability gained beyond gold's by objects typical of the new object's group, of the person's "
         "other facts; true ones apart.",
         "low",
         "compared",
     ),
-    Meaning(OLD_STEREOTYPE, "The same of objects typical of the old object's group.", "low"),
+    MetricDefinition(OLD_STEREOTYPE, "The same of objects typical of the old object's group.", "low"),
 )
 """Every metric, in the order of tables."""
 
@@ -129,10 +131,10 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
     c, size = results.choices, len(results)
     elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
     own = (c.role == OWN) & elsewhere
-    right = most_probable_is_true(results, reader.probability)
+    right = is_truth_most_probable(results, reader.probability)
 
     def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
-        return by_case(values, c.case, size, among)._replace(share=share)
+        return sum_by_case(values, c.case, size, among)._replace(share=share)
 
     q = c.agent[:, reader.time]
     unstated = c.facets["stratum"] == STRATA[0]
@@ -142,12 +144,12 @@ def measure(results: Results, reader: Reader) -> dict[str, Metric]:
         UNSTATED: over(right, own & unstated, share=True),
         OWN_TV: over(total_variation(reader.probability, q), own),
     }
-    still = as_good(c, reader.answer, reader.time)
-    metrics |= {kept(kind): over(still, c.role == kind, share=True) for kind in OTHERS}
-    return metrics if reader.time == 0 else metrics | _changes(results, reader, right)
+    still = is_as_good(c, reader.answer, reader.time)
+    metrics |= {kept_name(kind): over(still, c.role == kind, share=True) for kind in OTHERS}
+    return metrics if reader.time == 0 else metrics | _change_metrics(results, reader, right)
 
 
-def most_probable_is_true(results: Results, p: np.ndarray) -> np.ndarray:
+def is_truth_most_probable(results: Results, p: np.ndarray) -> np.ndarray:
     """float64[N]: whether the fact before any edit is the most probable option; 1/n of n equal ones."""
     c = results.choices
     p = np.where(c.options >= 0, p, -1.0)
@@ -155,7 +157,7 @@ def most_probable_is_true(results: Results, p: np.ndarray) -> np.ndarray:
     return (top & (c.options == c.facets["truth"][:, None])).sum(1) / top.sum(1)
 
 
-def typical(results: Results, which: str) -> np.ndarray:
+def is_typical_option(results: Results, which: str) -> np.ndarray:
     """bool[N, C]: the options that are typical of a group, by the column "typical_new" or "typical_old"."""
     c = results.choices
     named, at = np.unique(c.facets[which], return_inverse=True)
@@ -167,47 +169,51 @@ def typical(results: Results, which: str) -> np.ndarray:
     return mask
 
 
-def _changes(results: Results, reader: Reader, right: np.ndarray) -> dict[str, Metric]:
+def _change_metrics(results: Results, reader: Reader, right: np.ndarray) -> dict[str, Metric]:
     """How the reader moved beside the agent."""
     c, size = results.choices, len(results)
     own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
-    d = differences(c, reader)
+    change = confidence_change(c, reader)
 
-    def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
-        return by_case(values, c.case, size, among)._replace(share=share)
+    def average_over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
+        return sum_by_case(values, c.case, size, among)._replace(share=share)
 
-    metrics = {SUCCESS: over(_requested(results, reader.probability), c.role == EDIT, share=True)}
+    metrics = {
+        SUCCESS: average_over(
+            _is_request_most_probable(results, reader.probability), c.role == EDIT, share=True
+        )
+    }
     for kind in OTHERS:
-        metrics[moved(kind)] = over(d.moved, c.role == kind)
-        metrics[excess(kind)] = over(np.abs(d.excess), c.role == kind)
-    metrics[LOWERED] = over(d.excess < -FALL, np.isin(c.role, OTHERS), share=True)
+        metrics[change_name(kind)] = average_over(change.change, c.role == kind)
+        metrics[excess_name(kind)] = average_over(np.abs(change.excess), c.role == kind)
+    metrics[LOWERED] = average_over(change.excess < -LEAST_CHANGE, np.isin(c.role, OTHERS), share=True)
 
-    was = most_probable_is_true(results, reader.start) > 0.5
-    stays = most_probable_is_true(results, c.agent[:, reader.time]) > 0.5
-    lost = was & (right <= 0.5)
-    metrics[UNREASONED] = over(lost & stays, own & was, share=True)
-    metrics[SHARED] = over(~stays, own & lost, share=True)
-    metrics[RATIO] = _ratio(results, reader, own)
-    gained = (reader.probability - reader.start) - (c.agent[:, reader.time] - c.agent[:, 0])
+    was_right = is_truth_most_probable(results, reader.start) > 0.5
+    gold_stays = is_truth_most_probable(results, c.agent[:, reader.time]) > 0.5
+    is_lost = was_right & (right <= 0.5)
+    metrics[UNREASONED] = average_over(is_lost & gold_stays, own & was_right, share=True)
+    metrics[SHARED] = average_over(~gold_stays, own & is_lost, share=True)
+    metrics[RATIO] = _amplification_ratio(results, reader, own)
+    excess_gain = (reader.probability - reader.start) - (c.agent[:, reader.time] - c.agent[:, 0])
     for name, which in ((STEREOTYPE, "typical_new"), (OLD_STEREOTYPE, "typical_old")):
-        there = typical(results, which)
-        metrics[name] = over(gained.sum(axis=1, where=there), own & there.any(axis=1))
+        there = is_typical_option(results, which)
+        metrics[name] = average_over(excess_gain.sum(axis=1, where=there), own & there.any(axis=1))
     return metrics
 
 
-def _requested(results: Results, p: np.ndarray) -> np.ndarray:
+def _is_request_most_probable(results: Results, p: np.ndarray) -> np.ndarray:
     """bool[N]: whether the requested object is the most probable option."""
     c = results.choices
     wanted = results.cases["object"][c.case][:, None]
     return p.sum(axis=1, where=c.options == wanted) >= p.max(axis=1) * (1 - 1e-9)
 
 
-def _ratio(results: Results, reader: Reader, among: np.ndarray) -> Metric:
+def _amplification_ratio(results: Results, reader: Reader, among: np.ndarray) -> Metric:
     """Sum <dp, dq> / sum ||dq||^2 over choices that move gold, ||dq||_1 > FALL."""
     c, size = results.choices, len(results)
     gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
     change = with_remainder(reader.probability) - with_remainder(reader.start)
-    moving = among & (np.abs(gold).sum(1) > FALL)
+    moving = among & (np.abs(gold).sum(1) > LEAST_CHANGE)
     top, bottom = (
         np.bincount(c.case[moving], (gold * x).sum(1)[moving], minlength=size) for x in (change, gold)
     )

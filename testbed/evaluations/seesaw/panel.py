@@ -6,22 +6,22 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
-from testbed.pages.charts import panels
-from testbed.pages.style import AGENT, MODEL, QUIET, save, styled
+from testbed.pages.charts import make_panels
+from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
 from testbed.run.world import World
 
-SHOWN = dict(zip(OTHERS, (4, 4, 2), strict=True))
+SHOWN_PEOPLE = dict(zip(OTHERS, (4, 4, 2), strict=True))
 """How many people of each kind are shown."""
 
 
-def shown_case(results: Results, moved: np.ndarray) -> int:
+def choose_case(results: Results, change: np.ndarray) -> int:
     """The edit to show: of those with people of all kinds, one that moves old holders middlingly."""
     c, size = results.choices, len(results)
     count = np.stack([np.bincount(c.case[c.role == kind], minlength=size) for kind in OTHERS])
     mine = c.role == OLD_HOLDERS
-    mean = np.bincount(c.case[mine], moved[mine], minlength=size) / np.maximum(count[1], 1)
+    mean = np.bincount(c.case[mine], change[mine], minlength=size) / np.maximum(count[1], 1)
     first = results.cases["run"] == results.cases["run"].min()
-    enough = np.minimum(count, np.array([*SHOWN.values()])[:, None]).sum(0) * first
+    enough = np.minimum(count, np.array([*SHOWN_PEOPLE.values()])[:, None]).sum(0) * first
     best = np.flatnonzero(enough == enough.max())
     return int(best[np.argsort(mean[best], kind="stable")[len(best) // 2]])
 
@@ -29,12 +29,14 @@ def shown_case(results: Results, moved: np.ndarray) -> int:
 def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
     """p(right) of ten others before and after the edit, beside the agent's; real people have no names."""
     c, names = results.choices, world.graph.entities
-    rows = _rows(results, case)
+    rows = _shown_rows(results, case)
     at = np.arange(len(rows))[::-1]
-    before, after, gold = (_right(results, rows, p) for p in (c.lm[:, 0], c.lm[:, 1], c.agent[:, 1]))
-    labels = [_label(results, world, row, i) for i, row in enumerate(rows.tolist())]
-    with styled():
-        figure, (axis,) = panels(1)
+    before, after, gold = (
+        _truth_probability(results, rows, p) for p in (c.lm[:, 0], c.lm[:, 1], c.agent[:, 1])
+    )
+    labels = [_person_label(results, world, row, i) for i, row in enumerate(rows.tolist())]
+    with picture_style():
+        figure, (axis,) = make_panels(1)
         figure.set_size_inches(7.4, 1.2 + 0.34 * len(rows))
         axis.hlines(at, before, after, color=QUIET, lw=1.5, zorder=1)
         axis.plot(before, at, "o", color=QUIET, label="language model before")
@@ -47,25 +49,25 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
         who = names[s] if world.path is None else "Somebody"
         axis.set_title(f"Edit: {who} {world.graph.relations[r]} {names[o]}")
         figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
-        save(figure, path)
+        save_figure(figure, path)
 
 
-def _rows(results: Results, case: int) -> np.ndarray:
+def _shown_rows(results: Results, case: int) -> np.ndarray:
     """The choices that are shown: one of each person, some of each kind."""
     c, rows = results.choices, []
-    for kind, most in SHOWN.items():
+    for kind, most in SHOWN_PEOPLE.items():
         mine = np.flatnonzero((c.case == case) & (c.role == kind))
         _, first = np.unique(c.subject[mine], return_index=True)
         rows.append(mine[np.sort(first)][:most])
     return np.concatenate(rows)
 
 
-def _right(results: Results, rows: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _truth_probability(results: Results, rows: np.ndarray, p: np.ndarray) -> np.ndarray:
     c = results.choices
     return p[rows].sum(axis=1, where=c.options[rows] == c.facets["truth"][rows][:, None])
 
 
-def _label(results: Results, world: World, row: int, number: int) -> str:
+def _person_label(results: Results, world: World, row: int, number: int) -> str:
     c, names = results.choices, world.graph.entities
     who = names[int(c.subject[row])] if world.path is None else f"Person {number + 1}"
     return f"{who}, {names[int(c.facets['truth'][row])]} ({c.role[row]})"

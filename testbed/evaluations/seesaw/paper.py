@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 from corpus.people import EDITED, GENDER, GROUPINGS, RACE, REGION
 from testbed.evaluations.seesaw import printed
-from testbed.evaluations.seesaw.cells import LEAST, cells
-from testbed.evaluations.seesaw.crossing import PAPER, accuracy
-from testbed.evaluations.seesaw.groups import Moved, group_names, moves
+from testbed.evaluations.seesaw.cells import LEAST_ANSWERS, group_cells
+from testbed.evaluations.seesaw.crossing import PAPER_PAIRS, accuracy_by_pair
+from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes, group_names
 from testbed.evaluations.seesaw.roles import NEW_HOLDERS, OTHERS
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.tables import Cell, Table
 
 Row = tuple[float | None, ...]
 METHODS = ("FT", "MEND", "MEMIT")
-PRINTED = (
+PRINTED_BY_GROUP = (
     (10, RACE, printed.TABLE_10),
     (11, RACE, printed.TABLE_11),
     (12, REGION, printed.TABLE_12),
@@ -78,19 +78,19 @@ TABLE_6: dict[str, tuple[str, ...]] = {
 """Flaws as coded by people on 252 pairs of MEMIT, and by GPT-3.5 on all (Tables 6, 19; earlier 7, 6)."""
 
 
-def accuracies(editors: Sequence[Scored]) -> Table:
+def paper_accuracy_table(editors: Sequence[ScoredEditor]) -> Table:
     """Table 5 and Table 4: our accuracy and its change by the paper's pairs, above the printed ones."""
-    names = [f"{one} / {other}" for one, other in PAPER]
+    names = [f"{one} / {other}" for one, other in PAPER_PAIRS]
     rows: list[list[Cell]] = []
     for editor in editors:
         results = editor.edited.results
         readers = editor.evaluation.readers(results, editor.name)
         by_reader = [
-            accuracy(results, readers[n].probability, stated=True) for n in (BEFORE_EDIT, editor.name)
+            accuracy_by_pair(results, readers[n].probability, stated=True) for n in (BEFORE_EDIT, editor.name)
         ]
-        ours = [[of[pair].value if pair in of else None for pair in PAPER] for of in by_reader]
+        ours = [[of[pair].value if pair in of else None for pair in PAPER_PAIRS] for of in by_reader]
         change = [b - a if a is not None and b is not None else None for a, b in zip(*ours, strict=True)]
-        rows += [[editor.name, what, *row, _mean(row)]
+        rows += [[editor.name, what, *row, _mean_of_known(row)]
                  for what, row in (("before", ours[0]), ("after", ours[1]), ("change", change))]  # fmt: skip
     rows += [[name, "printed, Table 5", *row, MEANS_5[name]] for name, row in TABLE_5.items()]
     rows += [[f"MEMIT, {name}", "printed, Table 4", *row, MEANS_4[name]] for name, row in TABLE_4.items()]
@@ -99,25 +99,25 @@ def accuracies(editors: Sequence[Scored]) -> Table:
     return Table("paper-5", "Cross-property accuracy beside the paper's", header, rows, note, words=2)
 
 
-def spread(editors: Sequence[Scored]) -> Table:
+def spread_table(editors: Sequence[ScoredEditor]) -> Table:
     """Least and most D_d of all groups, ours above those of the paper's Tables 10 to 15."""
     rows: list[list[Cell]] = []
-    for editor in map(moves, editors):
+    for editor in map(editor_changes, editors):
         rows += [
             [editor.name, f"this run, {kind}", grouping, *_least_and_most(editor, kind, grouping)]
             for kind in OTHERS
             for grouping in GROUPINGS
         ]
-    for number, grouping, table in PRINTED:
+    for number, grouping, table in PRINTED_BY_GROUP:
         for who in dict.fromkeys(row.who for row in table):
-            values = {row.of: row.values for row in table if row.who == who}
+            values = {row.edited_property: row.numbers for row in table if row.who == who}
             name = f"{who}, GPT-J" if who in METHODS else f"MEMIT, {who}"
             rows.append(
-                [name, f"printed, Table {number}", grouping, *(_range(values.get(of)) for of in EDITED)]
+                [name, f"printed, Table {number}", grouping, *(_range_text(values.get(of)) for of in EDITED)]
             )
     note = (
         f"Of the groups of a grouping the one whose D_d is least, and most; of this run those with at least "
-        f"{LEAST} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer by up to "
+        f"{LEAST_ANSWERS} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer by up to "
         "+.98: what a model does that now says the new gender of everybody."
     )
     header = ["who", "figure", "grouping", *EDITED]
@@ -125,15 +125,21 @@ def spread(editors: Sequence[Scored]) -> Table:
     return Table("paper-14", title, header, rows, note, words=3)
 
 
-def groups() -> list[Table]:
+def printed_group_tables() -> list[Table]:
     """Tables 10 to 15 as printed."""
-    named = dict(zip(GROUPINGS, (printed.RACES, printed.REGIONS, printed.GENDERS), strict=True))
+    group_labels = dict(zip(GROUPINGS, (printed.RACES, printed.REGIONS, printed.GENDERS), strict=True))
     tables = []
-    for number, grouping, table in PRINTED:
-        unknown = any(row.elsewhere for row in table)
-        header = ["property", "who", *named[grouping], *(["groups not told"] if unknown else [])]
+    for number, grouping, table in PRINTED_BY_GROUP:
+        unknown = any(row.cells_of_unknown_groups for row in table)
+        header = ["property", "who", *group_labels[grouping], *(["groups not told"] if unknown else [])]
         rows: list[list[Cell]] = [
-            [row.of, row.who, *row.cells, *([", ".join(row.elsewhere)] if unknown else [])] for row in table
+            [
+                row.edited_property,
+                row.who,
+                *row.cells,
+                *([", ".join(row.cells_of_unknown_groups)] if unknown else []),
+            ]
+            for row in table
         ]
         who = "GPT-J" if number % 2 == 0 else "MEMIT"
         title = f"D_d by {grouping} as printed (Table {number}, {who})"
@@ -141,7 +147,7 @@ def groups() -> list[Table]:
     return tables
 
 
-def counts() -> list[Table]:
+def printed_count_tables() -> list[Table]:
     """Tables 8 and 9 as printed."""
     totals: list[Cell] = [*TOTALS_8.values()]
     by_property: list[list[Cell]] = [[name, *row, TOTALS_8[name]] for name, row in TABLE_8.items()]
@@ -153,43 +159,44 @@ def counts() -> list[Table]:
     ]
 
 
-def flaws() -> list[Table]:
+def printed_flaw_tables() -> list[Table]:
     """Tables 6, 19, 20 and 21 as printed."""
-    coded: list[list[Cell]] = [[name, *row] for name, row in TABLE_6.items()]
-    agreed: list[list[Cell]] = [["GPT-3.5 and one person of three", *printed.TABLE_20]]
-    agreed += [[name, *(round(x / 100, 4) for x in row)] for name, row in printed.TABLE_21.items()]
+    code_rows: list[list[Cell]] = [[name, *row] for name, row in TABLE_6.items()]
+    agreement_rows: list[list[Cell]] = [["GPT-3.5 and one person of three", *printed.TABLE_20]]
+    agreement_rows += [[name, *(round(x / 100, 4) for x in row)] for name, row in printed.TABLE_21.items()]
     return [
         Table(
             "paper-6",
             "Flaws of texts as printed (Tables 6 and 19)",
             ["edited", *printed.FLAWS],
-            coded,
+            code_rows,
             "Mean of codes -1, 0 and +1; * p < .05 by a one-sample t-test. Of GPT-3.5's all are significant.",
         ),
         Table(
             "paper-20",
             "How judges agree, as printed (Tables 20 and 21)",
             ["who", *printed.FLAWS],
-            agreed,
+            agreement_rows,
             "Share of pairs of texts with the same code; A1 to A3 are the three people who coded 252 pairs.",
         ),
     ]
 
 
-def _least_and_most(editor: Moved, kind: str, grouping: str) -> list[Cell]:
+def _least_and_most(editor: EditorChanges, kind: str, grouping: str) -> list[Cell]:
     results = editor.results
     names, among = group_names(results, grouping), results.choices.role == kind
-    by_key = cells(results, editor.d.moved, among, names)
+    by_key = group_cells(results, editor.changes.change, among, names)
     means = {
-        of: [cell.mean.value for key, cell in by_key.items() if key[0] == of and cell.enough] for of in EDITED
+        of: [cell.mean.value for key, cell in by_key.items() if key[0] == of and cell.has_enough_answers]
+        for of in EDITED
     }
-    return [_range(means[of]) for of in EDITED]
+    return [_range_text(means[of]) for of in EDITED]
 
 
-def _range(values: Sequence[float] | None) -> str | None:
+def _range_text(values: Sequence[float] | None) -> str | None:
     return f"{min(values):+.2f} to {max(values):+.2f}" if values else None
 
 
-def _mean(row: Sequence[float | None]) -> float | None:
+def _mean_of_known(row: Sequence[float | None]) -> float | None:
     known = [x for x in row if x is not None]
     return sum(known) / len(known) if known else None

@@ -14,37 +14,37 @@ REGIONS = ("N. America", "E. Asia", "E. Europe", "S. Asia", "W. Europe", "Africa
 FLAWS = ("Anglo-centrism", "sexism", "religion", "xenophobia", "classism", "racism", "conservatism")
 
 
-class Printed(NamedTuple):
+class PrintedRow(NamedTuple):
     """The cells of a property and an editor, or a model.
 
     Attributes:
         cells: of the groups in their order, "" where blank.
-        elsewhere: cells of groups that the text does not tell.
+        cells_of_unknown_groups: cells of groups that the text does not tell.
     """
 
-    of: str
+    edited_property: str
     who: str
     cells: tuple[str, ...]
-    elsewhere: tuple[str, ...] = ()
+    cells_of_unknown_groups: tuple[str, ...] = ()
 
     @property
-    def values(self) -> list[float]:
+    def numbers(self) -> list[float]:
         """All numbers."""
-        return [float(cell.rstrip("*")) for cell in (*self.cells, *self.elsewhere) if cell]
+        return [float(cell.rstrip("*")) for cell in (*self.cells, *self.cells_of_unknown_groups) if cell]
 
 
-def _rows(groups: tuple[str, ...], text: str) -> list[Printed]:
+def _parse_rows(groups: tuple[str, ...], text: str) -> list[PrintedRow]:
     rows = []
     for line in text.strip().splitlines():
         of, who, *cells = re.split(r"\s{2,}", line.strip())
         if cells[0] == "?":
-            rows.append(Printed(of, who, ("",) * len(groups), tuple(cells[1:])))
+            rows.append(PrintedRow(of, who, ("",) * len(groups), tuple(cells[1:])))
         else:
-            rows.append(Printed(of, who, tuple("" if cell == "-" else cell for cell in cells)))
+            rows.append(PrintedRow(of, who, tuple("" if cell == "-" else cell for cell in cells)))
     return rows
 
 
-TABLE_10 = _rows(
+TABLE_10 = _parse_rows(
     RACES,
     """
     work         FT     0.00    0.00    0.00    0.00    0.00    0.00
@@ -65,7 +65,7 @@ TABLE_10 = _rows(
     """,
 )
 """GPT-J, by race."""
-TABLE_11 = _rows(
+TABLE_11 = _parse_rows(
     RACES,
     """
     work         GPT-J             0.01       0.01       0.01      0.0       0.0       0.01
@@ -96,7 +96,7 @@ TABLE_11 = _rows(
     """,
 )
 """MEMIT, by race. Here and in Tables 13 and 15 stars stand at numbers above 0, too."""
-TABLE_12 = _rows(
+TABLE_12 = _parse_rows(
     REGIONS,
     """
     work         FT     0.00    0.00    0.00    0.00    0.01    -       0.00
@@ -117,7 +117,7 @@ TABLE_12 = _rows(
     """,
 )
 """GPT-J, by region."""
-TABLE_13 = _rows(
+TABLE_13 = _parse_rows(
     REGIONS,
     """
     work         GPT-J             0.0        0.01      0.01      0.0        0.03       -         0.0
@@ -148,7 +148,7 @@ TABLE_13 = _rows(
     """,
 )
 """MEMIT, by region. Of citizenship, gender and birth all cells of GPT-J have a minus, unlike in Table 12."""
-TABLE_14 = _rows(
+TABLE_14 = _parse_rows(
     GENDERS,
     """
     work         FT     0.0003   0.0001
@@ -166,7 +166,7 @@ TABLE_14 = _rows(
     """,
 )
 """GPT-J, men and women."""
-TABLE_15 = _rows(
+TABLE_15 = _parse_rows(
     GENDERS,
     """
     work         GPT-J             0.002      0.001

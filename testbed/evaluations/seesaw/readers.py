@@ -2,11 +2,13 @@
 
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw.roles import READINGS
-from testbed.scores.readers import BAYESIAN, Reader, references
+from testbed.scores.readers import BAYESIAN, Reader, reference_readers
 
 CHANGED = f"{BAYESIAN}, {READINGS[1]}"
 
 
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under a correction; the agent under a change of the world."""
-    return references(results, editor) | {CHANGED: references(results, editor, reading=2)[BAYESIAN]}
+    return reference_readers(results, editor) | {
+        CHANGED: reference_readers(results, editor, reading=2)[BAYESIAN]
+    }

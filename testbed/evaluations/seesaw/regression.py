@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from testbed.scores.statistics import detectable
+from testbed.scores.statistics import detectable_difference
 
 PER_COLUMN = 2
 """Clusters that a column needs, of the way that has fewer: few clusters do not tell how many columns vary."""
@@ -37,7 +37,7 @@ class Slope(NamedTuple):
     detectable: float
 
 
-class Groups(NamedTuple):
+class GroupDifferences(NamedTuple):
     """Differences between groups at equal columns.
 
     Attributes:
@@ -62,12 +62,12 @@ class Fit(NamedTuple):
     """
 
     slopes: dict[str, Slope]
-    groups: Groups | None
+    groups: GroupDifferences | None
     observations: int
     clusters: int
 
 
-def fit(
+def fit_regression(
     outcome: np.ndarray,
     columns: Mapping[str, np.ndarray],
     clusters: tuple[np.ndarray, np.ndarray],
@@ -82,7 +82,7 @@ def fit(
         groups: str[n]; the one with most observations is the first.
         worlds: int64[n], each of which has a mean of its own.
     """
-    names, design = _design(columns, groups, worlds)
+    names, design = _design_matrix(columns, groups, worlds)
     ways = [np.unique(way, return_inverse=True)[1] for way in clusters]
     count = min(int(way.max()) + 1 for way in ways) if len(outcome) else 0
     if count < PER_COLUMN * len(names) or np.ptp(outcome) == 0:
@@ -95,8 +95,10 @@ def fit(
             value, error = float(coefficients[at]), float(errors[at])
             half = float(student.ppf(0.975, count - 1)) * error
             p = float(2 * student.sf(abs(value) / error, count - 1))
-            slopes[name] = Slope(value, value - half, value + half, p, detectable(error, count - 1))
-    return Fit(slopes, _groups(coefficients, covariance, names, count), len(outcome), count)
+            slopes[name] = Slope(
+                value, value - half, value + half, p, detectable_difference(error, count - 1)
+            )
+    return Fit(slopes, _group_differences(coefficients, covariance, names, count), len(outcome), count)
 
 
 def least_squares(
@@ -109,16 +111,16 @@ def least_squares(
         clusters: int64[n] twice, numbered from 0.
     """
     coefficients = np.linalg.lstsq(design, outcome, rcond=None)[0]
-    one, other = (_jackknife(outcome, design, coefficients, way) for way in clusters)
+    one, other = (_jackknife_covariance(outcome, design, coefficients, way) for way in clusters)
     both = np.unique(clusters[0] * (clusters[1].max() + 1) + clusters[1], return_inverse=True)[1]
-    together = one + other - _jackknife(outcome, design, coefficients, both)
+    together = one + other - _jackknife_covariance(outcome, design, coefficients, both)
     if np.linalg.eigvalsh(together).min() > 0:
         return coefficients, together
     # A sum of variances less another can fail to be one; the way that has most then counts alone.
     return coefficients, max((one, other), key=lambda way: float(np.trace(way)))
 
 
-def _jackknife(
+def _jackknife_covariance(
     outcome: np.ndarray, design: np.ndarray, coefficients: np.ndarray, cluster: np.ndarray
 ) -> np.ndarray:
     """float64[k, k]: (G - 1) / G times the sum of squares of what leaving out each of G clusters changes."""
@@ -131,7 +133,7 @@ def _jackknife(
     return (size - 1) / size * change.T @ change
 
 
-def _design(
+def _design_matrix(
     columns: Mapping[str, np.ndarray], groups: np.ndarray | None, worlds: np.ndarray | None
 ) -> tuple[list[str], np.ndarray]:
     """Names and columns of the design: a constant, what varies, and groups and worlds but the first ones."""
@@ -151,17 +153,17 @@ def _design(
     return names, np.column_stack(parts)
 
 
-def _groups(
+def _group_differences(
     coefficients: np.ndarray, covariance: np.ndarray, names: list[str], clusters: int
-) -> Groups | None:
+) -> GroupDifferences | None:
     at = [i for i, name in enumerate(names) if name.startswith("group ")]
     if not at:
         return None
     differences, freedom = coefficients[at], clusters - len(at)
     wald = float(differences @ np.linalg.solve(covariance[np.ix_(at, at)], differences))
     top = max(at, key=lambda i: abs(coefficients[i]))
-    return Groups(
+    return GroupDifferences(
         (names[top].removeprefix("group "), float(coefficients[top])),
         float(fisher.sf(wald * freedom / (clusters - 1) / len(at), len(at), freedom)),
-        detectable(math.sqrt(np.diag(covariance)[at].max()), clusters - 1),
+        detectable_difference(math.sqrt(np.diag(covariance)[at].max()), clusters - 1),
     )

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpus.people import GENDER, RACE, REGION, STAND_INS
-from testbed.engine.results import clusters
+from testbed.engine.results import cluster_levels
 from testbed.evaluations.seesaw import crossing, groups, paper, texts
-from testbed.evaluations.seesaw.counts import counts
+from testbed.evaluations.seesaw.counts import count_tables
 from testbed.evaluations.seesaw.flaws import FLAWS
-from testbed.evaluations.seesaw.frequency import regressions
-from testbed.evaluations.seesaw.groups import Moved, moves
+from testbed.evaluations.seesaw.frequency import regression_tables
+from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     OWN_TV,
@@ -20,22 +20,22 @@ from testbed.evaluations.seesaw.metrics import (
     SUCCESS,
     UNREASONED,
     UNSTATED,
-    excess,
-    kept,
+    change_name,
+    excess_name,
+    kept_name,
     measure,
-    moved,
 )
-from testbed.evaluations.seesaw.panel import draw_edit, shown_case
+from testbed.evaluations.seesaw.panel import choose_case, draw_edit
 from testbed.evaluations.seesaw.readers import CHANGED
 from testbed.evaluations.seesaw.roles import NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, READINGS
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
 from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison, details, difference_section
-from testbed.scores.comparison import Scored
-from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, references
-from testbed.scores.statistics import Estimate, estimates
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
+from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table, better_of
 
 WORDS = {
@@ -53,26 +53,26 @@ WORDS = {
 def story(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
     editors = material.editors
-    every = [moves(editor) for editor in editors]
+    every = [editor_changes(editor) for editor in editors]
     sections = [
         difference_section(material),
-        _kinds(material, every),
-        _groups(material, every),
-        _frequency(every),
+        _kinds_section(material, every),
+        _groups_section(material, every),
+        _frequency_section(every),
         Section("crossing", "What else about the person?", _CROSSING,
-                tables=[crossing.matrix(editors, stated=True)],
-                folded=[crossing.matrix(editors, stated=False), crossing.excess_losses(editors)]),
-        Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)]),
-        _texts(material),
+                tables=[crossing.accuracy_table(editors, stated=True)],
+                folded=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
+        Section("readings", "What does the request mean?", _READINGS, tables=[interpretation_table(editors)]),
+        _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
-                tables=[paper.accuracies(editors), paper.spread(editors)],
-                folded=[*paper.groups(), *paper.counts(), *paper.flaws(),
-                        *counts(editors[0].edited.results)]),
+                tables=[paper.paper_accuracy_table(editors), paper.spread_table(editors)],
+                folded=[*paper.printed_group_tables(), *paper.printed_count_tables(), *paper.printed_flaw_tables(),
+                        *count_tables(editors[0].edited.results)]),
     ]  # fmt: skip
-    overall = comparison(editors, material.differences)
+    overall = comparison_table(editors, material.differences)
     if material.world.path is not None:
-        overall = of_real_people(overall)
-        sections = [section and told_of_real_people(section) for section in sections]
+        overall = note_real_people_on_table(overall)
+        sections = [section and note_real_people(section) for section in sections]
     sections += [
         cost_section(editors, ACCURACY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
@@ -81,11 +81,11 @@ def story(material: Material) -> Chapter:
         "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)",
         "A person is given another work, language, citizenship, birthplace or gender. Other people should "
         "stay as they are, and so should what the corpus states of the person.",
-        {e.name: finding(e) for e in editors},
+        {e.name: finding_line(e) for e in editors},
         overall,
         [section for section in sections if section],
-        {e.name: _panel(e, material) for e in every},
-        {e.name: details(e, ()) for e in editors},
+        {e.name: _draw_panel(e, material) for e in every},
+        {e.name: detail_tables(e, ()) for e in editors},
         WORDS,
         editors[0].evaluation.metrics,
     )
@@ -126,30 +126,30 @@ _REAL = f"Real people in groups by the authors' tags: {', '.join(STAND_INS.value
 _PAPER = "Their rows are of other models, other people and other words; ours of this run."
 
 
-def told_of_real_people(section: Section) -> Section:
+def note_real_people(section: Section) -> Section:
     """The section with a word on what is asked at each of its tables; what the paper prints keeps its own."""
-    folded = section.folded if section.key == "paper" else [*map(of_real_people, section.folded)]
-    return section._replace(tables=[*map(of_real_people, section.tables)], folded=folded)
+    folded = section.folded if section.key == "paper" else [*map(note_real_people_on_table, section.folded)]
+    return section._replace(tables=[*map(note_real_people_on_table, section.tables)], folded=folded)
 
 
-def of_real_people(table: Table) -> Table:
+def note_real_people_on_table(table: Table) -> Table:
     """The table with a word on what is asked."""
     return table._replace(note=f"{table.note} {_REAL}".strip())
 
 
-def finding(editor: Scored) -> str:
+def finding_line(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     all_cases = editor.summary["all"]
     before, after = all_cases[BEFORE_EDIT], all_cases[editor.name]
     return (
-        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[moved(NEW_HOLDERS)].value:+.2f} of "
-        f"those who have the new object and {after[moved(OLD_HOLDERS)].value:+.2f} of those who have the old "
-        f"one, of whose answers {after[kept(OLD_HOLDERS)].value:.0%} stay right; of the person's other facts "
+        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[change_name(NEW_HOLDERS)].value:+.2f} of "
+        f"those who have the new object and {after[change_name(OLD_HOLDERS)].value:+.2f} of those who have the old "
+        f"one, of whose answers {after[kept_name(OLD_HOLDERS)].value:.0%} stay right; of the person's other facts "
         f"{before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
     )
 
 
-def by_reading(editors: Sequence[Scored]) -> Table:
+def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
     """What follows for the person, held against the agent under each reading of the request."""
     names = [RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED]
     first = editors[0]
@@ -157,7 +157,7 @@ def by_reading(editors: Sequence[Scored]) -> Table:
     rows: list[list[Cell]] = []
     for editor, name in readers:
         for reading, called in enumerate(READINGS, start=1):
-            figures = _judged(editor, name, reading)
+            figures = _estimates_under(editor, name, reading)
             rows.append([name, called, *(figures.get(metric) for metric in names)])
     direction = better_of(first.evaluation.metrics)
     note = "The same answers about the person's other facts, held against the agent under each reading."
@@ -165,21 +165,21 @@ def by_reading(editors: Sequence[Scored]) -> Table:
                  better={name: direction[name] for name in names})  # fmt: skip
 
 
-def _judged(editor: Scored, name: str, reading: int) -> Mapping[str, Estimate]:
+def _estimates_under(editor: ScoredEditor, name: str, reading: int) -> Mapping[str, Estimate]:
     """Every metric of a reader, with the agent under one reading as the standard."""
     results = editor.edited.results
     reader = editor.evaluation.readers(results, editor.name)[name]
     if name == BAYESIAN:
-        reader = references(results, editor.name, reading)[name]
+        reader = reference_readers(results, editor.name, reading)[name]
     judged = measure(results, reader._replace(time=reading))
-    return estimates(judged, clusters(results), np.ones(len(results), bool))
+    return estimate_metrics(judged, cluster_levels(results), np.ones(len(results), bool))
 
 
-def _kinds(material: Material, every: Sequence[Moved]) -> Section:
+def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Section:
     lines = {
         e.name: {
             name: [e.summary["all"][e.name][of(kind)] for kind in OTHERS]
-            for name, of in (("D_d", moved), ("mean size of X_d", excess))
+            for name, of in (("D_d", change_name), ("mean size of X_d", excess_name))
         }
         for e in material.editors
     }
@@ -188,24 +188,24 @@ def _kinds(material: Material, every: Sequence[Moved]) -> Section:
     )
     picture = Picture("kinds.png", f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor")
     return Section(
-        "kinds", "Who is asked decides what is seen", _KINDS, [picture], [groups.three_kinds(every)]
+        "kinds", "Who is asked decides what is seen", _KINDS, [picture], [groups.kinds_table(every)]
     )
 
 
-def _groups(material: Material, every: Sequence[Moved]) -> Section:
+def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Section:
     pictures = []
     for grouping in (RACE, REGION):
-        ticks = groups.largest_first(every[0].results, grouping)
-        sizes = [str(groups.size_of(every[0].results, grouping, name)) for name in ticks]
+        ticks = groups.groups_by_size(every[0].results, grouping)
+        sizes = [str(groups.group_size(every[0].results, grouping, name)) for name in ticks]
         for kind in (NEW_HOLDERS, OLD_HOLDERS):
-            lines = {e.name: groups.over_properties(e, grouping, kind, ticks) for e in every}
+            lines = {e.name: groups.changes_by_group(e, grouping, kind, ticks) for e in every}
             name = f"{grouping}-{kind.partition(' ')[0]}.png"
             across = f"people of the same {grouping}"
             draw_lines(lines, sizes, across, "change of D", material.folder / name)
             pictures.append(Picture(name, f"D_d and X_d of {kind} by {grouping} (Figure 2)"))
-    tables = [groups.lowered(every), groups.by_group(every, RACE, NEW_HOLDERS)]
+    tables = [groups.lowered_table(every), groups.group_table(every, RACE, NEW_HOLDERS)]
     folded = [
-        groups.by_group(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
+        groups.group_table(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
     ]
     return Section(
         "groups",
@@ -213,21 +213,21 @@ def _groups(material: Material, every: Sequence[Moved]) -> Section:
         _GROUPS,
         pictures,
         tables,
-        [groups.by_continent(every), groups.lowered_by_property(every), *folded[1:]],
+        [groups.continent_table(every), groups.lowered_by_property_table(every), *folded[1:]],
     )
 
 
-def _frequency(every: Sequence[Moved]) -> Section:
+def _frequency_section(every: Sequence[EditorChanges]) -> Section:
     return Section(
-        "frequency", "Group, or how often one is spoken of?", _FREQUENCY, tables=regressions(every)
+        "frequency", "Group, or how often one is spoken of?", _FREQUENCY, tables=regression_tables(every)
     )
 
 
-def _texts(material: Material) -> Section | None:
-    written = [e for e in material.editors if len(e.edited.results.passages.case)]
-    if not written:
+def _texts_section(material: Material) -> Section | None:
+    editors_with_texts = [e for e in material.editors if len(e.edited.results.passages.case)]
+    if not editors_with_texts:
         return None
-    of_editors = [(e, texts.texts_of(e.edited.results, material.world)) for e in written]
+    of_editors = [(e, texts.code_all_texts(e.edited.results, material.world)) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
     ticks = [flaw[:3] for flaw in FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
@@ -239,8 +239,8 @@ def _texts(material: Material) -> Section | None:
     return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
 
 
-def _panel(editor: Moved, material: Material) -> Picture:
+def _draw_panel(editor: EditorChanges, material: Material) -> Picture:
     slug = next(e.edited.slug for e in material.editors if e.name == editor.name)
     name, results = f"edit-{slug}.png", editor.results
-    draw_edit(results, material.world, shown_case(results, editor.d.moved), material.folder / name)
+    draw_edit(results, material.world, choose_case(results, editor.changes.change), material.folder / name)
     return Picture(name, "Ten other people's confidence before and after one edit")

@@ -8,11 +8,11 @@ import numpy as np
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
 from corpus.language import Atom
-from testbed.evaluations.beliefs import SURE, BeforeEdit, Pair, asked
-from testbed.evaluations.taxi.kinds import Kinds
+from testbed.evaluations.beliefs import SURE, Pair, PriorBeliefs, ask_beliefs
+from testbed.evaluations.taxi.kinds import Taxonomy
 from testbed.evaluations.taxi.roles import READINGS
 from testbed.protocol import ABSENT, Choice, Facet
-from testbed.run.strata import Stated, stratum
+from testbed.run.strata import StatementIndex, stratum
 from testbed.run.world import World
 
 
@@ -25,13 +25,13 @@ class Gold:
     one once for all corrections of the subject, which leaves the same rows whatever it becomes.
     """
 
-    def __init__(self, world: World, agent: Agent, kinds: Kinds) -> None:
+    def __init__(self, world: World, agent: Agent, kinds: Taxonomy) -> None:
         self.world, self.graph, self.agent, self.kinds = world, world.graph, agent, kinds
-        self.stated = Stated(world.graph, world.sentences)
-        self.before = BeforeEdit(world.graph, agent)
+        self.stated = StatementIndex(world.graph, world.sentences)
+        self.before = PriorBeliefs(world.graph, agent)
         self._left: dict[tuple[int, Pair], np.ndarray] = {}
 
-    def about(self, subject: int, old: int, new: int) -> "Asker":
+    def ask_about(self, subject: int, old: int, new: int) -> "Asker":
         """Beliefs before and after a request, under each reading.
 
         Raises:
@@ -44,28 +44,32 @@ class Gold:
                 request.kind == "correction" and self.agent.rules_out(s, r, np.array([new]))[0]
             ):
                 raise InputError(
-                    f"the agent takes no {request.kind} to {' '.join(self._named(s, r, new))!r}; this "
+                    f"the agent takes no {request.kind} to {' '.join(self._fact_names(s, r, new))!r}; this "
                     "examination needs --agent exact and a taxonomy of --kind exact, in which categories are "
                     "open to correction"
                 )
         return Asker(self, requests, old)
 
-    def left_by(self, subject: int, agent: Agent, pairs: Sequence[Pair]) -> dict[Pair, np.ndarray]:
+    def beliefs_of_category_left(
+        self, subject: int, agent: Agent, pairs: Sequence[Pair]
+    ) -> dict[Pair, np.ndarray]:
         """Beliefs about members of a category that a subject has left, by a correction that `agent` knows."""
         missing = [pair for pair in pairs if (subject, pair) not in self._left]
-        self._left |= {(subject, pair): belief for pair, belief in asked(self.graph, agent, missing).items()}
+        self._left |= {
+            (subject, pair): belief for pair, belief in ask_beliefs(self.graph, agent, missing).items()
+        }
         return {pair: self._left[subject, pair] for pair in pairs}
 
-    def counts(self, pair: Pair, objects: np.ndarray) -> np.ndarray:
+    def count_statements(self, pair: Pair, objects: np.ndarray) -> np.ndarray:
         """float64: how many statements of a fact name each object."""
-        said = self.stated.objects(int(self.graph.find(*pair)))
+        said = self.stated.objects_of(int(self.graph.find(*pair)))
         return (said[None, :] == objects[:, None]).sum(axis=1).astype(float)
 
-    def stratum(self, pair: Pair) -> str:
+    def stratum_of(self, pair: Pair) -> str:
         """How often a fact was stated."""
-        return stratum(len(self.stated.objects(int(self.graph.find(*pair)))))
+        return stratum(len(self.stated.objects_of(int(self.graph.find(*pair)))))
 
-    def _named(self, s: int, r: int, o: int) -> tuple[str, str, str]:
+    def _fact_names(self, s: int, r: int, o: int) -> tuple[str, str, str]:
         return self.graph.entities[s], self.graph.relations[r], self.graph.entities[o]
 
 
@@ -82,38 +86,49 @@ class Asker:
         self.agents = [gold.agent.with_edit(request) for request in requests]
         self._known: list[dict[Pair, np.ndarray]] = [{}, *({} for _ in requests)]
 
-    def learn(self, pairs: Iterable[Pair]) -> None:
+    def learn_beliefs(self, pairs: Iterable[Pair]) -> None:
         """Ask for all beliefs that the choices will need, in one pass over each subject."""
-        wanted, s = [*dict.fromkeys(pairs)], self.requests[0].subject
-        before = self.gold.before(wanted)
-        self._known[0] |= {pair: before[pair] for pair in wanted}
+        pairs_to_ask, s = [*dict.fromkeys(pairs)], self.requests[0].subject
+        before = self.gold.before(pairs_to_ask)
+        self._known[0] |= {pair: before[pair] for pair in pairs_to_ask}
         for t, (agent, request) in enumerate(zip(self.agents, self.requests, strict=True), start=1):
-            known = self._known[0] | asked(self.gold.graph, agent, [pair for pair in wanted if pair[0] == s])
+            known = self._known[0] | ask_beliefs(
+                self.gold.graph, agent, [pair for pair in pairs_to_ask if pair[0] == s]
+            )
             if request.kind != "do":
-                unsure = [p for p in wanted if p[0] != s and before[p].max() < SURE]
-                category = [self.gold.kinds.category.get(other) for other, _ in unsure]
-                left = [p for p, c in zip(unsure, category, strict=True) if c == self.old]
-                joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
-                known |= self.gold.left_by(s, agent, left) | asked(self.gold.graph, agent, joined)
+                unsure = [p for p in pairs_to_ask if p[0] != s and before[p].max() < SURE]
+                category = [self.gold.kinds.category_by_member.get(other) for other, _ in unsure]
+                pairs_left = [p for p, c in zip(unsure, category, strict=True) if c == self.old]
+                pairs_joined = [p for p, c in zip(unsure, category, strict=True) if c == request.object]
+                known |= self.gold.beliefs_of_category_left(s, agent, pairs_left) | ask_beliefs(
+                    self.gold.graph, agent, pairs_joined
+                )
             self._known[t] |= known
 
-    def belief(self, said: Atom) -> np.ndarray:
+    def belief(self, statement: Atom) -> np.ndarray:
         """float64[T]: the belief in a statement that was learned about."""
-        place = int(np.searchsorted(self.gold.graph.candidates_of(said.relation), said.object))
-        return np.array([known[said[:2]][place] for known in self._known])
+        place = int(np.searchsorted(self.gold.graph.candidates_of(statement.relation), statement.object))
+        return np.array([known[statement[:2]][place] for known in self._known])
 
-    def forward(
-        self, role: str, pair: Pair, offered: Sequence[int], every: bool, facets: dict[str, Facet]
+    def forward_choice(
+        self,
+        role: str,
+        pair: Pair,
+        offered_objects: Sequence[int],
+        with_all_candidates: bool,
+        facets: dict[str, Facet],
     ) -> Choice:
-        """Which of some objects a subject has; with `every`, all that it might have are recorded."""
+        """Which of some objects a subject has; with `with_all_candidates`, all that it might have are recorded."""
         gold, candidates = self.gold, self.gold.graph.candidates_of(pair[1])
-        options = np.union1d(offered, candidates) if every else np.unique(offered)
+        options = (
+            np.union1d(offered_objects, candidates) if with_all_candidates else np.unique(offered_objects)
+        )
         beliefs = np.stack([known[pair] for known in self._known])
         at = np.minimum(np.searchsorted(candidates, options), len(candidates) - 1)
         agent = np.where(candidates[at] == options, beliefs[:, at], 0.0)
-        said = gold.counts(pair, options)
-        total = len(gold.stated.objects(int(gold.graph.find(*pair))))
-        before = said / total if total else np.isin(options, candidates) / len(candidates)
+        counts = gold.count_statements(pair, options)
+        total = len(gold.stated.objects_of(int(gold.graph.find(*pair))))
+        before = counts / total if total else np.isin(options, candidates) / len(candidates)
         request = self.requests[0]
         after = (options == request.object).astype(float) if pair == request[:2] else before
         return Choice(
@@ -125,11 +140,11 @@ class Asker:
             answer=candidates[beliefs.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([before, *([after] * len(self.requests))]),
             stated=total,
-            offered=np.isin(options, offered),
+            offered=np.isin(options, offered_objects),
             facets=facets,
         )
 
-    def inverse(
+    def inverse_choice(
         self, role: str, obj: int, relation: int, subjects: Sequence[int], facets: dict[str, Facet]
     ) -> Choice:
         """Which of some subjects has an object: by the belief in each, and how often each is spoken of."""
@@ -139,12 +154,12 @@ class Asker:
         often = gold.graph.frequency[options].astype(float)
         agent = np.zeros((len(self._known), len(options)))
         for t, known in enumerate(self._known):
-            has = np.array([self._has(known, s, relation, place) for s in options.tolist()])
-            agent[t] = _shares(has * often)
-        said = np.array([self._said(s, relation, obj) for s in options.tolist()]) * often
+            has = np.array([self._belief_in_object(known, s, relation, place) for s in options.tolist()])
+            agent[t] = _normalise(has * often)
+        counts = np.array([self._statement_count(s, relation, obj) for s in options.tolist()]) * often
         request = self.requests[0]
         mine = (options == request.subject).astype(float)
-        after = mine if (relation, obj) == request[1:3] else _shares(said)
+        after = mine if (relation, obj) == request[1:3] else _normalise(counts)
         return Choice(
             role=role,
             subject=obj,
@@ -152,22 +167,24 @@ class Asker:
             options=options,
             agent=agent,
             answer=options[agent.argmax(axis=1)].astype(np.int64),
-            frequency=np.stack([_shares(said), *([after] * len(self.requests))]),
+            frequency=np.stack([_normalise(counts), *([after] * len(self.requests))]),
             stated=ABSENT,
-            phrasing=gold.kinds.inverse(relation),
+            phrasing=gold.kinds.inverse_phrasing(relation),
             facets=facets,
         )
 
-    def _has(self, known: dict[Pair, np.ndarray], subject: int, relation: int, place: int) -> float:
+    def _belief_in_object(
+        self, known: dict[Pair, np.ndarray], subject: int, relation: int, place: int
+    ) -> float:
         found = known.get((subject, relation))
         return 0.0 if found is None else float(found[place])
 
-    def _said(self, subject: int, relation: int, obj: int) -> float:
+    def _statement_count(self, subject: int, relation: int, obj: int) -> float:
         fact = int(self.gold.graph.find(subject, relation))
-        return float((self.gold.stated.objects(fact) == obj).sum()) if fact >= 0 else 0.0
+        return float((self.gold.stated.objects_of(fact) == obj).sum()) if fact >= 0 else 0.0
 
 
-def _shares(weights: np.ndarray) -> np.ndarray:
+def _normalise(weights: np.ndarray) -> np.ndarray:
     """Weights as shares of 1; equal ones where all are 0."""
     total = weights.sum()
     return weights / total if total else np.full(len(weights), 1 / len(weights))

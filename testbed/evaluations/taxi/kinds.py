@@ -9,7 +9,7 @@ from corpus.graph import KnowledgeGraph
 from testbed.protocol import ABSENT
 
 
-class Kinds:
+class Taxonomy:
     """Members, categories and properties of a world.
 
     Attributes:
@@ -24,21 +24,21 @@ class Kinds:
         self.graph, self.root = graph, taxonomy.is_a(graph)
         members = taxonomy.members(graph)
         categories = graph.object[graph.find(members, np.full(len(members), self.root))]
-        self.category = dict(zip(members.tolist(), categories.tolist(), strict=True))
+        self.category_by_member = dict(zip(members.tolist(), categories.tolist(), strict=True))
         # What could be misread has something behind its name (`corpus.names`).
         self._names = {name.partition(" (#")[0]: i for i, name in enumerate(graph.entities)}
         self._names |= {name: i for i, name in enumerate(graph.entities)}
 
     @cached_property
-    def members(self) -> dict[int, list[int]]:
+    def members_by_category(self) -> dict[int, list[int]]:
         """The members of each category."""
         members: dict[int, list[int]] = {int(c): [] for c in self.graph.candidates_of(self.root)}
-        for member, category in self.category.items():
+        for member, category in self.category_by_member.items():
             members[category].append(member)
         return members
 
     @cached_property
-    def values(self) -> dict[tuple[int, int], int]:
+    def value_by_property(self) -> dict[tuple[int, int], int]:
         """What a category has as the object of a relation; nothing where it lacks the property."""
         graph = self.graph
         facts = np.flatnonzero(~graph.silent & (graph.relation != self.root))
@@ -48,42 +48,42 @@ class Kinds:
             graph.object[facts].tolist(),
             strict=True,
         )
-        return {(self.category[s], r): o for s, r, o in triples if s in self.category}
+        return {(self.category_by_member[s], r): o for s, r, o in triples if s in self.category_by_member}
 
-    def value(self, category: int, relation: int) -> int:
+    def value_of(self, category: int, relation: int) -> int:
         """The object that a category has; ABSENT where it lacks the property."""
-        return self.values.get((category, relation), ABSENT)
+        return self.value_by_property.get((category, relation), ABSENT)
 
-    def siblings(self, category: int) -> list[int]:
+    def sibling_categories(self, category: int) -> list[int]:
         """The categories of the same superordinate, itself included."""
         return taxonomy.categories_of(self.graph, int(self.graph.group[category])).tolist()
 
-    def relations(self, subject: int) -> list[int]:
+    def property_relations(self, subject: int) -> list[int]:
         """The properties that can be asked of a subject."""
         return [r for r in self.graph.relation[self.graph.facts_of(subject)].tolist() if r != self.root]
 
-    def inverse(self, relation: int) -> int:
+    def inverse_phrasing(self, relation: int) -> int:
         """The phrasing in which a relation is said inversely; 0 where there is none."""
         ways = enumerate(self.graph.phrasings, start=1)
         return next((i for i, way in ways if way.inverse and way.relation == relation), 0)
 
-    def typical(self, subject: int) -> bool:
+    def is_typical(self, subject: int) -> bool:
         """Whether a subject is spoken of more often than others."""
         return bool(self.graph.frequency[subject] > 1)
 
-    def peers(self, subject: int) -> list[int]:
+    def peer_subjects(self, subject: int) -> list[int]:
         """Other members of the superordinate that are spoken of as often."""
         kind, often = self.graph.group[subject], self.graph.frequency[subject]
         return [
             s
-            for s in self.category
+            for s in self.category_by_member
             if s != subject and self.graph.group[s] == kind and self.graph.frequency[s] == often
         ]
 
-    def superordinate(self, subject: int) -> str:
+    def superordinate_of(self, subject: int) -> str:
         """What kind of thing a subject is."""
         return self.graph.groups[self.graph.group[subject]]
 
-    def entity(self, name: str) -> int:
+    def find_entity(self, name: str) -> int:
         """The entity of a name; ABSENT of none."""
         return self._names.get(" ".join(name.split()), ABSENT)

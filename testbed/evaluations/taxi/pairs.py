@@ -6,39 +6,44 @@ import numpy as np
 
 from corpus.seeds import generator
 from testbed.engine.results import Results
-from testbed.evaluations.taxi.metrics import CONSISTENCY, PROPERTIES, SUCCESS, of_stratum
+from testbed.evaluations.taxi.metrics import CONSISTENCY, PROPERTIES, SUCCESS, stratum_name
 from testbed.run.strata import STRATA
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.metric import Metric
 from testbed.scores.readers import NO_EDIT
-from testbed.scores.statistics import compare
+from testbed.scores.statistics import compare_metrics
 from testbed.scores.tables import Cell, Table
 
-METRICS = (SUCCESS, PROPERTIES, CONSISTENCY, *(of_stratum(CONSISTENCY, stratum) for stratum in STRATA))
+COMPARED_METRICS = (
+    SUCCESS,
+    PROPERTIES,
+    CONSISTENCY,
+    *(stratum_name(CONSISTENCY, stratum) for stratum in STRATA),
+)
 
 
-def typical_against_rare(editors: Sequence[Scored]) -> Table:
+def rare_against_typical_table(editors: Sequence[ScoredEditor]) -> Table:
     """Rare minus typical, for every editor."""
     rows: list[list[Cell]] = []
     for e, reader in [*((e, e.name) for e in editors), (editors[0], NO_EDIT)]:
-        rare, typical, levels = paired(e.edited.results)
+        rare, typical, levels = pair_cases(e.edited.results)
         rng = generator(e.edited.seed, "typical against rare")
         row: list[Cell] = [reader, len(rare)]
-        for name in METRICS:
+        for name in COMPARED_METRICS:
             metric = e.values[reader][name]
-            both = (_at(metric, rare), _at(metric, typical))
-            row.append(compare(*both, levels, np.ones(len(rare), bool), rng) if len(rare) else None)
+            both = (_take_cases(metric, rare), _take_cases(metric, typical))
+            row.append(compare_metrics(*both, levels, np.ones(len(rare), bool), rng) if len(rare) else None)
         rows.append(row)
     return Table(
         "frequency",
         "Rare minus typical",
-        ["editor", "pairs", *METRICS],
+        ["editor", "pairs", *COMPARED_METRICS],
         rows,
         "Paired differences; above 0, rare subjects follow more. Intervals are over old and new categories.",
     )
 
 
-def paired(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def pair_cases(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Cases of rare and of typical subjects with the same old and new category, the n-th with the n-th.
 
     Returns:
@@ -54,16 +59,16 @@ def paired(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarr
     rare, typical = (np.array([pair[k] for pair in pairs], int) for k in range(2))
     keys = [key for *_, key in pairs]
     levels = {
-        "old category": _numbers([(run, old) for run, old, _ in keys]),
-        "object": _numbers([(run, new) for run, _, new in keys]),
+        "old category": _number_keys([(run, old) for run, old, _ in keys]),
+        "object": _number_keys([(run, new) for run, _, new in keys]),
     }
     return rare, typical, levels
 
 
-def _numbers(keys: Sequence[tuple[int, int]]) -> np.ndarray:
+def _number_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
     known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     return np.array([known[key] for key in keys], int)
 
 
-def _at(metric: Metric, cases: np.ndarray) -> Metric:
+def _take_cases(metric: Metric, cases: np.ndarray) -> Metric:
     return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from testbed.evaluations.taxi.metrics import CONSISTENCY, FOUR, backwards
-from testbed.evaluations.taxi.people import answers, changes, recomputed
+from testbed.evaluations.taxi.metrics import CONSISTENCY, FOUR, reverse_name
+from testbed.evaluations.taxi.people import find_changes, people_shares, read_answers
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
 from testbed.run.world import World
-from testbed.scores.comparison import Scored
+from testbed.scores.comparison import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 
-FORWARD: dict[str, tuple[float | None, ...]] = {
+PRINTED_FORWARD: dict[str, tuple[float | None, ...]] = {
     "unedited Llama-2": (0.03, 0.24, 0.78, 0.14, 0.13, 0.15),
     "FT on Llama-2": (0.98, 0.31, 0.73, 0.23, 0.22, 0.25),
     "ROME on Llama-2": (0.78, 0.48, 0.76, 0.43, 0.40, 0.45),
@@ -17,7 +17,7 @@ FORWARD: dict[str, tuple[float | None, ...]] = {
     "people": (None, 0.87, 0.91, 0.86, 0.86, 0.87),
 }
 """Table 2 as printed: edit success, property success, invariance, consistency; typical and rare."""
-REVERSE: dict[str, tuple[float | None, ...]] = {
+PRINTED_REVERSE: dict[str, tuple[float | None, ...]] = {
     "FT on Llama-2": (0.05, 0.05, 0.10, 0.04, 0.05, 0.03),
     "ROME on Llama-2": (0.10, 0.12, 0.21, 0.10, 0.09, 0.10),
     "IKE on Llama-2": (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
@@ -26,15 +26,15 @@ REVERSE: dict[str, tuple[float | None, ...]] = {
 HEADER = ("who", "source", *FOUR, "consistency, typical", "consistency, rare")
 
 
-def forward(editors: Sequence[Scored], world: World) -> Table:
+def forward_table(editors: Sequence[ScoredEditor], world: World) -> Table:
     """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
-    printed = [[name, "as printed", *values] for name, values in FORWARD.items()]
-    responses = answers(world.path) if world.path else []
-    asked: list[list[Cell]] = []
+    printed_rows = [[name, "as printed", *values] for name, values in PRINTED_FORWARD.items()]
+    responses = read_answers(world.path) if world.path else []
+    people_rows: list[list[Cell]] = []
     if responses:
-        of_columns = recomputed(responses, [a.columns for a in responses])
-        asked = [
-            ["people", "recomputed", None, *recomputed(responses, changes(responses, world))],
+        of_columns = people_shares(responses, [a.columns_differ for a in responses])
+        people_rows = [
+            ["people", "recomputed", None, *people_shares(responses, find_changes(responses, world))],
             ["people", "recomputed by their columns", None, *of_columns],
         ]
     note = (
@@ -42,33 +42,45 @@ def forward(editors: Sequence[Scored], world: World) -> Table:
         "another model and other words; people saw some of the questions, "
         "and the columns of right answers in their file are mostly those of another question."
     )
-    return _table("taxi-2", "Edits and what follows (Table 2)", editors, str, [*asked, *printed], note)
+    return _paper_table(
+        "taxi-2", "Edits and what follows (Table 2)", editors, str, [*people_rows, *printed_rows], note
+    )
 
 
-def reverse(editors: Sequence[Scored]) -> Table:
+def reverse_table(editors: Sequence[ScoredEditor]) -> Table:
     """Table 4: the same of questions asked inversely."""
-    printed = [[name, "as printed", *values] for name, values in REVERSE.items()]
+    printed_rows = [[name, "as printed", *values] for name, values in PRINTED_REVERSE.items()]
     note = "As their Table 4: which subject is one, or has it; the edited one is right."
-    return _table("taxi-4", "The same asked inversely (Table 4)", editors, backwards, printed, note)
+    return _paper_table(
+        "taxi-4", "The same asked inversely (Table 4)", editors, reverse_name, printed_rows, note
+    )
 
 
-def _table(
+def _paper_table(
     key: str,
     title: str,
-    editors: Sequence[Scored],
-    called: Callable[[str], str],
-    further: Sequence[Sequence[Cell]],
+    editors: Sequence[ScoredEditor],
+    metric_name: Callable[[str], str],
+    further_rows: Sequence[Sequence[Cell]],
     note: str,
 ) -> Table:
     first = editors[0]
-    rows = [[e.name, "this run", *_cells(e, e.name, called)] for e in editors]
-    rows += [[told, "this run", *_cells(e, told, called)] for e in editors for told in e.told]
-    rows += [[floor, "this run", *_cells(first, floor, called)] for floor in first.floors]
+    rows = [[e.name, "this run", *_editor_cells(e, e.name, metric_name)] for e in editors]
+    rows += [
+        [told, "this run", *_editor_cells(e, told, metric_name)]
+        for e in editors
+        for told in e.control_readers
+    ]
+    rows += [
+        [floor, "this run", *_editor_cells(first, floor, metric_name)] for floor in first.reference_names
+    ]
     direction = better_of(first.evaluation.metrics)
     better = {name: direction[name] for name in FOUR} | dict.fromkeys(HEADER[-2:], direction[CONSISTENCY])
-    return Table(key, title, [*HEADER], [*rows, *further], note, words=2, better=better, contest=len(editors))
+    return Table(
+        key, title, [*HEADER], [*rows, *further_rows], note, words=2, better=better, contest=len(editors)
+    )
 
 
-def _cells(editor: Scored, reader: str, called: Callable[[str], str]) -> list[Cell]:
+def _editor_cells(editor: ScoredEditor, reader: str, metric_name: Callable[[str], str]) -> list[Cell]:
     parts = [("all", name) for name in FOUR] + [(TYPICAL, CONSISTENCY), (RARE, CONSISTENCY)]
-    return [editor.summary[part][reader].get(called(name)) for part, name in parts]
+    return [editor.summary[part][reader].get(metric_name(name)) for part, name in parts]

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.errors import InputError
-from testbed.engine.results import Results, clusters
-from testbed.evaluations.taxi.kinds import Kinds
-from testbed.evaluations.taxi.metrics import marks
+from testbed.engine.results import Results, cluster_levels
+from testbed.evaluations.taxi.kinds import Taxonomy
+from testbed.evaluations.taxi.metrics import mark_answers
 from testbed.evaluations.taxi.roles import PROPERTY
-from testbed.evaluations.taxi.tables import MEMBERSHIP, QUERIES, edits_from
+from testbed.evaluations.taxi.tables import MEMBERSHIP, QUERIES, read_edits
 from testbed.run.world import World
-from testbed.scores.comparison import Scored
-from testbed.scores.metric import by_case
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.metric import sum_by_case
 from testbed.scores.readers import CHANCE, NO_EDIT
-from testbed.scores.statistics import Estimate, estimate
+from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.tables import Cell, Table
 
 RESPONSES = Path("human-tests") / "human-responses.csv"
@@ -34,15 +34,15 @@ COLUMNS = (
 ARROW = " -> "
 
 
-class Answer(NamedTuple):
+class PersonAnswer(NamedTuple):
     """One person's answer to a question about a property.
 
     Attributes:
         subject, new, property: names of the edited subject, its new category and what was asked.
         value: the option that was marked as right.
         kind: "typical" or "rare".
-        columns: whether the columns of right answers before and after the edit differ; in the authors' file
-            these are those of another question in 98% of the rows, so `changes` asks the tables.
+        columns_differ: whether the columns of right answers before and after the edit differ; in the authors' file
+            these are those of another question in 98% of the rows, so `find_changes` asks the tables.
         right: whether it was answered so.
     """
 
@@ -51,11 +51,11 @@ class Answer(NamedTuple):
     property: str
     value: str
     kind: str
-    columns: bool
+    columns_differ: bool
     right: bool
 
 
-def answers(folder: Path) -> list[Answer]:
+def read_answers(folder: Path) -> list[PersonAnswer]:
     """The answers of people who passed the authors' checks; none where the folder has none.
 
     Raises:
@@ -82,35 +82,37 @@ def answers(folder: Path) -> list[Answer]:
                 columns = row["orig_answer_fwd"] != row["answer_fwd"]
                 right = row["correct"] == "TRUE"
                 responses.append(
-                    Answer(subject, new, row["property"], row[choice], row["token_type"], columns, right)
+                    PersonAnswer(
+                        subject, new, row["property"], row[choice], row["token_type"], columns, right
+                    )
                 )
     return responses
 
 
-def changes(responses: Sequence[Answer], world: World) -> list[bool]:
+def find_changes(responses: Sequence[PersonAnswer], world: World) -> list[bool]:
     """Whether the edit changes what each answer is about, by TAXI's own questions.
 
     Raises:
         InputError: an answer to no such question.
     """
     assert world.path is not None
-    kinds = Kinds(world.graph)
-    known = {
+    kinds = Taxonomy(world.graph)
+    changed_by_question = {
         (e.subject, e.new, kinds.graph.properties[q.relation], q.label): q.changed
-        for e in edits_from(kinds, world.path)
+        for e in read_edits(kinds, world.path)
         for q in e.queries
     }
-    keys = [_key(a, kinds) for a in responses]
-    unknown = [a for a, key in zip(responses, keys, strict=True) if key not in known]
-    if unknown:
+    keys = [_question_key(a, kinds) for a in responses]
+    unknown_answers = [a for a, key in zip(responses, keys, strict=True) if key not in changed_by_question]
+    if unknown_answers:
         raise InputError(
-            f"{world.path / RESPONSES}: {len(unknown)} answers are to no question of {QUERIES}, such as "
-            f"{unknown[0][:4]}; restore both files"
+            f"{world.path / RESPONSES}: {len(unknown_answers)} answers are to no question of {QUERIES}, such as "
+            f"{unknown_answers[0][:4]}; restore both files"
         )
-    return [known[key] for key in keys]
+    return [changed_by_question[key] for key in keys]
 
 
-def recomputed(responses: Sequence[Answer], changed: Sequence[bool]) -> tuple[float, ...]:
+def people_shares(responses: Sequence[PersonAnswer], changed: Sequence[bool]) -> tuple[float, ...]:
     """People's property success, invariance, consistency, and that of typical and of rare subjects."""
     parts = [
         responses,
@@ -118,38 +120,40 @@ def recomputed(responses: Sequence[Answer], changed: Sequence[bool]) -> tuple[fl
         [a for a, moves in zip(responses, changed, strict=True) if moves],
     ]
     parts += [[a for a in parts[2] if a.kind == kind] for kind in ("typical", "rare")]
-    return tuple(map(_share, parts))
+    return tuple(map(_share_right, parts))
 
 
-def _key(answer: Answer, kinds: Kinds) -> tuple[int, int, str, int]:
-    entities = (kinds.entity(name) for name in (answer.subject, answer.new, answer.value))
+def _question_key(answer: PersonAnswer, kinds: Taxonomy) -> tuple[int, int, str, int]:
+    entities = (kinds.find_entity(name) for name in (answer.subject, answer.new, answer.value))
     subject, new, value = entities
     return subject, new, answer.property, value
 
 
-def beside_people(editors: Sequence[Scored], world: World) -> Table | None:
+def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
     """People by superordinate, and editors on exactly the questions that people saw; None without people."""
-    responses = answers(world.path) if world.path else []
+    responses = read_answers(world.path) if world.path else []
     if not responses:
         return None
-    kinds = Kinds(world.graph)
-    of = [kinds.superordinate(kinds.entity(a.subject)) for a in responses]
+    kinds = Taxonomy(world.graph)
+    of = [kinds.superordinate_of(kinds.find_entity(a.subject)) for a in responses]
     names = sorted(set(of))
     by_kind = [[a for a, kind in zip(responses, of, strict=True) if kind == name] for name in names]
-    rows: list[list[Cell]] = [["people", len(responses), _share(responses), *map(_share, by_kind)]]
-    seen = {_key(a, kinds) for a in responses}
+    rows: list[list[Cell]] = [
+        ["people", len(responses), _share_right(responses), *map(_share_right, by_kind)]
+    ]
+    seen = {_question_key(a, kinds) for a in responses}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edited.results
-        among = _asked(results, kinds, seen)
-        right = marks(results, editor.evaluation.readers(results, editor.name)[name]).right
-        shares = [_estimate(results, right, among, kind) for kind in ("", *names)]
+        among = _is_question_seen(results, kinds, seen)
+        right = mark_answers(results, editor.evaluation.readers(results, editor.name)[name]).right
+        shares = [_property_success(results, right, among, kind) for kind in ("", *names)]
         rows.append([name, int(among.sum()), *shares])
     note = "Property success; editors on the very questions that people saw, each counted once."
     return Table("people", "Beside people", ["who", "answers", "all", *names], rows, note)
 
 
-def _asked(results: Results, kinds: Kinds, seen: set[tuple[int, int, str, int]]) -> np.ndarray:
+def _is_question_seen(results: Results, kinds: Taxonomy, seen: set[tuple[int, int, str, int]]) -> np.ndarray:
     """bool[N]: whether people saw a question."""
     c, properties = results.choices, kinds.graph.properties
     columns = (
@@ -162,11 +166,11 @@ def _asked(results: Results, kinds: Kinds, seen: set[tuple[int, int, str, int]])
     return there & (c.role == PROPERTY) & (results.cases["run"][c.case] == 0)
 
 
-def _estimate(results: Results, right: np.ndarray, among: np.ndarray, kind: str) -> Estimate:
+def _property_success(results: Results, right: np.ndarray, among: np.ndarray, kind: str) -> Estimate:
     of_kind = results.cases["superordinate"].astype(str)[results.choices.case] == kind
-    metric = by_case(right, results.choices.case, len(results), among & (of_kind | (kind == "")))
-    return estimate(metric._replace(share=True), clusters(results), np.ones(len(results), bool))
+    metric = sum_by_case(right, results.choices.case, len(results), among & (of_kind | (kind == "")))
+    return estimate_metric(metric._replace(share=True), cluster_levels(results), np.ones(len(results), bool))
 
 
-def _share(responses: Sequence[Answer]) -> float:
+def _share_right(responses: Sequence[PersonAnswer]) -> float:
     return sum(a.right for a in responses) / len(responses) if responses else float("nan")

@@ -7,13 +7,13 @@ OTHER for facts of other subjects, over all candidates.
 """
 
 from bayes.interface import RequestKind
-from testbed.evaluations.held_out import SEEN
+from testbed.evaluations.held_out import HELD_OUT_FACETS
 
 EDIT, PROPERTY, REVERSE, GONE, OTHER = "edit", "property", "reverse", "absent", "other"
 READINGS: tuple[RequestKind, ...] = ("do", "correction")
 """What the request is to the agent. Under `do` the category is changed and its properties are drawn again,
 which is what TAXI's labels say; a correction keeps what was stated of the subject."""
-FACETS = {"superordinate": str, "typical": bool, "members": int} | SEEN
+FACETS = {"superordinate": str, "typical": bool, "members": int} | HELD_OUT_FACETS
 """Columns of cases: the kind of thing; whether the subject is spoken of often; members of the new one;
 and what was held out."""
 OF_CHOICES = {"label": int, "old": int, "changed": bool, "stratum": str}

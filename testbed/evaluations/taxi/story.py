@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from testbed.engine.results import clusters
+from testbed.engine.results import cluster_levels
 from testbed.evaluations.taxi import paper
-from testbed.evaluations.taxi.exceptions import exceptions
+from testbed.evaluations.taxi.exceptions import exception_table
 from testbed.evaluations.taxi.metrics import (
     AGREES,
     CONSISTENCY,
@@ -14,26 +14,26 @@ from testbed.evaluations.taxi.metrics import (
     KEPT,
     OUTSIDE,
     SUCCESS,
-    backwards,
     measure,
-    of_stratum,
+    reverse_name,
+    stratum_name,
 )
-from testbed.evaluations.taxi.pairs import typical_against_rare
-from testbed.evaluations.taxi.panel import draw_edit, shown_case
-from testbed.evaluations.taxi.people import beside_people
+from testbed.evaluations.taxi.pairs import rare_against_typical_table
+from testbed.evaluations.taxi.panel import choose_case, draw_edit
+from testbed.evaluations.taxi.people import people_table
 from testbed.evaluations.taxi.readers import CORRECTED
 from testbed.evaluations.taxi.roles import PROPERTY, READINGS, REVERSE
-from testbed.evaluations.taxi.subsets import MEMBER_BINS, RARE, TYPICAL, of_members
+from testbed.evaluations.taxi.subsets import MEMBER_BINS, RARE, TYPICAL, member_bin_name
 from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
 from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison, details, difference_section
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
 from testbed.run.strata import STRATA
-from testbed.scores.comparison import Scored
-from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, references
-from testbed.scores.statistics import Estimate, estimates
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, reference_readers
+from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table, better_of
 
 WORDS = {
@@ -52,15 +52,15 @@ def story(material: Material) -> Chapter:
     sections = [
         difference_section(material),
         Section("paper", "Beside Powell et al. 2024", _PAPER,
-                tables=[paper.forward(editors, material.world), paper.reverse(editors)],
-                folded=[t for t in (beside_people(editors, material.world), counts(editors[0])) if t]),
-        Section("readings", "What does the request mean?", _READINGS, tables=[by_reading(editors)],
-                folded=[t for t in (exceptions(editors, material.world),) if t]),
-        _superordinates(material),
-        _directions(material),
-        _members(material),
+                tables=[paper.forward_table(editors, material.world), paper.reverse_table(editors)],
+                folded=[t for t in (people_table(editors, material.world), count_table(editors[0])) if t]),
+        Section("readings", "What does the request mean?", _READINGS, tables=[interpretation_table(editors)],
+                folded=[t for t in (exception_table(editors, material.world),) if t]),
+        _superordinates_section(material),
+        _directions_section(material),
+        _members_section(material),
         Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
-                tables=[typical_against_rare(editors)]),
+                tables=[rare_against_typical_table(editors)]),
         cost_section(editors, CONSISTENCY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
     ]  # fmt: skip
@@ -69,11 +69,11 @@ def story(material: Material) -> Chapter:
         "A subject is made a member of another category. Properties that only the new category has should "
         "follow, and those that both have should stay. Right is what TAXI says is right; beside it, what an "
         "agent believes that has read the same corpus.",
-        {e.name: finding(e) for e in editors},
-        comparison(editors, material.differences),
+        {e.name: finding_line(e) for e in editors},
+        comparison_table(editors, material.differences),
         [section for section in sections if section],
-        {e.name: _panel(e, material) for e in editors},
-        {e.name: details(e, (TYPICAL, RARE)) for e in editors},
+        {e.name: _draw_panel(e, material) for e in editors},
+        {e.name: detail_tables(e, (TYPICAL, RARE)) for e in editors},
         WORDS,
         editors[0].evaluation.metrics,
         [before_section(material)],
@@ -94,7 +94,7 @@ _FREQUENCY = (
 )
 
 
-def finding(editor: Scored) -> str:
+def finding_line(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after, chance = (editor.summary["all"][name] for name in (editor.name, CHANCE))
     return (
@@ -104,15 +104,15 @@ def finding(editor: Scored) -> str:
     )
 
 
-def by_reading(editors: Sequence[Scored]) -> Table:
+def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
     """Agreement with the agent under each reading of the request, by how often facts were stated."""
-    names = [AGREES, *(of_stratum(AGREES, stratum) for stratum in STRATA), OUTSIDE]
+    names = [AGREES, *(stratum_name(AGREES, stratum) for stratum in STRATA), OUTSIDE]
     first = editors[0]
     readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CORRECTED)]
     rows: list[list[Cell]] = []
     for editor, name in readers:
         for reading, called in enumerate(READINGS, start=1):
-            figures = _judged(editor, name, reading)
+            figures = _estimates_under(editor, name, reading)
             rows.append([name, called, *(figures[metric] for metric in names)])
     note = "Share of property questions in which the preferred option is the agent's, under each reading."
     direction = better_of(first.evaluation.metrics)
@@ -120,17 +120,17 @@ def by_reading(editors: Sequence[Scored]) -> Table:
                  better={name: direction[name] for name in names})  # fmt: skip
 
 
-def _judged(editor: Scored, name: str, reading: int) -> Mapping[str, Estimate]:
+def _estimates_under(editor: ScoredEditor, name: str, reading: int) -> Mapping[str, Estimate]:
     """Every metric of a reader, with the agent under one reading as the standard."""
     results = editor.edited.results
     reader = editor.evaluation.readers(results, editor.name)[name]
     if name == BAYESIAN:
-        reader = references(results, editor.name)[name]
+        reader = reference_readers(results, editor.name)[name]
     judged = measure(results, reader._replace(time=reading))
-    return estimates(judged, clusters(results), np.ones(len(results), bool))
+    return estimate_metrics(judged, cluster_levels(results), np.ones(len(results), bool))
 
 
-def counts(editor: Scored) -> Table:
+def count_table(editor: ScoredEditor) -> Table:
     """How much was asked: edits and questions by superordinate (Tables 1 and 3)."""
     results = editor.edited.results
     c, first = results.choices, results.cases["run"] == 0
@@ -152,7 +152,7 @@ def counts(editor: Scored) -> Table:
     return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
 
 
-def _superordinates(material: Material) -> Section:
+def _superordinates_section(material: Material) -> Section:
     editors = material.editors
     kinds = sorted({str(k) for e in editors for k in e.edited.results.cases["superordinate"]})
     lines = {
@@ -166,12 +166,12 @@ def _superordinates(material: Material) -> Section:
     return Section("superordinates", "Is it the same for every kind of thing?", text, [picture])
 
 
-def _directions(material: Material) -> Section:
+def _directions_section(material: Material) -> Section:
     lines = {
         e.name: {
             "forward": [e.summary["all"][e.name][m] for m in FOUR],
-            "reverse": [e.summary["all"][e.name][backwards(m)] for m in FOUR],
-            "reverse, chance": [e.summary["all"][CHANCE][backwards(m)] for m in FOUR],
+            "reverse": [e.summary["all"][e.name][reverse_name(m)] for m in FOUR],
+            "reverse, chance": [e.summary["all"][CHANCE][reverse_name(m)] for m in FOUR],
         }
         for e in material.editors
     }
@@ -185,16 +185,16 @@ def _directions(material: Material) -> Section:
     return Section("directions", "Does the inverse follow?", text, [picture])
 
 
-def _members(material: Material) -> Section:
+def _members_section(material: Material) -> Section:
     """Consistency by members of the new category and by how often the facts were stated."""
     editors = material.editors
-    bins = [name for name in MEMBER_BINS if all(of_members(name) in e.summary for e in editors)]
-    names = [CONSISTENCY, *(of_stratum(CONSISTENCY, stratum) for stratum in STRATA)]
+    bins = [name for name in MEMBER_BINS if all(member_bin_name(name) in e.summary for e in editors)]
+    names = [CONSISTENCY, *(stratum_name(CONSISTENCY, stratum) for stratum in STRATA)]
     readers = [(e, e.name) for e in editors] + [
         (editors[0], name) for name in (NO_EDIT, BAYESIAN, CORRECTED, CHANCE)
     ]
     rows: list[list[Cell]] = [
-        [name, size, *(e.summary[of_members(size)][name].get(metric) for metric in names)]
+        [name, size, *(e.summary[member_bin_name(size)][name].get(metric) for metric in names)]
         for e, name in readers
         for size in bins
     ]
@@ -203,7 +203,7 @@ def _members(material: Material) -> Section:
     )
     pictures = []
     if len(bins) > 1:
-        lines = {e.name: {CONSISTENCY: [e.summary[of_members(b)][e.name][CONSISTENCY] for b in bins]}
+        lines = {e.name: {CONSISTENCY: [e.summary[member_bin_name(b)][e.name][CONSISTENCY] for b in bins]}
                  for e in editors}  # fmt: skip
         draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.png")
         pictures = [Picture("members.png", "Consistency by members of the new category")]
@@ -211,8 +211,8 @@ def _members(material: Material) -> Section:
     return Section("members", "From how many members?", text, pictures, [table])
 
 
-def _panel(editor: Scored, material: Material) -> Picture:
+def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
     name, results = f"edit-{editor.edited.slug}.png", editor.edited.results
-    case = shown_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
+    case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
     draw_edit(results, material.world, case, material.folder / name)
     return Picture(name, "Probabilities of old and new values before and after one edit")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.held_out import held_out
+from testbed.evaluations.held_out import held_out_subsets
 
 TYPICAL, RARE = "typical subject", "rare subject"
 MEMBER_BINS = ("1", "2-3", "4-7", "8-15", "16-31", "32+")
@@ -19,16 +19,16 @@ def subsets(results: Results) -> dict[str, np.ndarray]:
     typical, kind = cases["typical"].astype(bool), cases["superordinate"].astype(str)
     masks = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
     masks |= {str(name): kind == name for name in np.unique(kind)}
-    masks |= {of_members(name): mask for name, mask in by_members(cases["members"]).items()}
-    return masks | held_out(cases)
+    masks |= {member_bin_name(name): mask for name, mask in member_bin_masks(cases["members"]).items()}
+    return masks | held_out_subsets(cases)
 
 
-def by_members(members: np.ndarray) -> dict[str, np.ndarray]:
+def member_bin_masks(members: np.ndarray) -> dict[str, np.ndarray]:
     """Which edits go to a category of so many members; only bins that have some."""
     bins = np.searchsorted(_STARTS, members, side="right")
     return {MEMBER_BINS[i]: bins == i for i in np.unique(bins)}
 
 
-def of_members(name: str) -> str:
+def member_bin_name(name: str) -> str:
     """What the subset of a bin of members is called."""
     return f"members {name}"

@@ -12,7 +12,7 @@ from corpus import taxonomy
 from corpus.errors import InputError
 from corpus.taxonomy_files import ALIASES
 from testbed.evaluations.taxi.edits import Edit, Query
-from testbed.evaluations.taxi.kinds import Kinds
+from testbed.evaluations.taxi.kinds import Taxonomy
 from testbed.protocol import ABSENT
 
 QUERIES = Path("datasets") / "edits-evaluation.json"
@@ -30,15 +30,15 @@ BASELINE_COLUMNS = (
 """Of questions before any edit."""
 
 
-class Baseline(NamedTuple):
+class BaselineQuestion(NamedTuple):
     """A question to the unedited model.
 
     Attributes:
-        of: "typical", "rare", or "entity" where it is about a category itself.
+        token_type: "typical", "rare", or "entity" where it is about a category itself.
         subjects: who is offered when it is asked inversely.
     """
 
-    of: str
+    token_type: str
     subject: int
     relation: int
     label: int
@@ -46,72 +46,76 @@ class Baseline(NamedTuple):
     subjects: tuple[int, ...]
 
 
-def edits_from(kinds: Kinds, folder: Path) -> list[Edit]:
+def read_edits(kinds: Taxonomy, folder: Path) -> list[Edit]:
     """The edits of a folder of TAXI's data, each with its queries.
 
     Raises:
         InputError: no such file, a column missing, an unknown name, or an answer that no relation can have.
     """
     path = folder / QUERIES
-    asked: dict[tuple[int, int, int], list[Query]] = {}
-    for where, row in _rows(path, COLUMNS):
-        subject, new, old = (_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity"))
-        if kinds.category.get(subject) != old:
+    queries_by_edit: dict[tuple[int, int, int], list[Query]] = {}
+    for where, row in _read_rows(path, COLUMNS):
+        subject, new, old = (
+            _find_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity")
+        )
+        if kinds.category_by_member.get(subject) != old:
             raise InputError(
                 f"{where}: {row['subj']!r} is not a {row['orig_entity']!r} in this world; build the world of "
                 "this very folder"
             )
-        query = _query(kinds, row, (subject, old, new), where)
-        queries = asked.setdefault((subject, old, new), [])
+        query = _parse_query(kinds, row, (subject, old, new), where)
+        queries = queries_by_edit.setdefault((subject, old, new), [])
         queries.insert(0 if row["property"] == MEMBERSHIP else len(queries), query)
-    bare = [edit for edit, queries in asked.items() if queries[0].relation != kinds.root]
-    if bare:
-        s, _, c = (kinds.graph.entities[i] for i in bare[0])
+    edits_without_membership = [
+        edit for edit, queries in queries_by_edit.items() if queries[0].relation != kinds.root
+    ]
+    if edits_without_membership:
+        s, _, c = (kinds.graph.entities[i] for i in edits_without_membership[0])
         raise InputError(f"{path}: the edit of {s!r} to {c!r} has no {MEMBERSHIP} query; restore the file")
-    return [Edit(*edit, tuple(queries)) for edit, queries in asked.items()]
+    return [Edit(*edit, tuple(queries)) for edit, queries in queries_by_edit.items()]
 
 
-def baseline(kinds: Kinds, folder: Path) -> list[Baseline]:
+def read_baseline(kinds: Taxonomy, folder: Path) -> list[BaselineQuestion]:
     """The questions that TAXI asks before any edit.
 
     Raises:
-        InputError: as for `edits_from`.
+        InputError: as for `read_edits`.
     """
     questions = []
-    for where, row in _rows(folder / BASELINE, BASELINE_COLUMNS):
-        subject, category = (_entity(kinds, row[name], where) for name in ("subj", "entity"))
-        options, subjects, label = _answers(kinds, row, subject, where)
-        relation = _relation(kinds, row, category, label, where)
-        questions.append(Baseline(row["token_type"], subject, relation, label, options, subjects))
+    for where, row in _read_rows(folder / BASELINE, BASELINE_COLUMNS):
+        subject, category = (_find_entity(kinds, row[name], where) for name in ("subj", "entity"))
+        options, subjects, label = _parse_answers(kinds, row, subject, where)
+        relation = _find_relation(kinds, row, category, label, where)
+        questions.append(BaselineQuestion(row["token_type"], subject, relation, label, options, subjects))
     return questions
 
 
-def _query(kinds: Kinds, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
+def _parse_query(kinds: Taxonomy, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
     subject, _, new = edit
-    options, subjects, label = _answers(kinds, row, subject, where)
-    before = _entity(kinds, row["orig_answer_fwd"], where)
-    relation = _relation(kinds, row, new, label, where)
+    options, subjects, label = _parse_answers(kinds, row, subject, where)
+    before = _find_entity(kinds, row["orig_answer_fwd"], where)
+    relation = _find_relation(kinds, row, new, label, where)
     return Query(relation, options, label, before, bool(row["answer_changed"]), subjects)
 
 
-def _answers(
-    kinds: Kinds, row: dict[str, Any], subject: int, where: str
+def _parse_answers(
+    kinds: Taxonomy, row: dict[str, Any], subject: int, where: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """The options, forward and inverse, and the right one of the first."""
-    options = tuple(_entity(kinds, name, where) for name in row["fwd_choices"])
-    subjects = tuple(_entity(kinds, name, where) for name in row["rev_choices"])
-    label = _entity(kinds, row["answer_fwd"], where)
+    options = tuple(_find_entity(kinds, name, where) for name in row["fwd_choices"])
+    subjects = tuple(_find_entity(kinds, name, where) for name in row["rev_choices"])
+    label = _find_entity(kinds, row["answer_fwd"], where)
     if label not in options or row["answer_rev"] not in (ITSELF, row["subj"]) or subject not in subjects:
         raise InputError(f"{where}: the right answer is none of the options; restore the file")
     return options, subjects, label
 
 
-def _relation(kinds: Kinds, row: dict[str, Any], category: int, label: int, where: str) -> int:
+def _find_relation(kinds: Taxonomy, row: dict[str, Any], category: int, label: int, where: str) -> int:
     """Of the relations that a property was split into, the one in which the category has the answer."""
     if row["property"] == MEMBERSHIP:
         return kinds.root
     able = taxonomy.relations_of(kinds.graph, int(kinds.graph.group[category]), row["property"])
-    having = [r for r in able if kinds.value(category, r) == label]
+    having = [r for r in able if kinds.value_of(category, r) == label]
     if not having:
         raise InputError(
             f"{where}: {row['entity']!r} does not have {row['answer_fwd']!r} as {row['property']!r} in "
@@ -120,16 +124,16 @@ def _relation(kinds: Kinds, row: dict[str, Any], category: int, label: int, wher
     return having[0]
 
 
-def _entity(kinds: Kinds, name: Any, where: str) -> int:
+def _find_entity(kinds: Taxonomy, name: Any, where: str) -> int:
     # Misspelt as in the tables of the taxonomy; a name that means several things there means nothing here.
     meant = ALIASES.get(name, ()) if isinstance(name, str) else ("",)
-    entity = kinds.entity(meant[0] if len(meant) == 1 else name)
+    entity = kinds.find_entity(meant[0] if len(meant) == 1 else name)
     if entity == ABSENT:
         raise InputError(f"{where}: nothing is called {name!r} in this world; build the world of this folder")
     return entity
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where each row stands, and its cells by column; the file holds a table by columns."""
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
