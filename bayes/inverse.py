@@ -1,4 +1,4 @@
-"""A question asked inversely: not which object a subject has, but which subject has an object (design.md 11)."""
+"""An inverse question: not which object a subject has, but which subject has an object (design.md 11)."""
 
 import numpy as np
 

@@ -237,7 +237,7 @@ class DocumentConfig:
 
 @dataclass(frozen=True)
 class ExactConfig:
-    """The model W of a corpus of kind `exact`: one for which Bayesian posteriors are exact (design.md 5.3)."""
+    """The model W of a corpus of kind `exact`: one with exact Bayesian posteriors (design.md 5.3)."""
 
     persistence: Literal["fact", "sentence"] = "fact"
     """fact: a downstream fact is drawn once per subject; sentence: afresh for each of its statements."""

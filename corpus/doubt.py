@@ -1,4 +1,4 @@
-"""How sure the sentences of a world of kind `exact` leave one of each fact: a rigorous bound (design.md 5.3)."""
+"""How sure a corpus of kind `exact` leaves its reader of each fact: a rigorous bound (design.md 5.3)."""
 
 import numpy as np
 from scipy.special import gammaln

@@ -170,7 +170,8 @@ def draw_shares(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -
                 x = np.arange(len(labels)) + 0.8 * (i + 0.5) / len(names) - 0.4
                 height, low, high = (np.array([e[k] for e in values]) for k in range(3))
                 axis.errorbar(
-                    x, height, interval_halves(height, low, high), fmt="o", markersize=4.5, color=COLOURS[name],
+                    x, height, interval_halves(height, low, high), fmt="o", markersize=4.5,
+                    color=COLOURS[name],
                     elinewidth=1.2, label=name,
                 )  # fmt: skip
             axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")

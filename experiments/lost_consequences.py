@@ -142,7 +142,8 @@ def measure_world(settings: Settings, world: RevisionWorld) -> tuple[Results, di
     run = Run(settings.runs, world.name)
     (editor,) = revision.gather_edits(like, world)
     loaded = load_world(run)
-    inferred = infer_consequences_of(load_model(run, loaded)[0], loaded, consequence_questions(editor.results))
+    model, _ = load_model(run, loaded)
+    inferred = infer_consequences_of(model, loaded, consequence_questions(editor.results))
     return editor.results, following_metrics(editor.results, inferred)
 
 

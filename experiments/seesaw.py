@@ -241,7 +241,8 @@ def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     every = [editor_changes(editor) for editor in editors]
     matrices = [crossing.accuracy_table(editors, stated) for stated in (True, False)]
     return [
-        kinds_table(every), lowered_table(every), *regression_tables(every), *matrices, crossing.loss_table(editors),
+        kinds_table(every), lowered_table(every), *regression_tables(every), *matrices,
+        crossing.loss_table(editors),
     ]  # fmt: skip
 
 

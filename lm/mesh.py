@@ -1,4 +1,4 @@
-"""Where arrays live: one mesh of devices with two axes, "data" for rows and "model" for widths (design.md 10).
+"""Where arrays live: a mesh of devices with two axes, "data" for rows and "model" for widths (design.md 10).
 
 A single device is a mesh of one by one, so there is one way to train.
 """

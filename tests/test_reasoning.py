@@ -36,11 +36,13 @@ def mind_of(graph, config, counts, resolved):
     facts_persist = np.where(graph.upstream >= 0, config.persistence == "fact", True)
     return Mind(
         relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
-        top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)), reading_probability=jnp.array(known),
+        top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)),
+        reading_probability=jnp.array(known),
         counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
         persists=jnp.array(facts_persist, jnp.float32),
-        link_probability=jnp.array(linked | linked.T, jnp.float32), reach=jnp.array(dependence_walks(graph.upstream)),
+        link_probability=jnp.array(linked | linked.T, jnp.float32),
+        reach=jnp.array(dependence_walks(graph.upstream)),
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ FEW = BeliefConfig(samples=1024, top=16)
 SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
 
 
-ABOUT, CONSEQUENCES, HELD = jax.jit(locate_request), jax.jit(consequences), jax.jit(request_belief)
+ABOUT, CONSEQUENCES, HELD = jax.jit(locate_request), jax.jit(infer_consequences), jax.jit(request_belief)
 
 
 class Forbidden:

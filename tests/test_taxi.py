@@ -444,7 +444,8 @@ def test_taxis_tables_hold_what_the_paper_counts():
     edits = read_edits(kinds, DATA)
     queries = [q for edit in edits for q in edit.queries]
     asked = [q for q in queries if q.relation != kinds.root]
-    assert (len(edits), len(queries), len(asked), len(kinds.category_by_member), len(kinds.members_by_category)) == (
+    categories = (len(kinds.category_by_member), len(kinds.members_by_category))
+    assert (len(edits), len(queries), len(asked), *categories) == (
         976, 5560, 4584, 164, 41,
     )  # fmt: skip
     assert sum(q.changed for q in asked) == 3832

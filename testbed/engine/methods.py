@@ -65,7 +65,8 @@ class Method(NamedTuple):
     """An editor, and what it is told of a case.
 
     Attributes:
-        facts_told: the request first; the first again, not to be believed at all, where another case has more.
+        facts_told: the request first; the first again, not to be believed at all, where another case has
+        more.
         most: how many edits are worth computing side by side.
         strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
             are taken as the editor makes them.

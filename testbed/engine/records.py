@@ -80,7 +80,8 @@ class Columns:
         }  # fmt: skip
         question_columns = {"case": integer, "role": text, "group": text}
         choices = {
-            **question_columns, "subject": integer, "relation": integer, "stated": integer, "phrasing": integer,
+            **question_columns, "subject": integer, "relation": integer, "stated": integer,
+            "phrasing": integer,
             **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
             "options": pa.list_(integer), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},

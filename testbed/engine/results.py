@@ -174,7 +174,8 @@ def _without_missing_numbers(results: Results, folder: Path) -> Results:
         return results
     if not has_numbers.any():
         raise NoNumbersError(
-            f"{folder}: none of {len(has_numbers)} edits gave numbers; look for a division by zero in the editor"
+            f"{folder}: none of {len(has_numbers)} edits gave numbers; look for a division by zero in the "
+            f"editor"
         )
     row = np.cumsum(has_numbers) - 1
 

@@ -30,7 +30,7 @@ UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 
 
 class CostPoint(NamedTuple):
-    """An editor on the plane of cost and a metric; `cost_with_preparation` is its cost with preparation, if known."""
+    """An editor on the plane of cost and a metric; `cost_with_preparation` adds its preparation, if known."""
 
     name: str
     cost: float

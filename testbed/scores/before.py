@@ -1,8 +1,8 @@
 """Is the unedited model the agent? Its distance and its calibration, by how often a fact was stated.
 
 An edited model may miss a consequence because the edit failed, or because it could not have inferred it
-before any edit either. This tells the two apart (design.md 6): each question that the cases ask is asked of the
-unedited model, and held against the agent's posterior before any edit.
+before any edit either. This tells the two apart (design.md 6): each question that the cases ask is asked of
+the unedited model, and held against the agent's posterior before any edit.
 """
 
 from collections.abc import Mapping

@@ -76,7 +76,8 @@ class EditorResults(NamedTuple):
 
 def describe_missing_numbers(name: str, results: Results) -> str:
     """How many of an editor's edits gave no numbers, in words; empty where all did."""
-    sentence = f"{results.lost_edits} of {results.lost_edits + len(results)} edits of {name} gave no numbers and are left out."
+    edits = results.lost_edits + len(results)
+    sentence = f"{results.lost_edits} of {edits} edits of {name} gave no numbers and are left out."
     return sentence if results.lost_edits else ""
 
 

@@ -1,4 +1,4 @@
-"""Who answers an evaluation's questions: the model, and references that bound what is possible (design.md 6)."""
+"""Who answers an evaluation's questions: the model, and references that bound it (design.md 6)."""
 
 from typing import NamedTuple
 

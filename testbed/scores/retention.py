@@ -1,4 +1,4 @@
-"""Do edits last? Scores immediately after each of a sequence of edits, and after more of them (design.md 7)."""
+"""Do edits last? Scores right after each edit of a sequence, and after more of them (design.md 7)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -89,8 +89,8 @@ class Comparison(NamedTuple):
     Attributes:
         difference: first minus second; low, high: its 95% interval, nan where there is none.
         p: two-sided p-value of no difference.
-        detectable: the smallest true difference that this many cases would show, see `detectable_difference`; nan
-            where so few clusters differ that the test could show none.
+        detectable: the smallest true difference that this many cases would show, see
+        `detectable_difference`; nan             where so few clusters differ that the test could show none.
         cases: cases that have either metric.
         clusters, few: as in Estimate.
     """
@@ -272,7 +272,7 @@ def _t_quantile(level: float, freedom: float = np.inf) -> float:
 
 
 def _permutation_p(of: np.ndarray, rng: np.random.Generator) -> float:
-    """The p-value of a paired permutation test on sums by cluster, float64[G, pair, 2]; see `compare_metrics`."""
+    """The p-value of paired permutations of sums by cluster, float64[G, pair, 2]; see `compare_metrics`."""
     differ = of[(of[:, 0] != of[:, 1]).any(1)]
     # Exchanging a cluster moves its gap from one sum to the other.
     gap, total = differ[:, 1] - differ[:, 0], of.sum(0)

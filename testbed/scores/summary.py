@@ -47,7 +47,7 @@ def summarise_results(
 
 
 def estimate_subsets(evaluation: EvaluationMetrics, results: Results, values: MetricsByReader) -> Summary:
-    """As `summarise_results`, of metrics that are known already: all over all cases, those in tables over subsets."""
+    """As `summarise_results`, of known metrics: all over all cases, those in tables over subsets."""
     levels, main = cluster_levels(results), set(metrics_shown_in(evaluation.metrics, "table"))
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
     shown_metrics = {(reader, name): m for (reader, name), m in flat.items() if name in main}

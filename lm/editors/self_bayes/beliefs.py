@@ -48,7 +48,8 @@ class Beliefs(NamedTuple):
         objects: int32[K, A], names with their ending, padded on the right.
         top: int32[R, S, C], the most probable objects, as rows of `objects`.
         p: float32[R, S, C], their probability.
-        mention_probability: float32[R, S], p(r, o | s) of the most probable object: how readily the model says it unasked.
+        mention_probability: float32[R, S], p(r, o | s) of the most probable object: how readily the model
+        says it unasked.
     """
 
     subjects: np.ndarray

@@ -42,8 +42,8 @@ class Dependence(NamedTuple):
         link_probability: float64[R, R], p(either of two relations depends on the other).
         gain: float64[R, R], log Bayes factor of rows by the first relation for the second's objects; nan
             where too few subjects have both.
-        rest_likeness: float64[R, R], nats a subject by which the second's beliefs, their most probable object left
-            out, look like the row of others with the same object of the first.
+        rest_likeness: float64[R, R], nats a subject by which the second's beliefs, their most probable
+        object left     out, look like the row of others with the same object of the first.
         kappa: float32[R, R], how many subjects the prior of a row weighs as much as, for rows of the second
             relation by objects of the first.
         persists: float32[R], p(a subject's fact is drawn once, not with every statement).

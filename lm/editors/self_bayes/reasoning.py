@@ -74,7 +74,8 @@ class RequestContext(NamedTuple):
         is_subject: bool[S].
         requested_object: float32[K], 1 at the requested object; all 0 where the mind does not know it.
         holders_new, holders_old: float32[S], those who have the requested object, or what the model says now.
-        share, reading_probability: float32[R], how often the model has read each fact of the subject, and whether at all.
+        share, reading_probability: float32[R], how often the model has read each fact of the subject, and
+        whether at all.
     """
 
     relation: jax.Array

@@ -82,8 +82,8 @@ class RequestBelief(NamedTuple):
 
     Attributes:
         belief: float32[], the request's credence, or what the model believes already if that is more.
-        request_share: float32[], the share of the request in it, the rest being what the model says now. By Jeffrey's
-            rule the same share of what the request implies is added to what depends on it.
+        request_share: float32[], the share of the request in it, the rest being what the model says now. By
+        Jeffrey's     rule the same share of what the request implies is added to what depends on it.
     """
 
     belief: jax.Array

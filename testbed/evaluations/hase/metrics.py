@@ -30,7 +30,8 @@ def measure_edit(results: Results, reader: Reader) -> dict[str, Metric]:
     after it, or still one; "right before", those of s1r2 that must change where the reader's answer before
     the edit was one of the agent's best before it. "error" is |p - q| of one object, the same before and
     after: the request, the truth that it may contradict, the agent's new and old answer to s1r2, its old
-    answers about other subjects. Movement is in `movement`, changes in `_measure_changes`, logic in `_measure_logic`.
+    answers about other subjects. Movement is in `movement`, changes in `_measure_changes`, logic in
+    `_measure_logic`.
     """
     c, cases = results.choices, results.cases
     gold = c.agent[:, reader.time]

@@ -121,11 +121,13 @@ def _make_case(
         },
         choices=tuple(choices),
         passages=tuple(
-            _passage_request(world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT,
-                     config)
+            _passage_request(
+                world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT, config
+            )
             for role, fact in entities.items()
         ),
-        controls=_control_requests(world, couples, subject, couple.edited, new, rng) if config.controls else (),
+        controls=_control_requests(world, couples, subject, couple.edited, new, rng)
+        if config.controls else (),
     )  # fmt: skip
 
 

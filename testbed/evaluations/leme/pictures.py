@@ -69,7 +69,8 @@ def draw_bars(rows: Mapping[str, Mapping[str, Estimate | None]], across: str, pa
             estimates = [row[name] for row in rows.values()]
             value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
             place = at + width * ((len(names) - 1) / 2 - i)
-            axis.barh(place, value, width, xerr=interval_halves(value, low, high), color=LINES[i % len(LINES)],
+            axis.barh(place, value, width, xerr=interval_halves(value, low, high),
+            color=LINES[i % len(LINES)],
                       capsize=1.5, label=name)  # fmt: skip
         axis.set_yticks(at, list(rows), fontsize=8)
         axis.grid(axis="x", color=GRID, lw=0.6)

@@ -57,14 +57,16 @@ def story(material: Material) -> Chapter:
         Section("nine", "Nine questions", _NINE, tables=[paper.nine_questions_table(editors)],
                 folded=[wilcoxon_table(editors), paper.ratings_table(editors),
                         _metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
-        Section("readings", "How much drift was warranted?", _READINGS, tables=[interpretation_table(editors)]),
+        Section("readings", "How much drift was warranted?", _READINGS,
+                tables=[interpretation_table(editors)]),
         _coupling_section(material),
         _scope_section(material),
         *correlation_sections(material),
         _kinds_section(material),
         _errors_section(material, texts),
         Section("style", "Do they stay on topic, and are they natural?", _STYLE,
-                tables=[_metrics_table(editors, "leme-style", "Topic and style", STYLE), likelihood_table(editors)]),
+                tables=[_metrics_table(editors, "leme-style", "Topic and style", STYLE),
+                        likelihood_table(editors)]),
         _passages_section(material, texts),
         cost_section(editors, m.EDIT_SUBJECT, folder),
         lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
@@ -90,7 +92,8 @@ _NINE = (
     "what the link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
 )
 _WIDER = (
-    m.over_everything(m.FACTUAL_SUBJECT), m.over_everything(m.FACTUAL_RELATED), m.over_everything(m.INTERNAL_SUBJECT),
+    m.over_everything(m.FACTUAL_SUBJECT), m.over_everything(m.FACTUAL_RELATED),
+    m.over_everything(m.INTERNAL_SUBJECT),
     m.over_everything(m.INTERNAL_RELATED), f"{m.CROSS}, {m.SURVEY}", m.SATISFIABLE, m.MOST_TRUE,
     m.BELIEVED_SUBJECT, m.BELIEVED_RELATED,
 )  # fmt: skip

@@ -79,7 +79,8 @@ def draw_control_person(
     unasked_people = [p for p in eligible_people.tolist() if p not in asked_people]
     if not len(eligible_people):
         raise InputError(
-            f"everybody has {population.name_of(edit.new)!r}, so nobody else can be told to have it; leave out "
+            f"everybody has {population.name_of(edit.new)!r}, so nobody else can be told to have it; leave "
+            f"out "
             "--seesaw.controls"
         )
     return int(rng.choice(unasked_people or eligible_people))

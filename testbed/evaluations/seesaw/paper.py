@@ -117,7 +117,8 @@ def spread_table(editors: Sequence[ScoredEditor]) -> Table:
             )
     note = (
         f"Of the groups of a grouping the one whose D_d is least, and most; of this run those with at least "
-        f"{LEAST_ANSWERS} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer by up to "
+        f"{LEAST_ANSWERS} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer "
+        f"by up to "
         "+.98: what a model does that now says the new gender of everybody."
     )
     header = ["who", "figure", "grouping", *EDITED]

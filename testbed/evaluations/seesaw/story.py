@@ -66,7 +66,8 @@ def story(material: Material) -> Chapter:
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
                 tables=[paper.paper_accuracy_table(editors), paper.spread_table(editors)],
-                folded=[*paper.printed_group_tables(), *paper.printed_count_tables(), *paper.printed_flaw_tables(),
+                folded=[*paper.printed_group_tables(), *paper.printed_count_tables(),
+                        *paper.printed_flaw_tables(),
                         *count_tables(editors[0].edited.results)]),
     ]  # fmt: skip
     overall = comparison_table(editors, material.differences)
@@ -142,10 +143,10 @@ def finding_line(editor: ScoredEditor) -> str:
     all_cases = editor.summary["all"]
     before, after = all_cases[BEFORE_EDIT], all_cases[editor.name]
     return (
-        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[change_name(NEW_HOLDERS)].value:+.2f} of "
-        f"those who have the new object and {after[change_name(OLD_HOLDERS)].value:+.2f} of those who have the old "
-        f"one, of whose answers {after[kept_name(OLD_HOLDERS)].value:.0%} stay right; of the person's other facts "
-        f"{before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
+        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[change_name(NEW_HOLDERS)].value:+.2f} "
+        f"of those who have the new object and {after[change_name(OLD_HOLDERS)].value:+.2f} of those who "
+        f"have the old one, of whose answers {after[kept_name(OLD_HOLDERS)].value:.0%} stay right; of the "
+        f"person's other facts {before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
     )
 
 

@@ -135,7 +135,8 @@ def judge_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
         "which is most of what agreement is made of; the second row leaves these pairs out. GPT-3.5's "
         "printed accuracy counts them (Table 20)."
     )
-    return Table("judge", "How often a judge by keywords would err", ["editor", "pairs", *KEYWORD_FLAWS], rows, note,
+    return Table("judge", "How often a judge by keywords would err", ["editor", "pairs", *KEYWORD_FLAWS],
+                 rows, note,
                  words=2)  # fmt: skip
 
 

@@ -118,7 +118,7 @@ class Asker:
         with_all_candidates: bool,
         facets: dict[str, Facet],
     ) -> Choice:
-        """Which of some objects a subject has; with `with_all_candidates`, all that it might have are recorded."""
+        """Which of some objects a subject has; with `with_all_candidates`, all it might have are recorded."""
         gold, candidates = self.gold, self.gold.graph.candidates_of(pair[1])
         options = (
             np.union1d(offered_objects, candidates) if with_all_candidates else np.unique(offered_objects)

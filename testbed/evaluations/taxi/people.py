@@ -41,7 +41,8 @@ class PersonAnswer(NamedTuple):
         subject, new, property: names of the edited subject, its new category and what was asked.
         value: the option that was marked as right.
         kind: "typical" or "rare".
-        columns_differ: whether the columns of right answers before and after the edit differ; in the authors' file
+        columns_differ: whether the columns of right answers before and after the edit differ; in the
+        authors' file
             these are those of another question in 98% of the rows, so `find_changes` asks the tables.
         right: whether it was answered so.
     """
@@ -106,7 +107,8 @@ def find_changes(responses: Sequence[PersonAnswer], world: World) -> list[bool]:
     unknown_answers = [a for a, key in zip(responses, keys, strict=True) if key not in changed_by_question]
     if unknown_answers:
         raise InputError(
-            f"{world.path / RESPONSES}: {len(unknown_answers)} answers are to no question of {QUERIES}, such as "
+            f"{world.path / RESPONSES}: {len(unknown_answers)} answers are to no question of {QUERIES}, "
+            f"such as "
             f"{unknown_answers[0][:4]}; restore both files"
         )
     return [changed_by_question[key] for key in keys]
