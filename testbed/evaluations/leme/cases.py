@@ -122,7 +122,8 @@ def _make_case(
         choices=tuple(choices),
         passages=tuple(
             _passage_request(
-                world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT, config
+                world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT,
+                config,
             )
             for role, fact in entities.items()
         ),
