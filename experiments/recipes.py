@@ -11,7 +11,8 @@ atomic ones, each in float32 and bfloat16), `ablation_trials` (the laptop recipe
 sentences, one choice at a time), `many_trials` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000
 facts, with steps in proportion, and one choice at a time for 30,000: facts learned per token, per second and
 per parameter; an hour and a half of one core and seed). Trials that a killed
-command has done are not done again. Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+command has done are not done again. Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under
+6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
