@@ -138,7 +138,7 @@ def _decode_tokens(
             layout = Layout((context.position + step)[:, None], here[:, :, None], here)
             hidden, own = model.hidden_states(token[:, None], layout, (settled, lately))
             following, ended = pick(model.unembed(hidden[:, 0]), step + 1), ended | (step + 1 >= most)
-            return (step + 1, following, tokens, ended), lately.put(step - begin, own)
+            return (step + 1, following, tokens, ended), lately.put_at(step - begin, own)
 
         now, lately = jax.lax.while_loop(is_unfinished, decode_step, (now, settled.make_blank(stretch)))
         settled = settled.join(lately)

@@ -148,7 +148,7 @@ def add_to_carry(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array
         settled["weights"] = _add_trees(carried["weights"], latest["weights"])
     if "prefix" in latest:
         text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
-        settled["prefix"] = Prefix(carried["prefix"].cache.put(index * slots, text.cache), text.start)
+        settled["prefix"] = Prefix(carried["prefix"].cache.put_at(index * slots, text.cache), text.start)
     if "codebook" in latest:
         update = jax.lax.dynamic_update_slice_in_dim
         entries = latest["codebook"].keys.shape[1]

@@ -66,7 +66,7 @@ def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
         objects[1] = Unheard()
         return subjects, objects
 
-    monkeypatch.setattr(beliefs, "_met", unheard)
+    monkeypatch.setattr(beliefs, "_sample_names", unheard)
     mind = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
     assert not mind.p[1].any()
     assert not mind.mention_probability[1].any()

@@ -25,5 +25,5 @@ def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
     for account in ("estimated", "compiled", "measured"):
         assert figures["full"][account] > 3 * figures["lora-down"][account]
     # Killed before the record was written, it goes on from there.
-    monkeypatch.setattr(edit_memory, "run_measured", pytest.fail)
+    monkeypatch.setattr(edit_memory, "measure_process", pytest.fail)
     assert edit_memory.main(args) == 0

@@ -199,7 +199,7 @@ def test_no_room_for_a_measurement_loses_nothing(stopped, trained, capsys, monke
         keep(self, line)
 
     keep = trainer.Trainer._keep_line
-    monkeypatch.setattr(trainer.Trainer, "_keep", keep_on_a_full_disk)
+    monkeypatch.setattr(trainer.Trainer, "_keep_line", keep_on_a_full_disk)
     assert train.main([*at(stopped), *RECIPE]) == 2
     assert "No space left on device" in complaint(capsys)
     monkeypatch.undo()
@@ -291,7 +291,7 @@ def test_speeds_are_those_of_steps_that_have_ended(stopped, monkeypatch):
         return describe(line)
 
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    monkeypatch.setattr(trainer.Trainer, "_finite", waited)
+    monkeypatch.setattr(trainer.Trainer, "_check_finite", waited)
     monkeypatch.setattr(trainer, "describe", said)
     assert train.main([*at(stopped), *RECIPE]) == 0
     assert len(speeds) == 9

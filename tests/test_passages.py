@@ -57,13 +57,13 @@ def asked(toy, cases):
 
 def test_texts_are_drawn_by_case_and_sample_alone(toy, cases, asked, which, deltas):
     """Whoever stands beside a case, or comes in the same batch; samples and seeds differ."""
-    before, after = asked.written_before(which), asked.written_after(deltas, which)
+    before, after = asked.texts_before(which), asked.texts_after(deltas, which)
     assert not np.array_equal(before.tokens, after.tokens)
-    np.testing.assert_array_equal(before.tokens, asked.written_after({}, which[::-1]).tokens[::-1])
-    together = asked.written_after(jax.tree.map(lambda x: x[:1], deltas), which[:4].T)
+    np.testing.assert_array_equal(before.tokens, asked.texts_after({}, which[::-1]).tokens[::-1])
+    together = asked.texts_after(jax.tree.map(lambda x: x[:1], deltas), which[:4].T)
     np.testing.assert_array_equal(together.tokens[0], after.tokens[0])
     nothing = jax.tree.map(lambda x: x * 0, deltas)
-    np.testing.assert_array_equal(asked.written_after(nothing, which).tokens, before.tokens)
+    np.testing.assert_array_equal(asked.texts_after(nothing, which).tokens, before.tokens)
     assert not np.array_equal(before.tokens[0, 0], before.tokens[0, 1])
     other = Questions(toy.world, toy.model, cases, seed=4).texts_before(which)
     assert not np.array_equal(before.tokens[0, 0], other.tokens[0, 0])
@@ -72,7 +72,7 @@ def test_texts_are_drawn_by_case_and_sample_alone(toy, cases, asked, which, delt
 
 def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     tokenizer, columns = toy.world.tokenizer, Columns(("evidence",), {})
-    before, after = asked.written_before(which), asked.written_after(deltas, which)
+    before, after = asked.texts_before(which), asked.texts_after(deltas, which)
     numbers, none = np.arange(COUNT) + 7, np.zeros(COUNT, int)
     how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
     readings = asked.before(which)

@@ -134,7 +134,7 @@ def compiled_once(monkeypatch):
             programs[key] = compiled(worker, name, function, *arguments)
         return programs[key]
 
-    monkeypatch.setattr(Worker, "_program", shared)
+    monkeypatch.setattr(Worker, "_compiled_program", shared)
 
 
 @each_mode
