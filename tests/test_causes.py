@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from experiments.causes import (
+from experiments.studies.causes import (
     ONCE,
     Settings,
     agents_by_count,

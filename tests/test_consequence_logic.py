@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import record, untaught_logic
-from experiments.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
-from experiments.revision_worlds import REPORT, RevisionWorld
+from experiments import record
+from experiments.studies import untaught_logic
+from experiments.studies.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
+from experiments.studies.revision_worlds import REPORT, RevisionWorld
 
 PROBABILITY = st.floats(0, 1)
 TINY = [

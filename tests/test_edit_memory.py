@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from experiments import edit_memory, measure
+from experiments.benchmarks import edit_memory, harness
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")
 def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
-    monkeypatch.setattr(measure, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
     args = ["--runs", str(tmp_path), "--sizes", "tiny", "--editors", "lora-down", "full"]
     assert edit_memory.main(args) == 0
     (folder,) = (tmp_path / "records").iterdir()

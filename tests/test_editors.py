@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from experiments.my_editor import MyEditor
 
 from corpus.tokenizer import PAD, SEP
-from experiments.my_editor import MyEditor
 from lm.attention import left_padded_layout
 from lm.delta import empty_carry
 from lm.editors.embeddings import EmbeddingsConfig

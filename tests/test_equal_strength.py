@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpus.errors import InputError
-from experiments.strength import (
+from experiments.studies.strength import (
     NO_DIAL,
     Settings,
     _choose_metrics,

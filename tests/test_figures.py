@@ -18,7 +18,7 @@ def test_figures_without_a_command_are_named(tmp_path, monkeypatch, capsys):
         "## C\nno table\n"
     )
     monkeypatch.setattr(sources, "HOME", tmp_path)
-    monkeypatch.setattr(sources, "pages", lambda: [page])
+    monkeypatch.setattr(sources, "list_pages", lambda: [page])
     assert sources.main([]) == 2
     said = capsys.readouterr()
     assert "page.md, 'A'; page.md, 'B'" in " ".join(said.err.split())

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from experiments import found_dependence, record
-from experiments.found_dependence import Search, sample_subjects, search_dependence, search_estimates
+from experiments import record
+from experiments.studies import found_dependence
+from experiments.studies.found_dependence import Search, sample_subjects, search_dependence, search_estimates
 from lm.editors.self_bayes.beliefs import Beliefs
 from tests.test_revision_worlds import TINY
 

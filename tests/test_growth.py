@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import growth, measure
-from experiments.scaled import PAPER_FACTS, scale_world
+from experiments.benchmarks import growth, harness
+from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from testbed.presets import CORPUS
 
 
@@ -26,7 +26,7 @@ def test_one_size_does_not_grow(capsys):
 
 @pytest.mark.slow
 def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(measure, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
     tiny = ["--sizes", "300", "600", "--rows", "30", "60", "--cases", "20", "--runs", str(tmp_path)]
     assert growth.main(tiny) == 0
     (folder,) = (tmp_path / "records").iterdir()

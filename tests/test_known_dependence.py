@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import known_dependence, record
-from experiments.found_dependence import compare_forests
-from experiments.known_dependence import Settings, readers, sure_beliefs
-from experiments.revision_worlds import RevisionWorld, build_run
+from experiments import record
+from experiments.studies import known_dependence
+from experiments.studies.found_dependence import compare_forests
+from experiments.studies.known_dependence import Settings, readers, sure_beliefs
+from experiments.studies.revision_worlds import RevisionWorld, build_run
 from testbed.run.world import load_world
 
 

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from experiments import lost_consequences, record, revision
-from experiments.revision_worlds import RevisionWorld
+from experiments import record
+from experiments.studies import lost_consequences, revision
+from experiments.studies.revision_worlds import RevisionWorld
 
 WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=40)
 

@@ -3,9 +3,9 @@
 import csv
 
 import pytest
+from experiments.my_evaluation import MyEvaluation
 
 from corpus.files import read_json
-from experiments.my_evaluation import MyEvaluation
 from testbed import edit, report
 from testbed.engine.records import Columns
 from testbed.engine.results import read_results

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments import recipes
+from experiments.benchmarks import recipes
 from testbed.presets import TRAIN
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import record, revision, revision_worlds
-from experiments.revision_worlds import (
+from experiments import record
+from experiments.studies import revision, revision_worlds
+from experiments.studies.revision_worlds import (
     DEEP,
     DEVELOPMENT,
     REAL,

@@ -17,7 +17,7 @@ from corpus.errors import InputError
 from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from corpus.reading import Line, Reader
 from corpus.seeds import generator
-from experiments import seesaw, seesaw_released
+from experiments.studies import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE
 from testbed.evaluations.seesaw import crossing, groups, paper, printed

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
-from experiments.stability import ModelVariant, Settings, list_variants, pairs_by_factor
+from experiments.studies.stability import ModelVariant, Settings, list_variants, pairs_by_factor
 from testbed.scores.metric import Metric
 from testbed.scores.ranks import kendall_tau
 

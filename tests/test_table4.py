@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import record, table4
+from experiments import record
+from experiments.studies import table4
 from testbed.presets import CORPUS, EDIT, TRAIN
 
 

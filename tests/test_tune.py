@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from experiments.my_editor import MyEditor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from corpus.files import read_json, read_record, write_record
-from experiments.my_editor import MyEditor
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
 from lm.editors.rome import RomeConfig

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import record, twelve_layers
-from experiments.twelve_layers import train_settings
+from experiments import record
+from experiments.studies import twelve_layers
+from experiments.studies.twelve_layers import train_settings
 from testbed.presets import TRAIN
 
 

@@ -1,0 +1,1 @@
+"""Speed, memory and growth, and what they are measured beside."""

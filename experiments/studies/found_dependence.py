@@ -1,0 +1,225 @@
+"""What `self-bayes` finds out about a world, by how many subjects it looks at.
+
+Command:
+    python -m experiments.found_dependence
+
+The report worlds of `experiments.revision` and their models are made where they are missing (a minute or two
+of two cores each). Of every model the beliefs are read once, and dependences looked for in some of its
+subjects only, drawn at random, five times over. For each kind of world and number of subjects:
+
+AUC          chance that a pair of relations that depend is taken to hang together more surely than another
+found        of the pairs that depend, those in the likeliest forest, in whichever direction
+false        of the dependences in that forest, those of pairs that do not depend
+cause right  of those that do, the ones with the cause on the right side
+p(persists)  mean probability that facts of what depends persist; 1 is right where they do, 0 elsewhere
+Brier        of the probabilities that pairs hang together: mean squared error, 0 is best; a constant at the
+             share of pairs that depend has "Brier, constant"
+
+Intervals are over worlds. Writes experiments/records/<date>-found-dependence; takes five minutes once the
+models are there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.seeds import generator
+from experiments.record import short, write_record
+from experiments.studies.revision_tables import KINDS
+from experiments.studies.revision_worlds import LISTS, prepare_run
+from lm.editors.interface import vocabulary_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.dependence import find_dependence
+from testbed.console import run_command, say, show_progress
+from testbed.launch import launch_command
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import World, load_world
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import Estimate, estimate_metric
+from testbed.scores.tables import Cell, Table, markdown_section
+
+
+class Search(NamedTuple):
+    """What was found in one model, beside what is.
+
+    Attributes:
+        pairs: of relations of which one depends on the other, and of others.
+        auc: None without pairs of both kinds.
+        found, false, right: dependences in the likeliest forest that exist in either direction, that do not,
+            and that exist in this direction.
+        persists: mean probability that facts of what depends persist, over dependences that exist; None
+            where none was found.
+        brier: mean squared error of the probabilities that pairs hang together.
+    """
+
+    pairs: tuple[int, int]
+    auc: float | None
+    found: int
+    false: int
+    right: int
+    persists: float | None
+    brier: float
+
+
+def read_run_beliefs(run: Run, world: World) -> Beliefs:
+    """What the model of a run believes, as the editor reads it."""
+    return read_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), SelfBayesConfig().beliefs)
+
+
+def search_dependence(beliefs: Beliefs, upstream: np.ndarray) -> Search:
+    """What the editor finds in beliefs, and never in the world.
+
+    Args:
+        upstream: int[R], what each relation does depend on, or -1.
+    """
+    dependence = find_dependence(beliefs, SelfBayesConfig().dependence)
+    return compare_forests(dependence.parent, dependence.link_probability, upstream, dependence.persists)
+
+
+def compare_forests(
+    parent: np.ndarray, linked: np.ndarray, upstream: np.ndarray, persists: np.ndarray | None = None
+) -> Search:
+    """A forest that was found, beside the one that is.
+
+    Args:
+        parent: int[R], what each relation depends on in the forest that was found, or -1.
+        linked: float[R, R], p(either of two relations depends on the other).
+        upstream: int[R], what each relation does depend on, or -1.
+        persists: float[R], p(a subject's fact is drawn once); None where it was not asked.
+    """
+    up, down = np.triu_indices(len(upstream), 1)
+    depend = (upstream[up] == down) | (upstream[down] == up)
+    probability = linked[up, down]
+    yes, no = probability[depend], probability[~depend]
+    auc = ((yes[:, None] > no) + 0.5 * (yes[:, None] == no)).mean() if len(yes) and len(no) else None
+    children = np.flatnonzero(parent >= 0)
+    parents = parent[children]
+    right = upstream[children] == parents
+    either = right | (upstream[parents] == children)
+    return Search(
+        (len(yes), len(no)),
+        None if auc is None else float(auc),
+        int(either.sum()),
+        int((~either).sum()),
+        int(right.sum()),
+        None if persists is None or not either.any() else float(persists[children[either]].mean()),
+        float(((probability - depend) ** 2).mean()),
+    )
+
+
+def sample_subjects(beliefs: Beliefs, count: int, rng: np.random.Generator) -> Beliefs:
+    """The beliefs about so many of the subjects, drawn at random."""
+    places = np.sort(rng.choice(len(beliefs.subjects), count, replace=False))
+    return beliefs._replace(
+        subjects=beliefs.subjects[places],
+        top=beliefs.top[:, places],
+        p=beliefs.p[:, places],
+        mention_probability=beliefs.mention_probability[:, places],
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds, and how many subjects."""
+
+    subjects: tuple[int, ...] = (8, 16, 32, 64, 120)
+    """Numbers of subjects; all of them are looked at besides."""
+    draws: int = 5
+    """Draws of each number of subjects in each world."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        if min(*self.subjects, self.draws) < 1:
+            raise ValueError("subjects and draws must be positive")
+
+
+Found = dict[str, dict[str, list[tuple[int, Search]]]]
+"""By kind of world and number of subjects, the world and what was found there, for each draw."""
+
+
+def run_study(settings: Settings) -> None:
+    """Read every model, search in some of its subjects, tables, record."""
+    prepare_jax()
+    searches: Found = {}
+    worlds = LISTS["report"]
+    with show_progress("worlds", len(worlds)) as advance:
+        for number, revision_world in enumerate(worlds):
+            run = prepare_run(revision_world, settings.runs)
+            world = load_world(run)
+            beliefs, upstream = read_run_beliefs(run, world), world.graph.upstream
+            of_kind = searches.setdefault(revision_world.kind, {})
+            rng = generator(revision_world.seed, "some subjects")
+            for count in settings.subjects:
+                if count < len(beliefs.subjects):
+                    of_kind.setdefault(f"{count}", []).extend(
+                        (number, search_dependence(sample_subjects(beliefs, count, rng), upstream))
+                        for _ in range(settings.draws)
+                    )
+            of_kind.setdefault("all", []).append((number, search_dependence(beliefs, upstream)))
+            advance(1)
+    shares = {
+        kind: {n: search_estimates(of) for n, of in by_number.items()} for kind, by_number in searches.items()
+    }
+    text = "\n".join(markdown_section(recovery_table(kind, of)) for kind, of in shares.items())
+    say(text)
+    first = Run(settings.runs, worlds[0].name)
+    folder = write_record(
+        first,
+        "found-dependence",
+        "python -m experiments.found_dependence",
+        read_metrics(first),
+        copied=(),
+        settings={k: v for k, v in asdict(settings).items() if k != "runs"},
+        found={
+            kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
+            for kind, by_number in shares.items()
+        },
+    )
+    (folder / "found_dependence.md").write_text(text, encoding="utf-8")
+    say(f"record: {folder}")
+
+
+def search_estimates(searches: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
+    """Every column of the tables, over some worlds and draws."""
+    worlds = {"world": np.array([world for world, _ in searches])}
+
+    def estimate_over_worlds(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
+        metric = Metric(np.array(numerators, float), np.array(denominators, float))
+        return estimate_metric(metric, worlds, np.ones(len(searches), bool))
+
+    each = [one for _, one in searches]
+    depend = [one.pairs[0] / max(sum(one.pairs), 1) for one in each]
+    all_found = [one.found for one in each]
+    return {
+        "AUC": estimate_over_worlds([one.auc or 0 for one in each], [one.auc is not None for one in each]),
+        "found": estimate_over_worlds(all_found, [one.pairs[0] for one in each]),
+        "false": estimate_over_worlds([one.false for one in each], [one.found + one.false for one in each]),
+        "cause right": estimate_over_worlds([one.right for one in each], all_found),
+        "p(persists)": estimate_over_worlds([(one.persists or 0) * one.found for one in each], all_found),
+        "Brier": estimate_over_worlds([one.brier for one in each], [1] * len(each)),
+        "Brier, constant": estimate_over_worlds([share * (1 - share) for share in depend], [1] * len(each)),
+    }
+
+
+def recovery_table(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Table:
+    """One row for each number of subjects."""
+    columns = next(iter(by_number.values()))
+    rows: list[list[Cell]] = [[n, *row.values()] for n, row in by_number.items()]
+    note = "± is half of a 95% interval over worlds; brackets: searches."
+    return Table(f"found-{kind}", f"What is found, {KINDS[kind]}", ["subjects", *columns], rows, note)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return run_command("experiments.found_dependence", __doc__ or "", Settings, run_study, args)
+
+
+if __name__ == "__main__":
+    launch_command(main)

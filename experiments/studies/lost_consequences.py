@@ -1,0 +1,220 @@
+"""Where does `self-bayes` lose a consequence that should follow: in what it works out, or in fitting that?
+
+Commands, after `experiments.revision` with the same options, whose models and edits are looked at:
+    python -m experiments.lost_consequences --kinds fact --changing --cases 50
+    python -m experiments.lost_consequences
+
+An edit is worked out first, from the model's beliefs, and then an adapter is fitted to the result. For every
+consequence that must change, the first part is done again and compared with the agent's new answer: is the
+likeliest object of the row that the request puts the subject in the right one, and does the editor believe
+that the consequence moves at all? What is left is the fit. Beside the share of each stands how many of the
+edits that were worked out rightly follow in the edited model, and how many of the others.
+
+Reads a model's beliefs anew, a minute of one core for each world. Writes
+experiments/records/<date>-lost-consequences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import jax
+import numpy as np
+
+from corpus.tokenizer import PAD, SEP
+from experiments.record import short, typed, unusual, write_record
+from experiments.studies import revision
+from experiments.studies.revision_tables import BOTH, KINDS
+from experiments.studies.revision_worlds import LISTS, RevisionWorld
+from lm.editors.interface import make_requests, vocabulary_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.reasoning import Consequences, Mind, infer_consequences, locate_request, read_mind
+from lm.language_model import LanguageModel
+from testbed.console import run_command, say, show_progress
+from testbed.engine.results import Results, cluster_levels
+from testbed.evaluations.hase.layout import rows_of_role
+from testbed.evaluations.hase.roles import CHILD
+from testbed.launch import launch_command
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import World, load_world
+from testbed.scores.answers import has_to_change, is_as_good
+from testbed.scores.metric import Metric, mean_of
+from testbed.scores.pooling import pool_results
+from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.tables import Cell, Table, markdown_section
+
+EDITOR = "self-bayes"
+ROW, MOVES, BOTH_RIGHT = "the row's answer is right", "it is taken to move", "worked out rightly"
+FOLLOWS_THEN, FOLLOWS_ELSE = "follows, worked out rightly", "follows, otherwise"
+FOLLOWS = "follows"
+COLUMNS = (FOLLOWS, ROW, MOVES, BOTH_RIGHT, FOLLOWS_THEN, FOLLOWS_ELSE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which edits of `experiments.revision` are looked at."""
+
+    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
+    """Kinds of worlds."""
+    cases: int = 100
+    """Edits in each world."""
+    changing: bool = False
+    """Only edits that should change a consequence."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        if self.cases < 1:
+            raise ValueError("cases must be positive")
+
+
+class InferredConsequences(NamedTuple):
+    """What the editor makes of the consequence of each edit, before anything is fitted.
+
+    Attributes:
+        answer: int64[E], the likeliest object of its row; -1 where the editor sees no dependence or knows no
+            such name.
+        moves: float64[E], p(it is drawn from that row).
+    """
+
+    answer: np.ndarray
+    moves: np.ndarray
+
+
+def infer_consequences_of(model: LanguageModel, world: World, questions: np.ndarray) -> InferredConsequences:
+    """The first part of an edit by `self-bayes`, for requests and the relation asked about: int[E, 4]."""
+    tokenizer = world.tokenizer
+    mind = read_mind(model, vocabulary_of(tokenizer), SelfBayesConfig())
+    facts = [(int(s), int(r), int(o)) for s, r, o in questions[:, :3]]
+    encoded_requests = make_requests(tokenizer, facts, np.zeros(len(facts)), np.ones(len(facts)))
+    one_each = jax.tree.map(lambda x: x[:, 0], encoded_requests)
+
+    @jax.jit
+    def infer_batch(model: LanguageModel, mind: Mind, batch: object) -> Consequences:
+        return jax.lax.map(
+            lambda request: infer_consequences(mind, locate_request(model, mind, request)), batch
+        )
+
+    inferred = jax.tree.map(np.asarray, infer_batch(model, mind, one_each))
+    there = inferred.real & (inferred.relation == questions[:, 3:])
+    where = np.arange(len(questions)), there.argmax(1)
+    objects = {(*tokenizer.entity(int(o)), SEP): int(o) for o in world.graph.objects}
+    names = np.asarray(mind.objects)[inferred.objects[*where, 0]]
+    answers = [objects.get(tuple(x for x in name.tolist() if x != PAD), -1) for name in names]
+    some = there.any(1)
+    return InferredConsequences(np.where(some, answers, -1), np.where(some, inferred.moves[where], 0.0))
+
+
+def following_metrics(results: Results, inferred: InferredConsequences) -> dict[str, Metric]:
+    """COLUMNS, over the consequences that must change."""
+    c, row = results.choices, rows_of_role(results, CHILD)
+    must = results.cases["child"] & has_to_change(c)[row]
+    everything = np.full(len(c.case), -1)
+    everything[row] = inferred.answer
+    right = is_as_good(c, everything, 1)[row]
+    moves = inferred.moves >= 0.5
+    follows = is_as_good(c, c.lm_answer[:, 1], 1)[row]
+    both = right & moves
+    return {
+        FOLLOWS: mean_of(follows, must),
+        ROW: mean_of(right, must),
+        MOVES: mean_of(moves, must),
+        BOTH_RIGHT: mean_of(both, must),
+        FOLLOWS_THEN: mean_of(follows, must & both),
+        FOLLOWS_ELSE: mean_of(follows, must & ~both),
+    }
+
+
+def consequence_questions(results: Results) -> np.ndarray:
+    """int[E, 4]: each request, and the relation of its consequence."""
+    cases, relation = results.cases, results.choices.relation[rows_of_role(results, CHILD)]
+    return np.stack([cases["subject"], cases["relation"], cases["object"], relation], axis=1)
+
+
+def measure_world(settings: Settings, world: RevisionWorld) -> tuple[Results, dict[str, Metric]]:
+    """The edits of one world, and what became of their consequences."""
+    like = revision.Settings(
+        editors=(EDITOR,), cases=settings.cases, changing=settings.changing, runs=settings.runs
+    )
+    run = Run(settings.runs, world.name)
+    (editor,) = revision.gather_edits(like, world)
+    loaded = load_world(run)
+    model, _ = load_model(run, loaded)
+    inferred = infer_consequences_of(model, loaded, consequence_questions(editor.results))
+    return editor.results, following_metrics(editor.results, inferred)
+
+
+def estimate_over_worlds(
+    results: Sequence[Results], metrics: Sequence[dict[str, Metric]]
+) -> dict[str, Estimate]:
+    """COLUMNS over several worlds, of objects that several subjects have."""
+    all_results = pool_results(list(results), range(len(results)))
+    joined = {
+        name: Metric(
+            np.concatenate([of[name].numerator for of in metrics]),
+            np.concatenate([of[name].denominator for of in metrics]),
+            share=True,
+        )
+        for name in COLUMNS
+    }
+    return estimate_metrics(joined, cluster_levels(all_results), all_results.cases["support_new"] >= 2)
+
+
+def run_study(settings: Settings) -> None:
+    """Work out every edit again, tables, record."""
+    prepare_jax()
+    worlds = [world for world in LISTS["report"] if world.kind in settings.kinds]
+    by_kind: dict[str, dict[str, Estimate]] = {}
+    by_world: dict[str, dict[str, Estimate]] = {}
+    with show_progress("worlds", len(worlds)) as advance:
+        for kind in settings.kinds:
+            results, metrics = [], []
+            for world in (w for w in worlds if w.kind == kind):
+                of_world, world_metrics = measure_world(settings, world)
+                by_world[world.name] = estimate_over_worlds([of_world], [world_metrics])
+                results.append(of_world)
+                metrics.append(world_metrics)
+                advance(1)
+            by_kind[KINDS[kind]] = estimate_over_worlds(results, metrics)
+    text = "\n".join(
+        markdown_section(consequence_table(title, rows))
+        for title, rows in (("kind", by_kind), ("world", by_world))
+    )
+    say(text)
+    first = Run(settings.runs, worlds[0].name)
+    words = unusual(settings, "kinds", "cases")
+    folder = write_record(
+        first,
+        "lost-consequences",
+        typed("lost_consequences", words) + " --changing" * settings.changing,
+        read_metrics(first),
+        copied=(),
+        settings={k: v for k, v in asdict(settings).items() if k != "runs"},
+        found={
+            name: {column: short(e) for column, e in row.items()}
+            for name, row in (by_kind | by_world).items()
+        },
+    )
+    (folder / "lost_consequences.md").write_text(text, encoding="utf-8")
+    say(f"record: {folder}")
+
+
+def consequence_table(what: str, rows: dict[str, dict[str, Estimate]]) -> Table:
+    """A row each."""
+    cells: list[list[Cell]] = [
+        [name, row[FOLLOWS].cases, *(row[column] for column in COLUMNS)] for name, row in rows.items()
+    ]
+    title = f"By {what}: consequences that must change, {BOTH}"
+    return Table(what, title, [what, "must change", *COLUMNS], cells)
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return run_command("experiments.lost_consequences", __doc__ or "", Settings, run_study, args)
+
+
+if __name__ == "__main__":
+    launch_command(main)

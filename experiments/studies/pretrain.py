@@ -1,0 +1,95 @@
+"""The full training of a preset in stages of some minutes: Hase's Fig. 3, and time to accuracy.
+
+Command:
+    python -m experiments.pretrain --preset paper-fast
+
+Each call works for at most `--minutes` (8) beyond starting up, saves, and says so; the same command goes on
+from there, and when the training has reached `--until` or its last step it writes
+experiments/records/<date>-pretrain-<preset>/: the curve of every kind of sentence, metrics.jsonl, seconds to
+50, 80, 90 and 95% of facts, tokens a second and share of the attainable FLOP/s. `--preset paper` is the
+published recipe (1B tokens); on two CPU cores `laptop` takes a minute or two and `paper-laptop`, 100,000
+facts, a quarter of an hour. `--preset paper --twin` trains Hugging Face's Mistral in PyTorch (extra `bench`)
+on the same batches by the same recipe, in the same stages, into a record of its own.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from corpus.files import read_json
+from experiments.record import typed, write_record
+from testbed.console import run_command, say
+from testbed.corpus import build_corpus
+from testbed.launch import launch_command
+from testbed.pages.training import draw_training
+from testbed.presets import CORPUS, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.trainer import seconds_to
+from testbed.train import TARGETS, train
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is trained, and for how long at a time."""
+
+    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop"] = "paper-fast"
+    """Corpus, model and recipe."""
+    minutes: float = 8.0
+    """Length of a stage."""
+    until: float | None = None
+    """Stop at this accuracy of facts; without it, at the last step."""
+    twin: bool = False
+    """Train PyTorch's model instead of ours."""
+    seed: int = 0
+    """Root seed."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+def run_study(settings: Settings) -> None:
+    """One stage; the record, once the training is over."""
+    recipe = TRAIN[settings.preset]
+    run = Run(settings.runs, f"pretrain-{settings.preset}")
+    build_corpus(replace(CORPUS[recipe.run], run=run.name, runs=run.root, seed=settings.seed))
+    options = replace(
+        recipe,
+        run=run.name,
+        runs=run.root,
+        seed=settings.seed,
+        minutes=settings.minutes,
+        until=settings.until,
+    )
+    given = {"preset": settings.preset, "seed": settings.seed}
+    repeat_command = typed("pretrain", given) + " --twin" * settings.twin
+    title = f"pretrain-{settings.preset}" + "-twin" * settings.twin
+    if settings.twin:
+        from experiments.benchmarks.twin import train_twin
+
+        prepare_jax()
+        folder = train_twin(options)
+        lines = read_json(folder / "metrics.json")["lines"] if folder else []
+    else:
+        train(options)
+        lines = read_metrics(run) if run.finished.exists() else []
+    if not lines:
+        say(f"not finished; go on with {repeat_command}")
+        return
+    run.report.mkdir(exist_ok=True)
+    draw_training(lines, run.report / "training.png")
+    seconds = {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS}
+    speed = median(line["tokens_per_second"] for line in lines)
+    folder = write_record(
+        run, title, repeat_command, lines, seconds_to_accuracy=seconds, tokens_per_second=speed
+    )
+    say(f"record {folder}")
+
+
+def main() -> int:
+    """The command line."""
+    return run_command("experiments.pretrain", __doc__ or "", Settings, run_study, None)
+
+
+if __name__ == "__main__":
+    launch_command(main)

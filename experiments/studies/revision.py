@@ -1,0 +1,259 @@
+"""Does an edit revise beliefs in worlds that its editor was not made on? `self-bayes`, its rivals and bounds.
+
+Commands:
+    python -m experiments.revision
+    python -m experiments.revision --minutes 9     (leaves after about so long; the same command goes on)
+    python -m experiments.revision --worlds development
+    python -m experiments.revision --worlds real --facts FOLDER_IN_WIKIDATA5M_LAYOUT
+    python -m experiments.revision --worlds deep
+    python -m experiments.revision --kinds fact --changing --cases 60      (few edits change anything there)
+    python -m experiments.revision --editors self-bayes 'self-bayes, told dependences'
+
+Fifteen worlds of three kinds (`experiments.revision_worlds`), five of each: published; exact, in which facts
+persist; exact, in which each statement is a draw. Graphs are pairs, forks, chains and a cause with many
+effects, names have one token or several; `real` are three worlds of real facts, one of each kind, and
+`deep` three of models with twelve layers. Every world's model is edited by `self-bayes`; by the trivial rival
+with the same access, `count-based`, with hard and soft targets, also for what the model has never read of the
+subject, with and without what is to stay; by `oracle`, which is told the agent's answers; and by editors of
+weights. All requests contradict the truth, about causes; beside them stands how coherent the unedited model
+is about true ones. No setting is chosen here: they are the editors' own.
+
+Tables: by kind, what follows that should, by support, and what changes that should not; by world, the same,
+so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
+hang together (AUC over pairs), which is the cause, and whether facts persist.
+
+Resumes when killed. A world takes about eleven minutes of one core, or 25 with several tokens a name.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments.record import typed, unusual, write_record
+from experiments.stages import Clock, Stage, finish_stages
+from experiments.studies.found_dependence import Search, read_run_beliefs, search_dependence
+from experiments.studies.made_by import config_matcher
+from experiments.studies.revision_tables import (
+    Estimates,
+    estimate_editors,
+    kind_tables,
+    shorten_estimates,
+    world_tables,
+)
+from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
+from lm.editors.self_bayes import DependenceConfig
+from testbed.console import run_command, say
+from testbed.edit import edit
+from testbed.engine.catalogue import whose_options
+from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.hase.evaluation import Hase
+from testbed.launch import launch_command
+from testbed.presets import EDIT
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import load_world
+from testbed.scores.gather import EditorResults, gather_results
+from testbed.scores.pooling import pool_results
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import CaseConfig, EditSettings
+
+say_once = cache(say)
+GIVEN_DEPENDENCE = "self-bayes, told dependences"
+"""It is given which relation depends on which, and looks for nothing."""
+TRUE = "no edit, of true facts"
+"""The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "self-bayes": ("self-bayes", {}),
+    GIVEN_DEPENDENCE: ("self-bayes", {}),
+    "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
+    "count-based, hard": ("count-based", {"soft": False}),
+    "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
+    "count-based, hard, no anchors": ("count-based", {"soft": False, "unread": True, "anchor": 0.0}),
+    "embeddings": ("embeddings", {}),
+    "full-early": ("full-early", {}),
+    "lora-down": ("lora-down", {}),
+    "rome, subject's token": ("rome", {"token": "subject"}),
+    "none": ("none", {}),
+    TRUE: ("none", {}),
+    "oracle": ("oracle", {}),
+}
+"""Name in tables -> editor, and the fields of its configuration that differ from the preset's."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds and editors, and how many edits."""
+
+    worlds: Literal["development", "report", "real", "deep"] = "report"
+    """Settings may be chosen on the first list only."""
+    facts: Path | None = None
+    """Folder in Wikidata5m's layout, of real facts."""
+    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
+    """Kinds of worlds."""
+    editors: tuple[str, ...] = tuple(name for name in VARIANTS if name != GIVEN_DEPENDENCE)
+    """Who edits, by the names in tables."""
+    cases: int = 100
+    """Edits by each editor in each world."""
+    changing: bool = False
+    """Only edits that should change a consequence, which are few where facts persist."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.editors) - set(VARIANTS)
+        if self.cases < 1 or unknown or not self.editors:
+            raise ValueError(f"cases must be positive, and editors some of {', '.join(VARIANTS)}")
+        if (self.worlds == "real") != bool(self.facts):
+            raise ValueError("worlds real and facts, a folder of real ones, go together")
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        given = {
+            "worlds": self.worlds,
+            "facts": "FOLDER" if self.facts else "",
+        } | unusual(self, "kinds", "editors", "cases")
+        return typed("revision", given) + " --changing" * self.changing
+
+    def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
+        """The worlds of one kind."""
+        return [world for world in LISTS[self.worlds] if world.kind == kind]
+
+    def run(self, world: RevisionWorld) -> Run:
+        """Where a world's model is."""
+        return Run(self.runs, world.name)
+
+
+def run_study(settings: Settings) -> None:
+    """Models, edits, tables, record."""
+    prepare_jax()
+    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        _record_study(settings)
+
+
+def _study_stages(settings: Settings) -> Iterator[Stage]:
+    for kind in settings.kinds:
+        for world in settings.worlds_of_kind(kind):
+            yield f"{world.name}: model", partial(prepare_run, world, settings.runs, settings.facts)
+            for name in settings.editors:
+                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
+
+
+def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+    """What one editor is to edit in one world."""
+    editor, changes = VARIANTS[name]
+    base = EDIT["tiny"]
+    configs = dict(base.configs)
+    if name == GIVEN_DEPENDENCE:
+        upstream = load_world(settings.run(world)).graph.upstream
+        changes = {"dependence": DependenceConfig(given=tuple(upstream.tolist()))}
+    if changes:
+        prefix = whose_options(editor).options
+        configs[prefix] = replace(configs[prefix], **changes)
+    return replace(
+        base,
+        run=world.name,
+        runs=settings.runs,
+        seed=world.seed,
+        editors=(editor,),
+        configs=configs,
+        agent="paper" if world.kind == "published" else "exact",
+        cases=CaseConfig(settings.cases),
+        examinations=base.examinations
+        | {
+            "hase": Hase(
+                edits="upstream", reinforce=float(name == TRUE), changing=settings.changing and name != TRUE
+            )
+        },
+    )
+
+
+def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
+    """What each editor did in one world, by the names in tables."""
+    by_name = []
+    for name in settings.editors:
+        mine = config_matcher(edit_settings(settings, world, name))
+        (one,) = gather_results([settings.run(world)], recorded_evaluation_named("hase"), mine, say_once)
+        by_name.append(one._replace(name=name))
+    return by_name
+
+
+def pool_worlds(worlds: Sequence[Sequence[EditorResults]]) -> list[EditorResults]:
+    """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
+    return [
+        of_one[0]._replace(results=pool_results([one.results for one in of_one], range(len(of_one))))
+        for of_one in zip(*worlds, strict=True)
+    ]
+
+
+def _search_world(run: Run) -> Search:
+    world = load_world(run)
+    return search_dependence(read_run_beliefs(run, world), world.graph.upstream)
+
+
+def search_table(searches: dict[str, Search]) -> Table:
+    """What was found out about each world."""
+    rows: list[list[Cell]] = [
+        [world, *one.pairs, _format_number(one.auc), one.found, one.right, _format_number(one.persists)]
+        for world, one in searches.items()
+    ]
+    columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
+    return Table("search", "What `self-bayes` takes the worlds for", columns, rows)
+
+
+def _format_number(x: float | None) -> str:
+    return "" if x is None else f"{x:.2f}"
+
+
+def _unlike_the_default(settings: Settings) -> list[str]:
+    worlds = [settings.worlds] if settings.worlds != Settings.worlds else []
+    return [*worlds, *(["changing"] if settings.changing else [])]
+
+
+def _record_study(settings: Settings) -> None:
+    sections: list[str] = []
+    figures: dict[str, Any] = {}
+    worlds: dict[str, Estimates] = {}
+    searches: dict[str, Search] = {}
+    for kind in settings.kinds:
+        among = settings.worlds_of_kind(kind)
+        in_each = [gather_edits(settings, world) for world in among]
+        editors = pool_worlds(in_each)
+        by_reader = estimate_editors(editors)
+        sections += map(
+            markdown_section, kind_tables(kind, by_reader, {e.name: len(e.results) for e in editors})
+        )
+        figures[kind] = shorten_estimates(by_reader)
+        for world, of_world in zip(among, in_each, strict=True):
+            worlds[world.name] = estimate_editors(of_world)
+            searches[world.name] = _search_world(settings.run(world))
+    figures["worlds"] = {world: shorten_estimates(by_reader) for world, by_reader in worlds.items()}
+    figures["search"] = {world: one._asdict() for world, one in searches.items()}
+    sections += map(markdown_section, [*world_tables(worlds), search_table(searches)])
+    first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
+    first.report.mkdir(parents=True, exist_ok=True)
+    (first.report / "revision.md").write_text("\n".join(sections), encoding="utf-8")
+    say("\n".join(sections))
+    record = write_record(
+        first,
+        "-".join(["revision", *_unlike_the_default(settings)]),
+        settings.command,
+        read_metrics(first),
+        copied=(".md",),
+        settings={k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes", "facts")},
+        found=figures,
+    )
+    say(f"record: {record}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return run_command("experiments.revision", __doc__ or "", Settings, run_study, args)
+
+
+if __name__ == "__main__":
+    launch_command(main)

@@ -1,0 +1,201 @@
+"""Worlds on which an editor that revises beliefs is made, and others on which it is judged.
+
+Nothing may be chosen on a world of REPORT: settings and thresholds come from DEVELOPMENT alone. Both lists
+vary what such an editor could lean on by accident: the kind of corpus, whether facts persist, how many
+relations there are and how they hang together, how strongly, how many subjects share an object, and the
+tokenizer. REAL are facts of Wikidata, and DEEP worlds like those of REPORT for a model of twelve layers.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from corpus.config import BuiltinWorld, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.seeds import generator
+from experiments.studies.table4 import PAIRS
+from lm.config import ModelConfig
+from testbed.corpus import build_corpus
+from testbed.presets import CORPUS, TRAIN
+from testbed.run.runs import Run
+from testbed.run.settings import TrainSettings
+from testbed.train import train
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "forest": (-1, 0, 0, -1, 3, 4, -1, 6, -1),
+    "forks": (-1, 0, 0, -1, 3, -1, 5, 5, 5, -1),
+    "star": (-1, 0, 0, 0, 0, 0, 0),
+    "chains": (-1, 0, 1, -1, 3, 4),
+}
+"""Which relation each one depends on. forest: a fork, a chain, a pair and one alone; forks: of two and of
+three, a pair and one alone; star: a cause with six effects, as of a category. Where statements are fresh
+draws, nothing may depend on what depends on something itself, and six effects leave no cause open to a
+request."""
+
+
+@dataclass(frozen=True)
+class RevisionWorld:
+    """One world, its corpus and its model.
+
+    Attributes:
+        shape: of SHAPES; the built-in five pairs; or `table4`'s of real facts, at most so many subjects.
+        kind: of corpus; "sentence" and "fact" are kind exact, by what persists.
+        uppers, downs: objects of a cause and of what depends on one.
+        dependence: probability that a fact follows its cause's object.
+        seed: of world, corpus and model.
+        layers: of the model; twelve are half as wide.
+    """
+
+    shape: str
+    kind: Literal["published", "fact", "sentence"]
+    seed: int
+    subjects: int = 300
+    uppers: int = 24
+    downs: int = 12
+    dependence: float = 0.8
+    several_tokens: bool = False
+    steps: int = 400
+    layers: Literal[2, 12] = 2
+
+    @property
+    def name(self) -> str:
+        """Of its run."""
+        how = ("-bpe" if self.several_tokens else "") + ("-deep" if self.layers == 12 else "")
+        return f"revision-{self.shape}-{self.kind}-{self.subjects}{how}-{self.seed}"
+
+    @property
+    def parents(self) -> tuple[int, ...] | None:
+        """Which relation each depends on; None for built-in worlds and real facts, whose graph says it."""
+        return SHAPES.get(self.shape)
+
+    @property
+    def train_settings(self) -> TrainSettings:
+        """The model, and how it is trained."""
+        base = TRAIN["laptop" if self.shape == "real" else "tiny"]
+        row = 192 if self.shape == "real" else 320 if self.several_tokens else 160
+        base = replace(base, train=replace(base.train, steps=self.steps, row_length=row))
+        if self.layers == 2:
+            return base
+        deep = ModelConfig(hidden=64, mlp=128, layers=12, heads=2, kv_heads=2, head_width=32)
+        return replace(base, model=deep)
+
+
+DEVELOPMENT = (
+    RevisionWorld("builtin", "published", 101),
+    RevisionWorld("builtin", "published", 102, subjects=480, uppers=48, downs=24, steps=600),
+    RevisionWorld("forest", "published", 103),
+    RevisionWorld("forest", "published", 104, subjects=500, dependence=0.6, steps=500),
+    RevisionWorld("chains", "published", 105, dependence=0.9),
+    RevisionWorld("star", "published", 106, subjects=96, uppers=12, dependence=0.95),
+    RevisionWorld("forest", "fact", 107),
+    RevisionWorld("builtin", "fact", 108, subjects=600, uppers=60, downs=24, steps=700),
+    RevisionWorld("star", "fact", 109, subjects=96, uppers=12, dependence=0.95),
+    RevisionWorld("forks", "sentence", 110),
+    RevisionWorld("builtin", "sentence", 111, subjects=600, uppers=60, downs=24, steps=700),
+    RevisionWorld("builtin", "published", 112, several_tokens=True, steps=600),
+)
+REPORT = (
+    RevisionWorld("builtin", "published", 201),
+    RevisionWorld("builtin", "published", 202, subjects=360, uppers=30, downs=15),
+    RevisionWorld("forest", "published", 203, subjects=400, steps=450),
+    RevisionWorld("chains", "published", 204, dependence=0.7),
+    RevisionWorld("star", "published", 205, subjects=120, uppers=15, dependence=0.9),
+    RevisionWorld("forest", "fact", 206, subjects=400, steps=450),
+    RevisionWorld("builtin", "fact", 207, subjects=500, uppers=50, downs=20, steps=600),
+    RevisionWorld("chains", "fact", 208),
+    RevisionWorld("star", "fact", 209, subjects=120, uppers=15, dependence=0.9),
+    RevisionWorld("builtin", "fact", 210, several_tokens=True, steps=600),
+    RevisionWorld("forks", "sentence", 211, subjects=400, steps=450),
+    RevisionWorld("builtin", "sentence", 212, subjects=500, uppers=50, downs=20, steps=600),
+    RevisionWorld("forks", "sentence", 213, dependence=0.6),
+    RevisionWorld("forks", "sentence", 214, subjects=240, uppers=16, downs=8, dependence=0.9),
+    RevisionWorld("builtin", "sentence", 215, several_tokens=True, steps=600),
+)
+REAL = (
+    RevisionWorld("real", "published", 301, subjects=2000, steps=1400),
+    RevisionWorld("real", "fact", 302, subjects=2000, steps=1400),
+    RevisionWorld("real", "sentence", 303, subjects=2000, steps=1400),
+)
+DEEP = (
+    RevisionWorld("builtin", "published", 401, steps=900, layers=12),
+    RevisionWorld("forest", "fact", 402, steps=900, layers=12),
+    RevisionWorld("forks", "sentence", 403, steps=900, layers=12),
+)
+LISTS = {"development": DEVELOPMENT, "report": REPORT, "real": REAL, "deep": DEEP}
+
+
+def write_table(world: RevisionWorld, path: Path) -> None:
+    """A table of facts of one of SHAPES: every subject has a fact of each relation but for one in ten."""
+    rng = generator(world.seed, "table")
+    parents = SHAPES[world.shape]
+    objects = [world.uppers if r in parents else world.downs for r in range(len(parents))]
+    popular = [rng.permutation(n) for n in objects]
+    shares = [1 / (1 + np.arange(n)) for n in objects]
+    follows = [rng.integers(0, n, size=max(objects)) for n in objects]
+    rows = []
+    for s in range(world.subjects):
+        has: dict[int, int] = {}
+        for r, up in enumerate(parents):
+            if up in has and rng.random() < world.dependence:
+                has[r] = int(follows[r][has[up]])
+            else:
+                has[r] = int(popular[r][rng.choice(objects[r], p=shares[r] / shares[r].sum())])
+        lacks = int(rng.integers(0, len(parents))) if rng.random() < 0.1 else -1
+        rows += [f"subject {s}\trelation {r}\tobject {r} {o}" for r, o in has.items() if r != lacks]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def prepare_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+    """The world's corpus and trained model; made where they are missing. Arguments as of `build_run`."""
+    run = build_run(world, runs, facts)
+    train(replace(world.train_settings, run=run.name, runs=runs, seed=world.seed))
+    return run
+
+
+def build_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Run:
+    """The world and its corpus; made where they are missing.
+
+    Args:
+        facts: a folder in Wikidata5m's layout, of real facts.
+    """
+    run = Run(runs, world.name)
+    exact = world.kind != "published"
+    tokens = TokenizerConfig(kind="bpe", vocabulary=500) if world.several_tokens else TokenizerConfig()
+    corpus = replace(
+        CORPUS["tiny"],
+        world=_world_config(world, runs, facts),
+        kind="exact" if exact else "published",
+        tokenizer=tokens,
+        run=run.name,
+        runs=runs,
+        seed=world.seed,
+    )
+    if exact:
+        corpus = replace(corpus, exact=ExactConfig(persistence=world.kind, statements=16))  # type: ignore[arg-type]
+    build_corpus(corpus)
+    return run
+
+
+def _world_config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:
+    if world.shape == "real":
+        return WorldConfig(source="wikidata", path=str(facts or ""), subjects=world.subjects, pairs=PAIRS)
+    if world.parents is None:
+        dials = BuiltinWorld(
+            upstream_objects=world.uppers, downstream_objects=world.downs, dependence=world.dependence
+        )
+        return WorldConfig(subjects=world.subjects, builtin=dials)
+    path = runs / "tables" / f"{world.name}.tsv"
+    if not path.exists():
+        write_table(world, path)
+    return WorldConfig(
+        source="tsv",
+        path=str(path),
+        subjects=world.subjects,
+        pairs=tuple(f"relation {up}:relation {r}" for r, up in enumerate(world.parents) if up >= 0),
+        relations=tuple(
+            f"relation {r}" for r, up in enumerate(world.parents) if up < 0 and r not in world.parents
+        ),
+        min_relations=1,
+    )

@@ -1,0 +1,172 @@
+"""Is an edited model coherent in sentences that its editor was never taught? `self-bayes` and its rivals.
+
+Commands:
+    python -m experiments.untaught_logic
+    python -m experiments.untaught_logic --minutes 9    (leaves after about so long; the same command goes on)
+
+The worlds of `experiments.revision` in which a cause has two consequences or more, three of each kind, and
+their models, which are trained where they are missing. Requests contradict the truth about causes, as there;
+beside them stands how coherent the unedited model is about true ones. `self-bayes` is taught sentences about
+the request A (alone, negated, joined with others by "and" and "or"), about other statements B (alone), and
+about one consequence C (alone, negated, "A and C"). It is never taught "not B" or "B or A", nor a sentence
+that joins two consequences.
+
+Tables: by kind, the residuals of laws that were taught, and of those that were not
+(`experiments.consequence_logic` has what is asked).
+
+Resumes when killed. Writes experiments/records/<date>-untaught-logic.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from experiments.record import typed, unusual, write_record
+from experiments.stages import Clock, Stage, finish_stages
+from experiments.studies import revision
+from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
+from experiments.studies.made_by import config_matcher
+from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts, shorten_estimates
+from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
+from testbed.console import run_command, say
+from testbed.edit import edit
+from testbed.evaluations.catalogue import prefix_of
+from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.hase.meanings import SUCCESS
+from testbed.launch import launch_command
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.scores.gather import EditorResults, gather_results
+from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.settings import EditSettings
+
+EVALUATION = "experiments.studies.consequence_logic:ConsequenceLogic"
+TAUGHT = ("TF", "not", "and", "or")
+UNTAUGHT = ("not B", "B or A", *LAWS)
+"""Laws by whether `self-bayes` is taught them; of "C, answer" and "not C" it is taught one consequence."""
+METRICS = (SUCCESS, *(f"logic {law}" for law in (*TAUGHT, *UNTAUGHT)))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which worlds and editors, and how many edits."""
+
+    worlds: Literal["development", "report"] = "report"
+    """Settings may be chosen on the first list only."""
+    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
+    """Kinds of worlds."""
+    editors: tuple[str, ...] = (
+        "self-bayes", "count-based, soft, unread", "lora-down", "embeddings", "none", revision.TRUE,
+    )  # fmt: skip
+    """Who edits, by the names of `experiments.revision`."""
+    cases: int = 60
+    """Edits by each editor in each world."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.editors) - set(revision.VARIANTS)
+        if self.cases < 1 or unknown or not self.editors:
+            raise ValueError(f"cases must be positive, and editors some of {', '.join(revision.VARIANTS)}")
+
+    def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
+        """The worlds of one kind in which a cause has two consequences."""
+        return [w for w in LISTS[self.worlds] if w.kind == kind and _has_two_consequences(w.parents)]
+
+
+def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
+    """Whether some relation has two others below it; built-in worlds are pairs."""
+    above = parents or ()
+
+    def root_of(r: int) -> int:
+        return r if above[r] < 0 else root_of(above[r])
+
+    roots = [root_of(r) for r in range(len(above))]
+    return any(roots.count(r) > 2 for r in roots)
+
+
+def run_study(settings: Settings) -> None:
+    """Models, edits, tables, record."""
+    prepare_jax()
+    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        _record_study(settings)
+
+
+def _study_stages(settings: Settings) -> Iterator[Stage]:
+    for kind in settings.kinds:
+        for world in settings.worlds_of_kind(kind):
+            yield f"{world.name}: model", partial(prepare_run, world, settings.runs)
+            for name in settings.editors:
+                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
+
+
+def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
+    """What one editor is to edit in one world: as in `experiments.revision`, other questions."""
+    like = revision.Settings(cases=settings.cases, runs=settings.runs)
+    base = revision.edit_settings(like, world, name)
+    hase = base.examinations["hase"]
+    mine = ConsequenceLogic(edits=hase.edits, reinforce=hase.reinforce)
+    return replace(
+        base, evaluation=EVALUATION, examinations=base.examinations | {prefix_of(EVALUATION): mine}
+    )
+
+
+def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
+    """What each editor did in one world."""
+    by_name, run = [], Run(settings.runs, world.name)
+    for name in settings.editors:
+        (one,) = gather_results(
+            [run], recorded_evaluation_named(EVALUATION), config_matcher(edit_settings(settings, world, name))
+        )
+        by_name.append(one._replace(name=name))
+    return by_name
+
+
+def logic_table(kind: str, by_editor: Estimates, worlds: int) -> Table:
+    """An editor a row: what was taught, then what was not."""
+    rows: list[list[Cell]] = [
+        [name, row["all"][SUCCESS].cases, *(row["all"].get(metric) for metric in METRICS)]
+        for name, row in by_editor.items()
+    ]
+    note = f"Residuals of {', '.join(UNTAUGHT)} are untaught. {worlds} worlds."
+    return Table(kind, KINDS[kind], ["editor", "edits", *METRICS], rows, note)
+
+
+def _record_study(settings: Settings) -> None:
+    tables, figures = [], {}
+    for kind in settings.kinds:
+        worlds = [gather_edits(settings, world) for world in settings.worlds_of_kind(kind)]
+        estimates = estimate_parts(
+            revision.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
+        )
+        tables.append(markdown_section(logic_table(kind, estimates, len(worlds))))
+        figures[kind] = shorten_estimates(estimates)
+    text = "\n".join(tables)
+    say(text)
+    run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
+    plain: dict[str, Any] = {k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")}
+    words = unusual(settings, "worlds", "kinds", "editors", "cases")
+    folder = write_record(
+        run,
+        "untaught-logic",
+        typed("untaught_logic", words),
+        read_metrics(run),
+        copied=(),
+        settings=plain,
+        found=figures,
+    )
+    (folder / "untaught_logic.md").write_text(text, encoding="utf-8")
+    say(f"record: {folder}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """The command line."""
+    return run_command("experiments.untaught_logic", __doc__ or "", Settings, run_study, args)
+
+
+if __name__ == "__main__":
+    launch_command(main)
