@@ -61,7 +61,7 @@ def test_every_command_is_understood(module, args, monkeypatch):
     def understood(name, about, options, body, args):
         return console.run_command(name, about, options, asked.append, args)
 
-    monkeypatch.setattr(program, "command", understood)
+    monkeypatch.setattr(program, "run_command", understood)
     monkeypatch.setattr(sys, "argv", [module, *args])
     assert program.main() == 0
     assert len(asked) == 1

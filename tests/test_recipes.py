@@ -21,7 +21,7 @@ def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
             "tokens_per_second": 5.0,
         }
 
-    monkeypatch.setattr(recipes, "one", one)
+    monkeypatch.setattr(recipes, "run_trial", one)
     settings = recipes.Settings(folder=tmp_path)
     settings.scratch.mkdir()
     trials = [recipes.Trial("first", "1,000"), recipes.Trial("second", "1,000")]

@@ -209,7 +209,7 @@ def _score_spellings(
     )
 
 
-@partial(jax.jit, static_argnames="ended")
+@partial(jax.jit, static_argnames="with_ending")
 def _spelling_probabilities(
     model: LanguageModel, prompts: jax.Array, tree: CandidateTree, with_ending: bool
 ) -> jax.Array:
