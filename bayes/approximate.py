@@ -16,8 +16,8 @@ from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 LEAST_NOISE = 1e-3
 WHY = "a published corpus is not written as the exact agent's model says"

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.language import Kind
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 # The posterior of a component with an even, independent prior: true in a true "or", in a false "and".
 TRUE_IN_OR = 2 / 3

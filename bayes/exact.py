@@ -23,7 +23,7 @@ from bayes.known import Known, read_evidence
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.sentences import Sentences
+from corpus.text.sentences import Sentences
 
 # Beyond this many statements, differences of what they say drown in rounding.
 MOST_WEIGHT = 1e9

@@ -16,7 +16,7 @@ from corpus.config import ExactConfig
 from corpus.graph import KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, log_ratios, strength
 from corpus.rows import rows_of
-from corpus.sentences import Sentences
+from corpus.text.sentences import Sentences
 
 UNRESOLVED = -1
 # The row of facts that depend on none.

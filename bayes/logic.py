@@ -12,7 +12,7 @@ from itertools import combinations
 from bayes.exact import ExactAgent
 from bayes.interface import EditRequest
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 
 MOST_ATOMS = 12
 

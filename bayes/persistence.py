@@ -22,9 +22,9 @@ from bayes.structure import log_dirichlet_multinomial
 from corpus.config import ExactConfig
 from corpus.exact import FULLY_STATED
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
 from corpus.likelihood import strength
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 
 class PersistencePosterior(NamedTuple):

@@ -5,7 +5,7 @@ the facts are seen. A dependence is scored by how much more likely its Dirichlet
 one table does, over the same subjects.
 
 A dependence is looked for among the facts of one subject. Those that go through links are not found here:
-they are given (`corpus.links`).
+they are given (`corpus.graph`).
 """
 
 import numpy as np

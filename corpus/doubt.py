@@ -5,9 +5,9 @@ from scipy.special import gammaln
 
 from corpus.config import ExactConfig
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
 from corpus.likelihood import has_truths, log_ratios
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 
 def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> np.ndarray:

@@ -22,7 +22,7 @@ from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, mention_chance
 from corpus.resolution import Resolution, certify, state_again, stay_correctable
-from corpus.sentences import FACTS_PER_BLOCK, Sentences
+from corpus.text.sentences import FACTS_PER_BLOCK, Sentences
 
 NEVER, SELDOM, FULLY = 0, 1, 2
 # Statements from which a fact counts as fully stated.

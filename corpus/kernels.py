@@ -12,8 +12,8 @@ LEAST_TRUE_SAMPLES = 6
 SENTENCES_PER_FACT = 24
 # Rows of a fact's published sentences: 10 atomic, 10 truth, then these four.
 FIRST_NOT, SECOND_NOT, THE_AND, THE_OR = 20, 21, 22, 23
-# The numbers of `corpus.language.Kind` and `corpus.tokenizer.Word`. They stand here because compiled code
-# is kept for as long as this file does not change; a test holds them to the enums.
+# The numbers of `corpus.text.language.Kind` and `corpus.text.tokenizer.Word`. They stand here because
+# compiled code is kept for as long as this file does not change; a test holds them to the enums.
 ATOMIC, TRUTH, NOT, AND, OR, IMAGINE, REVISE, ABOUT = range(8)
 WORD_QUOTE, WORD_NOT, WORD_AND, WORD_OR, WORD_IS, WORD_TRUE, WORD_FALSE = range(7)
 WORD_IMAGINE, WORD_REVISE, WORD_ABOUT = range(7, 10)
@@ -32,7 +32,7 @@ def draw_statements(
         distractor: the false object of a root fact, -1 for others.
         pool, place: all objects, and where each fact's truth stands among them.
         earlier: facts of earlier subjects are [0, earlier[f]).
-        label, a, b: columns to fill (see `corpus.sentences.Sentences`).
+        label, a, b: columns to fill (see `corpus.text.sentences.Sentences`).
     """
     for f in range(low, high):
         first = f * SENTENCES_PER_FACT
@@ -114,8 +114,8 @@ def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row
     """The tokens of sentences, one after another from the start of `out`.
 
     Args:
-        kind, label, a, b, phrasing: columns of `corpus.sentences.Sentences`.
-        words: int64[words], the tokenizer's row of each `corpus.tokenizer.Word`.
+        kind, label, a, b, phrasing: columns of `corpus.text.sentences.Sentences`.
+        words: int64[words], the tokenizer's row of each `corpus.text.tokenizer.Word`.
         relations, phrasings: its rows of relation 0 and phrasing 0; entities stand at their own ids.
         inverse: bool[phrasings], which of them have the object first.
         row_starts, row_tokens: tokens of row i are row_tokens[row_starts[i] : row_starts[i + 1]].
@@ -243,7 +243,7 @@ def exact(
             candidates[first_candidate[f] : last_candidate[f]], the truth at place[f].
         partners, first_partner, last_partner: the logical facts of f's block, f among them.
         mention: probability of each fact that a sentence of another kind than atomic mentions the truth.
-        kind, label, a, b: columns to fill (see `corpus.sentences.Sentences`).
+        kind, label, a, b: columns to fill (see `corpus.text.sentences.Sentences`).
     """
     for f in range(low, high):
         for row in range(starts[f], starts[f + 1]):

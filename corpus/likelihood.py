@@ -5,8 +5,8 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 
 def log_ratios(

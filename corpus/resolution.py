@@ -14,8 +14,8 @@ from corpus.config import ExactConfig
 from corpus.doubt import are_joined, doubt_of_statements
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
-from corpus.sentences import Sentences, concatenate
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences, concatenate
 
 TOLERANCE = 1e-6
 # A fact that is in doubt after so many rounds of statements will stay so.

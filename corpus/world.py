@@ -3,24 +3,20 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus import (
-    builtin,
-    coupled,
-    coupled_real,
-    people_generated,
-    people_real,
-    tables,
-    taxonomy_files,
-    taxonomy_generated,
-    taxonomy_graph,
-    wikidata,
-)
-from corpus.account import Account
 from corpus.config import WorldConfig
 from corpus.graph import KnowledgeGraph
-from corpus.rawfiles import Watch, read_unwatched
 from corpus.seeds import generator
-from corpus.selection import select
+from corpus.worlds.account import Account
+from corpus.worlds.builtin import build_builtin_world
+from corpus.worlds.couples.generated import build_coupled_world
+from corpus.worlds.couples.real import read_coupled_people
+from corpus.worlds.people.generated import build_people_world
+from corpus.worlds.people.real import read_people_world
+from corpus.worlds.rawfiles import Watch, read_unwatched
+from corpus.worlds.selection import select
+from corpus.worlds.tables import read_tables
+from corpus.worlds.taxonomy.build import generate_taxonomy, graph_of, read_taxonomy
+from corpus.worlds.wikidata import read_wikidata
 
 
 def build_world(
@@ -48,23 +44,23 @@ def build_world(
     rng, account = generator(seed, "world"), account or Account()
     match config.source:
         case "builtin":
-            return builtin.build_builtin_world(config.subjects, config.builtin, rng, all_candidates)
+            return build_builtin_world(config.subjects, config.builtin, rng, all_candidates)
         case "taxonomy":
             if config.path:
-                kinds = taxonomy_files.read_taxonomy(Path(config.path), config.taxonomy, account)
+                kinds = read_taxonomy(Path(config.path), config.taxonomy, account)
             else:
-                kinds = taxonomy_generated.generate_taxonomy(config.taxonomy, rng)
-            return taxonomy_graph.graph_of(kinds, config, account, all_candidates)
+                kinds = generate_taxonomy(config.taxonomy, rng)
+            return graph_of(kinds, config, account, all_candidates)
         case "coupled":
             if config.path:
-                return coupled_real.read_coupled_people(config, rng, cache, watch, note, account)
-            return coupled.build_coupled_world(config.subjects, config.coupled, rng)
+                return read_coupled_people(config, rng, cache, watch, note, account)
+            return build_coupled_world(config.subjects, config.coupled, rng)
         case "people":
             if config.path:
-                return people_real.read_people_world(config, rng, cache, watch, note, account)
-            return people_generated.build_people_world(config.subjects, config.people, rng)
+                return read_people_world(config, rng, cache, watch, note, account)
+            return build_people_world(config.subjects, config.people, rng)
         case "wikidata":
-            facts = wikidata.read_wikidata(config, cache, watch, note, account)
+            facts = read_wikidata(config, cache, watch, note, account)
         case "tsv":
-            facts = tables.read_tables(config, watch, account)
+            facts = read_tables(config, watch, account)
     return select(facts, config, rng, account, note, two_objects=all_candidates)

@@ -8,8 +8,8 @@ from corpus.compiled import choose_kernels
 from corpus.errors import InputError
 from corpus.kernels import next_fit
 from corpus.seeds import generator
-from corpus.store import TokenFile
-from corpus.tokenizer import PAD
+from corpus.text.store import TokenFile
+from corpus.text.tokenizer import PAD
 from lm.config import Packing
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import EOS, PAD, SEP
+from corpus.text.tokenizer import EOS, PAD, SEP
 from lm.attention import Array, Layout
 from lm.cache import Cache
 from lm.language_model import Context, LanguageModel

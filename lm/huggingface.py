@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from corpus.errors import InputError
 from corpus.files import require_regular, staged_folder, write_json
-from corpus.tokenizer import BOS, EOS, PAD, SEP
+from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel

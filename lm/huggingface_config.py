@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.tokenizer import BOS, EOS, PAD
+from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.config import ModelConfig
 
 ARCHITECTURES = {"mistral": "MistralForCausalLM", "llama": "LlamaForCausalLM"}

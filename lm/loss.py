@@ -9,7 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD
+from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.config import ModelConfig
 from lm.linear import contract_axes, flatten_rows

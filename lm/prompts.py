@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 
 
 def left_pad(rows: Sequence[np.ndarray], width: int) -> np.ndarray:

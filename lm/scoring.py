@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import EOS, PAD, SEP
+from corpus.text.tokenizer import EOS, PAD, SEP
 from lm.attention import Array, left_padded_layout
 from lm.language_model import Context, LanguageModel
 from lm.token_tree import Text, TokenTree, build_token_tree, list_beginnings

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.attention import Array, Layout
 
 Text = Sequence[int] | np.ndarray

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from corpus.tokenizer import PAD, SEP
+from corpus.text.tokenizer import PAD, SEP
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs

@@ -11,10 +11,10 @@ from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
 
 if TYPE_CHECKING:
-    from corpus.account import Account
     from corpus.exact import ExactModel
     from corpus.generative import GenerativeModel
     from corpus.graph import KnowledgeGraph
+    from corpus.worlds.account import Account
 
 NAMED = 10
 """So many names of what was left out are printed."""
@@ -38,19 +38,19 @@ def build_corpus(options: CorpusSettings) -> None:
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
-    from corpus.account import Account
     from corpus.arrays import save_arrays
-    from corpus.counterfactual import choose_documents, further_documents
-    from corpus.documents import append_documents, copies_of, cut_documents, save_documents
-    from corpus.essays import join_essays, outlined_essays
     from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
-    from corpus.language import Kind
-    from corpus.phrasings import rephrase
     from corpus.seeds import generator
-    from corpus.sentences import concatenate, mentions, sample_sentences
-    from corpus.store import write_documents
-    from corpus.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
+    from corpus.text.counterfactual import choose_documents, further_documents
+    from corpus.text.documents import append_documents, copies_of, cut_documents, save_documents
+    from corpus.text.essays import join_essays, outlined_essays
+    from corpus.text.language import Kind
+    from corpus.text.phrasings import rephrase
+    from corpus.text.sentences import concatenate, mentions, sample_sentences
+    from corpus.text.store import write_documents
+    from corpus.text.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
+    from corpus.worlds.account import Account
     from testbed.run.world import read_world
 
     seed, threads = options.seed, options.threads
@@ -109,7 +109,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
 
 def _write_world_again(run: Run, options: CorpusSettings) -> None:
     """The world of a corpus that has lost it: the same settings draw the same world."""
-    from corpus.account import Account
+    from corpus.worlds.account import Account
 
     account = Account()
     _save_world(run, options, *_draw_world(options, account), account)
@@ -122,8 +122,8 @@ def _save_world(
     model: "GenerativeModel | ExactModel",
     account: "Account",
 ) -> None:
-    from corpus.account import save_account
     from corpus.files import staged_folder
+    from corpus.worlds.account import save_account
     from testbed.run.world import save_world
 
     with staged_folder(run.world) as aside:
@@ -154,8 +154,8 @@ def _draw_world(
 def _print_summary(run: Run, options: CorpusSettings) -> None:
     import numpy as np
 
-    from corpus.language import Kind
-    from corpus.store import read_counts
+    from corpus.text.language import Kind
+    from corpus.text.store import read_counts
     from testbed.run.world import load_world
 
     world, counts = load_world(run), read_counts(run.corpus)
@@ -175,7 +175,7 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
     if options.world.source != "builtin":
         _show_source(run, options, graph)
     if options.world.source == "people":
-        from corpus.people import STAND_INS
+        from corpus.worlds.people import STAND_INS
         from testbed.groups import show_groups
 
         show_groups(graph)
@@ -188,7 +188,7 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
 
 
 def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> None:
-    from corpus.account import EXAMPLES, RENAMED, load_account
+    from corpus.worlds.account import EXAMPLES, RENAMED, load_account
     from testbed.dependences import show_dependences
 
     account = load_account(run.world)

@@ -14,7 +14,7 @@ from corpus.arrays import most_frequent
 from corpus.config import ExactConfig
 from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
-from corpus.pairing import cooccurrence
+from corpus.worlds.pairing import cooccurrence
 from testbed.console import print_table, say
 
 NAMED = 10

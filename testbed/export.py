@@ -23,7 +23,7 @@ def export(options: ExportSettings) -> None:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder
             with something else in it.
     """
-    from corpus.tokenizer_files import tokenizer_files, unsure_stops
+    from corpus.text.tokenizer import tokenizer_files, unsure_stops
     from lm.huggingface import export_model
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax

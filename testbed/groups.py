@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corpus.graph import KnowledgeGraph
-from corpus.people import GROUPINGS, RELATIONS
+from corpus.worlds.people import GROUPINGS, RELATIONS
 from testbed.console import print_table
 
 Group = tuple[str, str, int, int, int]

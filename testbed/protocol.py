@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes.interface import EditRequest, RequestKind
-from corpus.language import Sentence
+from corpus.text.language import Sentence
 
 ABSENT = -1
 """Stands for no subject, relation or object."""
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
             added with its weight.
         stated: how many statements of the corpus are about (subject, relation); ABSENT where nobody counted.
         group: choices of one group belong together, where the evaluation says how.
-        phrasing: how the relation is said (see `corpus.language.Sentence`).
+        phrasing: how the relation is said (see `corpus.text.language.Sentence`).
         offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
         facets: the columns that the evaluation declares for choices.
     """

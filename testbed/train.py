@@ -64,7 +64,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     import jax
 
     from corpus.seeds import integer
-    from corpus.store import open_documents
+    from corpus.text.store import open_documents
     from lm.batches import PackedRows
     from lm.checkpoint_files import latest_checkpoint
     from lm.checkpoints import load_checkpoint

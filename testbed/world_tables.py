@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus import taxonomy
 from corpus.arrays import most_frequent
-from corpus.documents import DocumentKind, load_documents
 from corpus.exact import ExactModel
 from corpus.graph import NO_UPSTREAM
-from corpus.language import Kind
+from corpus.text.documents import DocumentKind, load_documents
+from corpus.text.language import Kind
+from corpus.worlds import taxonomy
 from testbed.console import print_table
 from testbed.run.runs import Run
 from testbed.run.strata import STRATA, SUPPORT_BINS, StatementIndex, support_bin

@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 from scipy.special import gammaln
 
-from corpus.language import Kind
 from corpus.rows import rows_of
+from corpus.text.language import Kind
 from tests.naive import mentions_truth
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
-from corpus.tokenizer import entity_tokenizer
+from corpus.text.tokenizer import entity_tokenizer
 from lm.editors.interface import Info
 from testbed.engine.probes import ModelAnswers
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows

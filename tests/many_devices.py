@@ -15,7 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from corpus.tokenizer import BOS, PAD
+from corpus.text.tokenizer import BOS, PAD
 from lm.checkpoints import load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.mesh import local_copy, make_mesh, place_rows

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from corpus.language import Kind
+from corpus.text.language import Kind
 
 
 def evidence(sentences):

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.language import Kind
-from corpus.tokenizer import BOS, Word
+from corpus.text.language import Kind
+from corpus.text.tokenizer import BOS, Word
 from lm.config import ModelConfig
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel

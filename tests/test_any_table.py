@@ -13,11 +13,11 @@ from hypothesis import given, seed
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.account import Account, load_account, save_account
 from corpus.config import WorldConfig
 from corpus.errors import InputError
-from corpus.ntriples import short_name
 from corpus.world import build_world
+from corpus.worlds.account import Account, load_account, save_account
+from corpus.worlds.tables import short_name
 
 GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
 FACTS = [tuple(line.split("\t")) for line in GOOD.splitlines()]
@@ -311,8 +311,8 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch):
     contents = {"w.tsv": "".join("\t".join(row) + "\r\n" for row in rows), "w.csv": csv_of(rows), "w.nt": nt}
     graphs = []
     for size in (1 << 22, 1 << 10):
-        monkeypatch.setattr("corpus.table_files.BLOCK_BYTES", size)
-        monkeypatch.setattr("corpus.ntriples.BLOCK_BYTES", size)
+        monkeypatch.setattr("corpus.worlds.tables.BLOCK_BYTES", size)
+        monkeypatch.setattr("corpus.worlds.tables.NTRIPLES_BLOCK_BYTES", size)
         for name, content in contents.items():
             graph = world_of(tmp_path / name, content)
             graphs.append([graph.entities, told(graph)])

@@ -8,7 +8,7 @@ from bayes.interface import EditRequest
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.sentences import sample_sentences
+from corpus.text.sentences import sample_sentences
 from testbed.run.agents import describe_standard, exact_agent
 from tests.worlds import make_world
 

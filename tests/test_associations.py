@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.attention import packed_layout
 from lm.config import ModelConfig
 from lm.editors.associations import ROWS_AT_ONCE, measure_memory, repeat_in_contexts

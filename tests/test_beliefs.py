@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from corpus.errors import InputError
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.decoding import generate
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import BeliefConfig, beliefs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpus.config import WorldConfig
-from corpus.tokenizer import SEP, entity_tokenizer
+from corpus.text.tokenizer import SEP, entity_tokenizer
 from corpus.world import build_world
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import Beliefs

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.files import read_record, staged_folder, write_record
-from corpus.language import Kind
+from corpus.text.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
 from testbed.engine.records import TABLES

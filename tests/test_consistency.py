@@ -5,8 +5,8 @@ from itertools import chain, combinations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.consistency import facts_of, is_true, most_true
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.consistency import facts_of, is_true, most_true
+from corpus.text.language import Atom, Kind, Sentence
 
 OBJECTS = 3
 atoms = st.builds(Atom, st.integers(0, 1), st.integers(0, 1), st.integers(0, OBJECTS - 1))

@@ -5,11 +5,10 @@ import pytest
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from corpus.config import ExactConfig, WorldConfig
-from corpus.coupled import KINDS, RELATIONS, build_coupled_world
-from corpus.dials import CoupledWorld
-from corpus.documents import DocumentKind, load_documents
+from corpus.config import CoupledWorld, ExactConfig, WorldConfig
 from corpus.exact import draw_world, sample_exact
+from corpus.text.documents import DocumentKind, load_documents
+from corpus.worlds.couples.generated import KINDS, RELATIONS, build_coupled_world
 from testbed import corpus
 from testbed.run.agents import agent_named
 from testbed.run.runs import Run

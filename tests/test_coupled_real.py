@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from corpus.account import Account
-from corpus.config import ExactConfig, WorldConfig
-from corpus.couples import COUPLINGS, LINKED_TO, RELATIONS
-from corpus.dials import CoupledWorld
+from corpus.config import CoupledWorld, ExactConfig, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.world import build_world
+from corpus.worlds.account import Account
+from corpus.worlds.couples.real import COUPLINGS, LINKED_TO, RELATIONS
 from testbed import corpus
 from tests.runs import at, complaint
 from tests.test_exact_agent import assert_equals_enumeration

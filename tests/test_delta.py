@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.tokenizer import BOS, PAD
+from corpus.text.tokenizer import BOS, PAD
 from lm.attention import left_padded_layout, packed_layout
 from lm.decoding import generate
 from lm.delta import (

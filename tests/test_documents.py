@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
-from corpus.counterfactual import ChosenDocuments, choose_documents, further_documents
-from corpus.documents import (
+from corpus.errors import InputError
+from corpus.generative import generative_model
+from corpus.graph import build_graph
+from corpus.text.counterfactual import ChosenDocuments, choose_documents, further_documents
+from corpus.text.documents import (
     MIXED,
     DocumentKind,
     append_documents,
@@ -22,11 +25,8 @@ from corpus.documents import (
     load_documents,
     save_documents,
 )
-from corpus.errors import InputError
-from corpus.generative import generative_model
-from corpus.graph import build_graph
-from corpus.language import Kind, Language
-from corpus.sentences import concatenate, sample_sentences
+from corpus.text.language import Kind, Language
+from corpus.text.sentences import concatenate, sample_sentences
 from testbed.run.world import World
 from tests.worlds import make_world
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from experiments.my_editor import MyEditor
 
-from corpus.tokenizer import PAD, SEP
+from corpus.text.tokenizer import PAD, SEP
 from lm.attention import left_padded_layout
 from lm.delta import empty_carry
 from lm.editors.embeddings import EmbeddingsConfig

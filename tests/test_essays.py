@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from corpus.config import DocumentConfig, ExactConfig
-from corpus.coupled import build_coupled_world
-from corpus.dials import CoupledWorld
-from corpus.documents import MIXED, DocumentKind, append_documents, cut_documents
+from corpus.config import CoupledWorld, DocumentConfig, ExactConfig
 from corpus.errors import InputError
-from corpus.essays import OUTLINED, join_essays, outlined_essays
 from corpus.exact import draw_world, sample_exact
-from corpus.language import Atom, Kind, Sentence
-from corpus.reading import Reader
-from corpus.sentences import concatenate
-from corpus.store import document_lengths, join_documents, spell_sentences
-from corpus.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
+from corpus.text.documents import MIXED, DocumentKind, append_documents, cut_documents
+from corpus.text.essays import OUTLINED, join_essays, outlined_essays
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Reader
+from corpus.text.sentences import concatenate
+from corpus.text.store import document_lengths, join_documents, spell_sentences
+from corpus.text.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
+from corpus.worlds.couples.generated import build_coupled_world
 from testbed.engine.passages import split_sentences as split
 
 CONFIG = DocumentConfig(length=12, together=0.25, outlined=0.5)

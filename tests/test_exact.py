@@ -11,7 +11,6 @@ from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
 from corpus.arrays import load_arrays, save_arrays
-from corpus.builtin import build_builtin_world
 from corpus.config import BuiltinWorld, ExactConfig
 from corpus.doubt import doubt_of_statements
 from corpus.errors import InputError
@@ -24,8 +23,9 @@ from corpus.exact import (
 )
 from corpus.graph import build_graph
 from corpus.kernels import urn
-from corpus.language import Kind
 from corpus.resolution import TOLERANCE
+from corpus.text.language import Kind
+from corpus.worlds.builtin import build_builtin_world
 from tests import naive
 from tests.enumeration import Enumeration
 

@@ -15,8 +15,8 @@ from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
-from corpus.language import Kind
-from corpus.sentences import Sentences, concatenate
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences, concatenate
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact import tiny_graph

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from corpus.files import verify_folder
-from corpus.store import open_documents
+from corpus.text.store import open_documents
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import MATRICES, fold_delta
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.embeddings.method import Embeddings

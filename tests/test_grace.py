@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.attention import left_padded_layout
 from lm.editors.grace import GraceConfig
 from lm.editors.grace.method import Grace

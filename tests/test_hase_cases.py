@@ -5,11 +5,11 @@ import pytest
 
 from bayes.interface import EditRequest
 from corpus.config import DocumentConfig
-from corpus.counterfactual import choose_documents
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.sentences import sample_sentences
-from corpus.tokenizer import entity_tokenizer
+from corpus.text.counterfactual import choose_documents
+from corpus.text.sentences import sample_sentences
+from corpus.text.tokenizer import entity_tokenizer
 from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase.roles import ROLES
 from testbed.run.agents import paper_agent

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from corpus.errors import InputError
-from corpus.tokenizer import BOS, EOS, PAD, SEP
+from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import packed_layout
 from lm.config import ModelConfig
 from lm.decoding import generate

@@ -73,7 +73,7 @@ def test_rooms_use_only_rooms_before_them(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_is_too_long_to_read(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
 def test_no_modules_import_each_other():

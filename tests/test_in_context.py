@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.tokenizer import BOS, EOS, PAD
+from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.attention import left_padded_layout
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext

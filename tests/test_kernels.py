@@ -14,15 +14,15 @@ import corpus.compiled
 from corpus import kernels
 from corpus.compiled import compile_kernel, in_order
 from corpus.config import DocumentConfig, ExactConfig
-from corpus.documents import cut_documents
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import NO_UPSTREAM, build_graph
-from corpus.language import Kind
-from corpus.phrasings import phrasings_of, rephrase
-from corpus.sentences import Sentences, sample_sentences
-from corpus.store import document_lengths, spell_sentences, write_documents
-from corpus.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
+from corpus.text.documents import cut_documents
+from corpus.text.language import Kind
+from corpus.text.phrasings import phrasings_of, rephrase
+from corpus.text.sentences import Sentences, sample_sentences
+from corpus.text.store import document_lengths, spell_sentences, write_documents
+from corpus.text.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
 from tests import naive
 from tests.worlds import make_world, random_graph
 
@@ -45,7 +45,7 @@ def as_tuples(sentences):
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("seed", range(6))
 def test_published_sentences(seed, monkeypatch):
-    monkeypatch.setattr("corpus.sentences.FACTS_PER_BLOCK", 7)
+    monkeypatch.setattr("corpus.text.sentences.FACTS_PER_BLOCK", 7)
     graph = random_graph(np.random.default_rng(seed))
     model = generative_model(graph, np.random.default_rng(seed))
     sentences = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
@@ -109,8 +109,8 @@ def test_urn(kernel, tables, mass, seed):
 
 @pytest.mark.usefixtures("way")
 def test_spelling_and_joining(world, tmp_path, monkeypatch):
-    monkeypatch.setattr("corpus.store.SENTENCES_PER_BLOCK", 101)
-    monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", 53)
+    monkeypatch.setattr("corpus.text.store.SENTENCES_PER_BLOCK", 101)
+    monkeypatch.setattr("corpus.text.store.DOCUMENTS_PER_BLOCK", 53)
     ways = [way for r, name in enumerate(world.graph.relations) for way in phrasings_of(r, name)]
     graph = replace(world.graph, phrasings=tuple(ways))
     shares = DocumentConfig(synonyms=0.3, inverse=0.3)
@@ -157,8 +157,8 @@ def test_worlds_of_more_names_than_fit_a_small_integer_are_spelt():
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     monkeypatch.setattr(corpus.compiled, "LEAST_WORK", 0)
-    monkeypatch.setattr("corpus.sentences.FACTS_PER_BLOCK", 11)
-    monkeypatch.setattr("corpus.documents.SUBJECTS_PER_BLOCK", 3)
+    monkeypatch.setattr("corpus.text.sentences.FACTS_PER_BLOCK", 11)
+    monkeypatch.setattr("corpus.text.documents.SUBJECTS_PER_BLOCK", 3)
     world = make_world(subjects=40)
     for threads in (1, 2, 5):
         again = sample_sentences(world.graph, world.generative, np.random.default_rng(3), threads)

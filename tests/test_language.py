@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Language, Phrasing, Sentence
+from corpus.text.language import Atom, Kind, Language, Phrasing, Sentence
 
 
 def test_surface_forms():

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 
 from bayes.interface import EditRequest
 from corpus.errors import InputError
-from corpus.language import Kind
-from corpus.reading import Reader
+from corpus.text.language import Kind
+from corpus.text.reading import Reader
 from lm.editors.interface import Info
 from testbed.engine.passages import passage_rows, split_sentences
 from testbed.engine.questions import Questions

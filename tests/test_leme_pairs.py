@@ -7,7 +7,7 @@ out of factual and internal consistency. Where nothing is said that a question i
 
 import pytest
 
-from corpus.language import Atom, Kind
+from corpus.text.language import Atom, Kind
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme.measure import answer_questions
 from testbed.evaluations.leme.roles import RELATED, SUBJECT

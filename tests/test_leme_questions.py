@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.language import Atom, Kind
-from corpus.reading import Line
+from corpus.text.language import Atom, Kind
+from corpus.text.reading import Line
 from testbed.evaluations.leme import questions as q
 from testbed.evaluations.leme.claims import Claim, claims_of_case, verdict_on_claim
 from testbed.evaluations.leme.flaws import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.reading import Line
+from corpus.text.reading import Line
 from testbed.evaluations.leme import meanings as m
 from testbed.evaluations.leme import paper
 from testbed.evaluations.leme.simple import (

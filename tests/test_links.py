@@ -11,8 +11,8 @@ from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph, load_graph, save_graph
-from corpus.language import Kind
-from corpus.sentences import concatenate
+from corpus.text.language import Kind
+from corpus.text.sentences import concatenate
 from tests import naive
 from tests.examples import holds_for
 from tests.test_exact_agent import (

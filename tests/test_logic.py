@@ -12,7 +12,7 @@ from bayes.interface import EditRequest
 from bayes.logic import conditional, conjunction, disjunction, probability_of_conditional
 from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact_agent import tiny_world, worlds

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import LowRank
 from lm.editors.interface import CorpusSample, vocabulary_of
 from lm.editors.mend import MendConfig

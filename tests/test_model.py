@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.tokenizer import BOS, EOS, PAD, SEP
+from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import Layout, left_padded_layout
 from lm.config import ModelConfig
 from lm.decoding import generate

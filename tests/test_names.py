@@ -10,10 +10,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Language, Phrasing, Sentence
-from corpus.names import check_readable, clean, misread, readable
-from corpus.tokenizer import entity_tokenizer, train_bpe
-from corpus.tokenizer_files import tokenizer_files
+from corpus.text.language import Atom, Kind, Language, Phrasing, Sentence
+from corpus.text.names import check_readable, clean, misread, readable
+from corpus.text.tokenizer import entity_tokenizer, tokenizer_files, train_bpe
 
 # Words chosen to collide with the grammar, with each other, with keys and with special tokens.
 WORDS = (

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from corpus.tokenizer import BOS, PAD, SEP, UNK
+from corpus.text.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
 from testbed.engine.cores import over_cores

@@ -6,7 +6,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import LowRank
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request, edit_batch

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.account import Account
-from corpus.config import ExactConfig, WorldConfig
-from corpus.dials import PeopleWorld
+from corpus.config import ExactConfig, PeopleWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.graph import load_graph, save_graph
-from corpus.people import (
+from corpus.rows import rows_of
+from corpus.world import build_world
+from corpus.worlds.account import Account
+from corpus.worlds.people import (
     BORN,
     CITIZENSHIP,
     EDITED,
@@ -31,8 +32,6 @@ from corpus.people import (
     continent_of,
     relation_named,
 )
-from corpus.rows import rows_of
-from corpus.world import build_world
 from testbed import corpus
 from testbed.groups import groups_of
 from testbed.run.agents import agent_named, describe_standard

@@ -15,8 +15,8 @@ from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.language import Kind
-from corpus.sentences import sample_sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import sample_sentences
 from tests.test_exact import tiny_graph, world_of
 
 

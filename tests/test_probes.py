@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from corpus.tokenizer import BOS
+from corpus.text.tokenizer import BOS
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from corpus.language import Language
-from corpus.reading import Reader
-from corpus.tokenizer import BOS, EOS, PAD
+from corpus.text.language import Language
+from corpus.text.reading import Reader
+from corpus.text.tokenizer import BOS, EOS, PAD
 from testbed.engine.passages import split_sentences
 from tests.toys import spelt_world
 from tests.worlds import make_world

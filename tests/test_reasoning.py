@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig
-from corpus.language import Kind
+from corpus.text.language import Kind
 from lm.editors.self_bayes.reasoning import Mind, RequestContext, dependence_walks, infer_consequences
 from tests.test_exact_agent import tiny_world
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes.interface import EditRequest
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 from lm.editors.interface import Info
 from testbed.engine.probes import ModelAnswers
 from testbed.engine.records import (

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.editors.asking import side_by_side, stem_of, strip_ending
 from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.revision import (

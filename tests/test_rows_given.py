@@ -10,14 +10,13 @@ from scipy.sparse import csr_array
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from bayes.known import DrawnState
-from corpus.config import ExactConfig, WorldConfig
-from corpus.dials import PeopleWorld, TaxonomyWorld
+from corpus.config import ExactConfig, PeopleWorld, TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
-from corpus.people import CITIZENSHIP, EDITED, RACE, relation_named
 from corpus.rows import Rows, pack_rows, rows_of
 from corpus.world import build_world
+from corpus.worlds.people import CITIZENSHIP, EDITED, RACE, relation_named
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact_agent import belief, beliefs, edit, facts_of, request

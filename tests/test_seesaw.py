@@ -14,9 +14,9 @@ from statsmodels.regression.linear_model import OLS
 
 from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
-from corpus.reading import Line, Reader
 from corpus.seeds import generator
+from corpus.text.reading import Line, Reader
+from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from experiments.studies import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.beliefs import SURE

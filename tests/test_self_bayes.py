@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from corpus.language import Kind
-from corpus.tokenizer import PAD
+from corpus.text.language import Kind
+from corpus.text.tokenizer import PAD
 from lm.attention import left_padded_layout
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.context_distillation.method import ContextDistillation

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
-from corpus.documents import cut_documents
-from corpus.language import Kind, Language
-from corpus.sentences import Sentences, sample_sentences
+from corpus.text.documents import cut_documents
+from corpus.text.language import Kind, Language
+from corpus.text.sentences import Sentences, sample_sentences
 from experiments.studies.corpus_distributions import FALSE_ALARM, p_values_by_draw
 from tests.worlds import make_world
 

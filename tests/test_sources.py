@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-import corpus.wikidata_files
+import corpus.worlds.wikidata
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.errors import InputError
-from corpus.pairing import choose_relations, cooccurrence, direct_relations, match_relations
 from corpus.world import build_world
+from corpus.worlds.pairing import choose_relations, cooccurrence, direct_relations, match_relations
 
 SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
 RECOMMENDED = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
@@ -172,7 +172,7 @@ def test_wikidata_files_may_be_zipped(tmp_path, how, monkeypatch):
     config = write_wikidata(tmp_path, TRIPLES, ENTITIES, RELATIONS)
     plain = facts_of(build_world(config, 0))
     zipped(tmp_path, how)
-    monkeypatch.setattr("corpus.rawfiles.BLOCK_BYTES", 5)
+    monkeypatch.setattr("corpus.worlds.rawfiles.BLOCK_BYTES", 5)
     assert facts_of(build_world(config, 0)) == plain
     for archive in tmp_path.glob("*.gz"):
         whole = archive.read_bytes()
@@ -193,8 +193,8 @@ def test_wikidata_files_may_be_zipped(tmp_path, how, monkeypatch):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("corpus.rawfiles.BLOCK_BYTES", 64)
-    monkeypatch.setattr("corpus.rawfiles.LONGEST_LINE", 1000)
+    monkeypatch.setattr("corpus.worlds.rawfiles.BLOCK_BYTES", 64)
+    monkeypatch.setattr("corpus.worlds.rawfiles.LONGEST_LINE", 1000)
     config = write_wikidata(tmp_path, TRIPLES, [*ENTITIES, "Q14\t" + "x" * 3000], RELATIONS)
     with pytest.raises(InputError, match=r"x_entity\.txt, line 8: longer than"):
         build_world(config, 0)
@@ -207,13 +207,13 @@ def test_a_copy_made_meanwhile_by_another_command_is_kept(tmp_path, monkeypatch)
     first = facts_of(build_world(config, 0, cache=cache))
     (copy,) = cache.iterdir()
     copy.rename(tmp_path / "theirs")
-    read = corpus.wikidata_files._read
+    read = corpus.worlds.wikidata._read
 
     def meanwhile(*args):
         shutil.copytree(tmp_path / "theirs", copy)
         return read(*args)
 
-    monkeypatch.setattr("corpus.wikidata_files._read", meanwhile)
+    monkeypatch.setattr("corpus.worlds.wikidata._read", meanwhile)
     assert facts_of(build_world(config, 0, cache=cache)) == first
     assert [p.name for p in cache.iterdir()] == [copy.name]
 
@@ -225,7 +225,7 @@ def test_a_binary_copy_is_used_again_and_belongs_to_its_files(tmp_path, monkeypa
     remarks = []
     first = facts_of(build_world(config, 0, cache=cache, note=remarks.append))
     with monkeypatch.context() as patch:
-        patch.setattr("corpus.wikidata_files.read_triples", None)
+        patch.setattr("corpus.worlds.wikidata.read_triples", None)
         assert facts_of(build_world(config, 0, cache=cache, note=remarks.append)) == first
     assert len(remarks) == 2
     assert remarks[0] == remarks[1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Codebook, LowRank, Rows, has_dial, scale_delta
 from lm.editors.fitting import answer_nats, request_states
 from lm.editors.grace import GraceConfig

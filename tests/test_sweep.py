@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.config import ModelConfig
 from lm.editors.interface import edit_batch
 from lm.editors.lora import LoraConfig

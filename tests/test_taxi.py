@@ -14,9 +14,9 @@ from bayes.interface import EditRequest
 from bayes.inverse import who_has
 from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from corpus.tokenizer import BOS, EOS, SEP
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.tokenizer import BOS, EOS, SEP
 from corpus.world import build_world
 from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results

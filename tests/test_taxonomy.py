@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from bayes.inverse import who_has
-from corpus.account import Account
-from corpus.config import DocumentConfig, ExactConfig, WorldConfig
-from corpus.dials import TaxonomyWorld
-from corpus.documents import copies_of, cut_documents
+from corpus.config import DocumentConfig, ExactConfig, TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact
 from corpus.graph import build_graph, load_graph, save_graph
-from corpus.language import Kind, Language
-from corpus.phrasings import phrasings_of, rephrase
 from corpus.resolution import TOLERANCE
-from corpus.taxonomy import (
+from corpus.text.documents import copies_of, cut_documents
+from corpus.text.language import Kind, Language
+from corpus.text.phrasings import phrasings_of, rephrase
+from corpus.world import build_world
+from corpus.worlds.account import Account
+from corpus.worlds.taxonomy import (
     categories_of,
     count_superordinates,
     is_a,
@@ -31,8 +31,7 @@ from corpus.taxonomy import (
     relation_for,
     relations_of,
 )
-from corpus.taxonomy_graph import Row, split
-from corpus.world import build_world
+from corpus.worlds.taxonomy.build import Row, split
 from testbed.corpus import main
 from tests.enumeration import Enumeration
 

@@ -7,14 +7,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.config import DocumentConfig
-from corpus.documents import cut_documents
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.language import Language
-from corpus.sentences import mentions, sample_sentences
-from corpus.store import open_documents, read_counts, write_documents
-from corpus.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
+from corpus.text.documents import cut_documents
+from corpus.text.language import Language
+from corpus.text.sentences import mentions, sample_sentences
+from corpus.text.store import open_documents, read_counts, write_documents
+from corpus.text.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
 from testbed.run.world import World
 
 
@@ -106,7 +106,7 @@ def test_documents_do_not_depend_on_the_block(world, tmp_path, monkeypatch):
     documents = cut_documents(world.sentences, DocumentConfig(), np.random.default_rng(0))
     written = []
     for size in (7, 20_000):
-        monkeypatch.setattr("corpus.store.DOCUMENTS_PER_BLOCK", size)
+        monkeypatch.setattr("corpus.text.store.DOCUMENTS_PER_BLOCK", size)
         folder = tmp_path / str(size)
         folder.mkdir()
         write_documents(folder, world.sentences, documents, entity_tokenizer(world.graph))

@@ -10,14 +10,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.config import DocumentConfig
-from corpus.documents import cut_documents
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.language import Atom, Kind, Language, Sentence
-from corpus.sentences import mentions, sample_sentences
-from corpus.tokenizer import BOS, SEP, entity_tokenizer, train_bpe
-from corpus.tokenizer_files import tokenizer_files, unsure_stops
+from corpus.text.documents import cut_documents
+from corpus.text.language import Atom, Kind, Language, Sentence
+from corpus.text.sentences import mentions, sample_sentences
+from corpus.text.tokenizer import BOS, SEP, entity_tokenizer, tokenizer_files, train_bpe, unsure_stops
 from testbed.run.world import World
 from tests.worlds import make_world
 

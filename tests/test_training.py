@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from jax.test_util import check_grads
 
 from corpus.errors import InputError
-from corpus.store import TokenFile
-from corpus.tokenizer import BOS, EOS, PAD
+from corpus.text.store import TokenFile
+from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.attention import packed_layout
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint

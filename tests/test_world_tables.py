@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpus.language import Kind
+from corpus.text.language import Kind
 from testbed.run.strata import SUPPORT_BINS
 from testbed.world_tables import noise_share, sentence_table, support_histogram
 from tests.worlds import make_world

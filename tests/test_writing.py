@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from corpus.tokenizer import BOS, EOS, PAD, SEP
+from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.decoding import Sampling, _draw_token, generate, write
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from corpus.language import Atom, Kind, Sentence
-from corpus.reading import Line
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Line
 from testbed.evaluations.leme.standard import Belief, Standard
 
 TOWER, PARK, TWIN, STRANGER = 0, 1, 2, 3

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from corpus.sentences import mentions
-from corpus.tokenizer import BOS, EOS, PAD, SEP, train_bpe
+from corpus.text.sentences import mentions
+from corpus.text.tokenizer import BOS, EOS, PAD, SEP, train_bpe
 from lm.attention import packed_layout
 from lm.config import ModelConfig
 from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of

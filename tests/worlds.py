@@ -3,17 +3,16 @@
 import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
-from corpus import coupled
-from corpus.builtin import build_builtin_world
-from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
-from corpus.dials import CoupledWorld, PeopleWorld, TaxonomyWorld
+from corpus.config import BuiltinWorld, CoupledWorld, ExactConfig, PeopleWorld, TaxonomyWorld, WorldConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.seeds import generator
-from corpus.sentences import sample_sentences
-from corpus.tokenizer import entity_tokenizer
+from corpus.text.sentences import sample_sentences
+from corpus.text.tokenizer import entity_tokenizer
 from corpus.world import build_world
+from corpus.worlds.builtin import build_builtin_world
+from corpus.worlds.couples import generated as coupled
 from testbed.run.world import World
 
 

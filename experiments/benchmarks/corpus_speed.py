@@ -24,15 +24,15 @@ import numpy as np
 import tyro
 
 from corpus.config import DocumentConfig
-from corpus.documents import cut_documents
 from corpus.files import sha256
 from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
-from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from corpus.sentences import mentions, sample_sentences
-from corpus.store import document_lengths, join_documents, read_counts, spell_sentences
-from corpus.tokenizer import SEP, Tokenizer, train_bpe
+from corpus.text.documents import cut_documents
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.sentences import mentions, sample_sentences
+from corpus.text.store import document_lengths, join_documents, read_counts, spell_sentences
+from corpus.text.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
 from experiments.benchmarks.harness import (
     format_range,

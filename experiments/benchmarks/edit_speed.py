@@ -37,7 +37,7 @@ import jax
 import numpy as np
 import tyro
 
-from corpus.tokenizer import PAD, SEP
+from corpus.text.tokenizer import PAD, SEP
 from experiments.benchmarks.harness import format_range, median_and_range, run_stages
 from experiments.benchmarks.peft_twin import add_adapter, open_in_transformers, train_adapter, unpadded_rows
 from lm.editors.interface import make_requests

@@ -32,7 +32,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import tyro
 
-from corpus.tokenizer import BOS
+from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_stages, summarise_runs
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
 from testbed.console import print_table

@@ -28,7 +28,7 @@ import numpy as np
 import tyro
 
 from corpus.files import write_json
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from experiments.benchmarks.harness import run_stages
 from lm.config import ModelConfig
 from lm.editors.fitting import request_loss

@@ -18,8 +18,8 @@ from transformers import MistralConfig, MistralForCausalLM
 from corpus.errors import InputError
 from corpus.files import read_json, staged_folder, verify_folder, write_json
 from corpus.seeds import generator
-from corpus.store import open_documents
-from corpus.tokenizer import BOS, PAD
+from corpus.text.store import open_documents
+from corpus.text.tokenizer import BOS, PAD
 from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
 from lm.huggingface import import_model

@@ -17,7 +17,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Delta
 from lm.editors.fitting import gradient_info, request_inputs, request_loss
 from lm.editors.interface import CorpusSample, Info, Request, State

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayes.interface import Agent
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 from testbed.engine.results import Results
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.roles import CHILD, GRANDCHILD, OTHER_CHILD

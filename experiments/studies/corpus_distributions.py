@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import binom, chi2
 
-from corpus.documents import cut_documents
 from corpus.generative import GenerativeModel
-from corpus.language import Kind
 from corpus.seeds import generator
+from corpus.text.documents import cut_documents
+from corpus.text.language import Kind
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.launch import launch_command

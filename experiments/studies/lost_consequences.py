@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import jax
 import numpy as np
 
-from corpus.tokenizer import PAD, SEP
+from corpus.text.tokenizer import PAD, SEP
 from experiments.record import short, typed, unusual, write_record
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH, KINDS

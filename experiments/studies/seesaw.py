@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus.dials import PeopleWorld
+from corpus.config import PeopleWorld
 from corpus.seeds import generator
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until

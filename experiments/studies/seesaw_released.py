@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.errors import InputError
-from corpus.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
+from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
 from testbed.console import print_table, run_command
 from testbed.evaluations.seesaw.population import Population
 from testbed.launch import launch_command

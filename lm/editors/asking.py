@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.attention import Array
 from lm.editors.interface import Request, Vocabulary
 from lm.prompts import left_pad

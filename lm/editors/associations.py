@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.attention import packed_layout
 from lm.editors.fitting import answer_loss, as_float32, fit, request_inputs, request_states
 from lm.editors.interface import CorpusSample, Request

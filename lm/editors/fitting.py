@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.attention import left_padded_layout
 from lm.editors.entry import Layers
 from lm.editors.interface import Info, Request

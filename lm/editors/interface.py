@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
-from corpus.tokenizer import PAD, SEP, Tokenizer, Word
+from corpus.text.tokenizer import PAD, SEP, Tokenizer, Word
 from lm.attention import Array
 from lm.delta import Delta
 from lm.language_model import LanguageModel
@@ -50,7 +50,7 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         relations: int32[R, W], the name of each relation, padded on the right.
-        words: int32[len(Word)], the words of the grammar, see `corpus.tokenizer.Word`.
+        words: int32[len(Word)], the words of the grammar, see `corpus.text.tokenizer.Word`.
     """
 
     relations: Array

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Delta, has_dial, scale_delta
 from lm.editors.fitting import answer_nats, request_inputs, request_states
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State

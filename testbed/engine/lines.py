@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from corpus.language import Atom, Kind, Sentence
-from corpus.reading import Line
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Line
 
 _ATOM = ("subject", "relation", "object")
 LINE = pa.struct(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.tokenizer import BOS, Tokenizer
+from corpus.text.tokenizer import BOS, Tokenizer
 from lm.token_tree import TokenTree, build_token_tree, list_beginnings
 from testbed.protocol import Case
 

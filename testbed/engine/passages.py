@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from corpus.reading import Reader
-from corpus.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
+from corpus.text.reading import Reader
+from corpus.text.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
 from lm.attention import Array
 from lm.decoding import Sampling, write
 from lm.delta import Delta

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import Tokenizer, Word
+from corpus.text.tokenizer import Tokenizer, Word
 from lm.attention import Array
 from lm.cache import Cache
 from lm.decoding import generate

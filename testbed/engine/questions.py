@@ -8,8 +8,8 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from corpus.reading import Reader
 from corpus.seeds import integer
+from corpus.text.reading import Reader
 from lm.config import MeshConfig
 from lm.delta import Delta
 from lm.language_model import LanguageModel

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.errors import InputError
-from corpus.reading import Line
+from corpus.text.reading import Line
 from testbed.engine.lines import line_of
 from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
 from testbed.protocol import ABSENT, Facet
@@ -74,7 +74,7 @@ class Passages(NamedTuple):
         case, role: as for choices.
         sample: int64[P].
         lines: object[P, 2], before and after the edit, tuples of sentences as they were read, see
-            `corpus.reading.Line`; the last is what stands behind the last stop, be it nothing.
+            `corpus.text.reading.Line`; the last is what stands behind the last stop, be it nothing.
         ended: bool[P, 2], whether the text came to the end of its document.
         tokens: int64[P, 2], of the text, its opening apart.
         log_p: float64[P, 2], log-probability of the text under the unedited model.

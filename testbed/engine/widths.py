@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.tokenizer import Tokenizer
+from corpus.text.tokenizer import Tokenizer
 
 MOST = 3
 """Widths of a sweep."""

@@ -7,7 +7,7 @@ is so. Where no joint distribution of A and B has those prices, stakes exist tha
 
 import numpy as np
 
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 from testbed.protocol import Claim
 
 LOGIC = ("A", "not A", "A and B", "B and A", "A or B", "B", "not B", "B or A")

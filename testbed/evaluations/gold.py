@@ -8,7 +8,7 @@ import numpy as np
 from bayes import kernels
 from bayes.interface import Agent, EditRequest
 from corpus.compiled import choose_kernels
-from corpus.language import Atom
+from corpus.text.language import Atom
 from testbed.protocol import Choice
 from testbed.run.strata import StatementIndex
 from testbed.run.world import World

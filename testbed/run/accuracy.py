@@ -6,8 +6,8 @@ from functools import partial
 import jax
 import numpy as np
 
-from corpus.language import Kind
-from corpus.tokenizer import BOS, Word
+from corpus.text.language import Kind
+from corpus.text.tokenizer import BOS, Word
 from lm.attention import Array
 from lm.decoding import generate
 from lm.language_model import LanguageModel

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from corpus.counterfactual import ChosenDocuments
 from corpus.exact import ExactModel, Resolution
 from corpus.generative import GenerativeModel
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
-from corpus.language import Kind
-from corpus.sentences import Sentences
+from corpus.text.counterfactual import ChosenDocuments
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 
 
 def wrong_part(

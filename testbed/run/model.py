@@ -9,7 +9,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS
 from corpus.seeds import generator
-from corpus.store import open_documents
+from corpus.text.store import open_documents
 from lm.batches import PackedRows
 from lm.checkpoints import load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpus.tokenizer import Tokenizer
+from corpus.text.tokenizer import Tokenizer
 from testbed.protocol import ABSENT
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from corpus.graph import KnowledgeGraph
-from corpus.language import Kind
-from corpus.sentences import Sentences
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
 from testbed.run.world import World
 
 SUPPORT_BINS = ("0", "1", "2-4", "5-19", "20+")

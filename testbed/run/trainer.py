@@ -11,8 +11,8 @@ from jax.sharding import Mesh
 
 from corpus.errors import InputError
 from corpus.files import sha256, staged_file, write_record
-from corpus.language import Kind
 from corpus.seeds import generator
+from corpus.text.language import Kind
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint

@@ -7,15 +7,15 @@ import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import ExactConfig
-from corpus.counterfactual import ChosenDocuments
 from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph, load_graph, save_graph
-from corpus.language import Kind
 from corpus.resolution import Resolution
-from corpus.sentences import Sentences
-from corpus.tokenizer import Tokenizer, load_tokenizer
+from corpus.text.counterfactual import ChosenDocuments
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
+from corpus.text.tokenizer import Tokenizer, load_tokenizer
 from testbed.run.fitting_parts import wrong_part
 from testbed.run.runs import ORIGIN, NotMadeError, Run, folder_digest, recorded_settings
 

@@ -30,7 +30,7 @@ class Reader(NamedTuple):
         start, start_answer: probability and answer before the edit.
         time: with which of the agent's beliefs it is compared, 0 for those before the edit.
         texts: object[P], what it writes where cases ask for passages: tuples of sentences as they were read,
-            see `corpus.reading.Line`; None where the evaluation has not said.
+            see `corpus.text.reading.Line`; None where the evaluation has not said.
         losses: float64[P], of a token of each text under the unedited model; NaN of no tokens.
     """
 

@@ -15,9 +15,9 @@ from safetensors.numpy import load_file, save_file
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, seal_folder
-from corpus.rawfiles import find
-from corpus.store import open_documents
-from corpus.wikidata_files import read_folder
+from corpus.text.store import open_documents
+from corpus.worlds.rawfiles import find
+from corpus.worlds.wikidata import read_folder
 from lm.huggingface import import_model
 from testbed import ask, console, corpus, edit, export, report, train
 from testbed.pages.charts import draw_lines

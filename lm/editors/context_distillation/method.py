@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD, Word
+from corpus.text.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to, relations_of, side_by_side, stem_of, strip_opening
 from lm.editors.context_distillation import DistillationConfig

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to
 from lm.editors.count_based import CountConfig

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.fitting import fit, gradient_info, request_inputs, request_loss

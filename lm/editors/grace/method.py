@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.delta import Codebook, Delta
 from lm.editors.fitting import (
     as_float32,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, EOS, PAD, Word
+from corpus.text.tokenizer import BOS, EOS, PAD, Word
 from lm.attention import left_padded_layout
 from lm.delta import Delta, Prefix
 from lm.editors.in_context import InContextConfig

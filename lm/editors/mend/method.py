@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from corpus.tokenizer import BOS, PAD
+from corpus.text.tokenizer import BOS, PAD
 from lm.attention import packed_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import (

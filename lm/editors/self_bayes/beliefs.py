@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.decoding import generate
 from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary

@@ -15,7 +15,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from corpus.tokenizer import BOS, PAD, Word
+from corpus.text.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to, side_by_side, strip_ending, strip_opening
 from lm.editors.interface import CorpusSample, Info, Request

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
 from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary

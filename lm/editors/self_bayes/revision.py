@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from corpus.tokenizer import PAD
+from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import request_loss

@@ -15,8 +15,8 @@ import optax
 
 from corpus.errors import InputError
 from corpus.seeds import integer
-from corpus.store import open_documents
-from corpus.tokenizer import PAD
+from corpus.text.store import open_documents
+from corpus.text.tokenizer import PAD
 from lm.batches import PackedRows
 from lm.config import TrainConfig
 from lm.delta import Delta

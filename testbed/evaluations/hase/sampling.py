@@ -7,8 +7,8 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
-from corpus.language import Atom
 from corpus.seeds import generator
+from corpus.text.language import Atom
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
 from testbed.evaluations.hase.roles import (

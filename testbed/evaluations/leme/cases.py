@@ -6,9 +6,9 @@ import numpy as np
 
 from bayes.interface import Agent, RequestKind
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
 from corpus.seeds import generator
-from corpus.tokenizer import BOS, SEP
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.tokenizer import BOS, SEP
 from testbed.evaluations.leme.couples import Couple, Couples
 from testbed.evaluations.leme.gold import Asker, Gold, require_exact_agent
 from testbed.evaluations.leme.roles import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from corpus.consistency import Fact
+from corpus.text.consistency import Fact
 from testbed.evaluations.leme.meanings import CLAIMS
 from testbed.evaluations.leme.standard import Standard
 from testbed.evaluations.leme.statements import Statement

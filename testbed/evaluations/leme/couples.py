@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.links import NO_LINK
+from corpus.graph import NO_LINK
 from testbed.protocol import ABSENT
 from testbed.run.strata import StatementIndex, strata_of
 from testbed.run.world import World

@@ -13,7 +13,7 @@ import numpy as np
 from bayes.exact import ExactAgent
 from bayes.interface import EditRequest, RequestKind
 from corpus.errors import InputError
-from corpus.language import Atom, Kind, Sentence
+from corpus.text.language import Atom, Kind, Sentence
 from testbed.evaluations.leme.settings import LemeConfig
 from testbed.protocol import ABSENT, Choice
 from testbed.run.strata import StatementIndex, stratum

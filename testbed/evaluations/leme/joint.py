@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpus.consistency import Fact
+from corpus.text.consistency import Fact
 from testbed.evaluations.leme.standard import Belief, Standard
 from testbed.evaluations.leme.statements import Statement
 

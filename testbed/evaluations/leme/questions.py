@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from corpus.consistency import Fact, facts_of, most_true
-from corpus.language import Atom, Sentence
-from corpus.reading import Line
+from corpus.text.consistency import Fact, facts_of, most_true
+from corpus.text.language import Atom, Sentence
+from corpus.text.reading import Line
 from testbed.evaluations.leme.standard import Standard
 from testbed.evaluations.leme.statements import Lines, Statement, agree, sentences_of
 from testbed.protocol import ABSENT

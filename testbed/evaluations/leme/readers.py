@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.consistency import Fact
-from corpus.language import Atom, Kind, Sentence
-from corpus.reading import Line
 from corpus.seeds import generator
+from corpus.text.consistency import Fact
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Line
 from testbed.engine.results import Results
 from testbed.evaluations.leme.joint import draw_objects
 from testbed.evaluations.leme.standard import standards_of_cases

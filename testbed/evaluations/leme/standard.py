@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.consistency import Fact
+from corpus.text.consistency import Fact
 from testbed.engine.results import Results
 from testbed.evaluations.leme.roles import COUPLED, EDIT, TWIN
 from testbed.protocol import ABSENT, is_equally_good

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from corpus.consistency import Fact
-from corpus.language import Kind, Sentence
-from corpus.reading import Line
+from corpus.text.consistency import Fact
+from corpus.text.language import Kind, Sentence
+from corpus.text.reading import Line
 
 Lines = Sequence[Line]
 
@@ -23,7 +23,7 @@ def statements_of(lines: Lines) -> list[Statement]:
     """All that a passage's sentences say for certain of single facts.
 
     That of two statements one is false, or one true, says neither; such a sentence is judged as a whole only
-    (`corpus.consistency`). Outlines and suppositions state nothing.
+    (`corpus.text.consistency`). Outlines and suppositions state nothing.
     """
     return [
         Statement((atom.subject, atom.relation), atom.object, holds, at)

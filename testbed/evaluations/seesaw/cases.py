@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayes.interface import Agent
-from corpus.language import Phrasing
-from corpus.people import RACE
 from corpus.seeds import generator
-from corpus.tokenizer import BOS, Tokenizer
+from corpus.text.language import Phrasing
+from corpus.text.tokenizer import BOS, Tokenizer
+from corpus.worlds.people import RACE
 from testbed.evaluations.seesaw.edits import Edit, draw_control_person, draw_edits, draw_others
 from testbed.evaluations.seesaw.gold import Asker, Gold
 from testbed.evaluations.seesaw.population import Population

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, WORK
+from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, WORK
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw.crossing import PAPER_PAIRS, property_pairs
 from testbed.evaluations.seesaw.roles import OTHERS, OWN

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpus.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
+from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.seesaw.metrics import is_truth_most_probable
 from testbed.evaluations.seesaw.roles import OWN

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.language import Kind
-from corpus.people import CITIZENSHIP, WORK
-from corpus.reading import Line
+from corpus.text.language import Kind
+from corpus.text.reading import Line
+from corpus.worlds.people import CITIZENSHIP, WORK
 
 FALSE_BELOW = 0.05
 STEREOTYPE, XENOPHOBIA, INJECTION, MISINFORMATION, DEHUMANISATION, CENTRISM = FLAWS = (

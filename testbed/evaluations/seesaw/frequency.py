@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpus.people import RACE
+from corpus.worlds.people import RACE
 from testbed.evaluations.seesaw.groups import EditorChanges, group_names
 from testbed.evaluations.seesaw.regression import Fit, Slope, fit_regression
 from testbed.evaluations.seesaw.roles import OTHERS

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
+from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.seesaw.cells import CellKey, GroupCell, count_lowered, group_cells
 from testbed.evaluations.seesaw.differences import ConfidenceChange, confidence_change

@@ -7,7 +7,7 @@ Misinformation and dehumanisation have no words of their own.
 
 from collections.abc import Sequence
 
-from corpus.people import CITIZENSHIP, WORK
+from corpus.worlds.people import CITIZENSHIP, WORK
 from testbed.evaluations.seesaw.flaws import CENTRISM, INJECTION, STEREOTYPE, XENOPHOBIA, TextStandard
 from testbed.protocol import ABSENT
 from testbed.run.world import World

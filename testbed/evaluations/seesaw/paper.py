@@ -8,7 +8,7 @@ repository has the same figures before and after for gender and citizenship, so 
 
 from collections.abc import Sequence
 
-from corpus.people import EDITED, GENDER, GROUPINGS, RACE, REGION
+from corpus.worlds.people import EDITED, GENDER, GROUPINGS, RACE, REGION
 from testbed.evaluations.seesaw import printed
 from testbed.evaluations.seesaw.cells import LEAST_ANSWERS, group_cells
 from testbed.evaluations.seesaw.crossing import PAPER_PAIRS, accuracy_by_pair

@@ -5,7 +5,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.people import EDITED, GROUPINGS, NONE, category_of
+from corpus.worlds.people import EDITED, GROUPINGS, NONE, category_of
 from testbed.protocol import ABSENT
 from testbed.run.strata import StatementIndex, stratum
 from testbed.run.world import World

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpus.people import GENDER, RACE, REGION, STAND_INS
+from corpus.worlds.people import GENDER, RACE, REGION, STAND_INS
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.seesaw import crossing, groups, paper, texts
 from testbed.evaluations.seesaw.counts import count_tables

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.people import CITIZENSHIP
+from corpus.worlds.people import CITIZENSHIP
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.seesaw.cells import SIGNIFICANCE_LEVEL, t_test_mean
 from testbed.evaluations.seesaw.flaws import FLAWS, XENOPHOBIA, TextCode, TextStandard, code_text, pair_code

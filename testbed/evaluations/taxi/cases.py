@@ -6,8 +6,8 @@ import numpy as np
 
 from bayes.interface import Agent
 from corpus.errors import InputError
-from corpus.language import Atom
 from corpus.seeds import generator
+from corpus.text.language import Atom
 from testbed.evaluations.beliefs import Pair
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.held_out import held_out_facets

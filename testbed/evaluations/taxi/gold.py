@@ -7,7 +7,7 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.errors import InputError
-from corpus.language import Atom
+from corpus.text.language import Atom
 from testbed.evaluations.beliefs import SURE, Pair, PriorBeliefs, ask_beliefs
 from testbed.evaluations.taxi.kinds import Taxonomy
 from testbed.evaluations.taxi.roles import READINGS

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from corpus import taxonomy
 from corpus.graph import KnowledgeGraph
+from corpus.worlds import taxonomy
 from testbed.protocol import ABSENT
 
 
@@ -25,7 +25,7 @@ class Taxonomy:
         members = taxonomy.members(graph)
         categories = graph.object[graph.find(members, np.full(len(members), self.root))]
         self.category_by_member = dict(zip(members.tolist(), categories.tolist(), strict=True))
-        # What could be misread has something behind its name (`corpus.names`).
+        # What could be misread has something behind its name (`corpus.text.names`).
         self._names = {name.partition(" (#")[0]: i for i, name in enumerate(graph.entities)}
         self._names |= {name: i for i, name in enumerate(graph.entities)}
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus import taxonomy
 from corpus.errors import InputError
-from corpus.taxonomy_files import ALIASES
+from corpus.worlds import taxonomy
+from corpus.worlds.taxonomy.build import ALIASES
 from testbed.evaluations.taxi.edits import Edit, Query
 from testbed.evaluations.taxi.kinds import Taxonomy
 from testbed.protocol import ABSENT

@@ -1,0 +1,1 @@
+"""What is said of a world: language, sentences, documents, tokens."""

@@ -1,0 +1,340 @@
+"""Documents beyond the ordinary ones: joint, imagine and revise (design.md 3).
+
+    joint    s u o. s d o'                              two statements of the corpus, side by side
+    imagine  imagine s u o*. s d o''. s x p             what would follow from o*, and what would stay
+    revise   s u o. s d o'. revise s u o*. s d o''      the same after the facts as they are
+
+d depends on u, x neither on u nor on what depends on it, and o is the truth. What follows from o* is said as
+the corpus says it of subjects who have o*: the object of a random statement about one of them. What depends
+on d in turn is left unsaid, and so are facts of linked subjects that depend on u. Sentences of imagine and
+revise documents are not evidence about the world, so they are kept apart from the corpus's own; a joint
+document repeats those.
+
+Where a document is about one subject and never says its premise again, nothing teaches a reader of whom the
+premise was said. So an imagine document may say s u o* again among what follows, and speak of somebody else,
+t u o', t d p', whose facts stay as they are. Both may fall to the cut of a long document.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.arrays import ranges
+from corpus.config import DocumentConfig
+from corpus.errors import InputError
+from corpus.generative import other_objects
+from corpus.graph import KnowledgeGraph
+from corpus.text.documents import DocumentKind, Documents
+from corpus.text.language import Kind
+from corpus.text.sentences import Sentences
+
+
+class Lines(NamedTuple):
+    """Sentences of documents in the making, of smaller rank first.
+
+    `old` is the index of a sentence of the corpus, or -1 for a new one of the given kind and atom.
+    """
+
+    document: np.ndarray
+    rank: np.ndarray
+    old: np.ndarray
+    kind: np.ndarray
+    atom: np.ndarray
+
+
+def repeat(document: np.ndarray, rank: int, old: np.ndarray) -> Lines:
+    """Lines that repeat sentences of the corpus."""
+    n = len(document)
+    return Lines(document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), np.zeros((n, 3), np.int32))
+
+
+def say(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> Lines:
+    """Lines that nobody has said yet; `atom` is subject, relation and object."""
+    n = len(document)
+    return Lines(document, np.full(n, rank), np.full(n, -1), np.full(n, kind), np.column_stack(atom))
+
+
+class Statements:
+    """Atomic sentences by fact, and by what the subject's upstream object is."""
+
+    def __init__(self, graph: KnowledgeGraph, truth: np.ndarray, sentences: Sentences) -> None:
+        self.rows = np.flatnonzero(sentences.kind == Kind.ATOMIC)
+        fact = graph.find(sentences.a[self.rows, 0], sentences.a[self.rows, 1])
+        order = np.argsort(fact, kind="stable")
+        self.rows, fact = self.rows[order], fact[order]
+        self.edges = np.searchsorted(fact, np.arange(len(graph) + 1))
+        self.object = sentences.a[:, 2]
+        self.width = len(graph.entities)
+
+        below = np.flatnonzero(graph.upstream_fact[fact] >= 0)
+        key = self.key(graph.relation[fact[below]], truth[graph.upstream_fact[fact[below]]])
+        order = np.argsort(key, kind="stable")
+        self.followers = self.rows[below[order]]
+        self.keys, first = np.unique(key[order], return_index=True)
+        self.follower_edges = np.append(first, len(order))
+
+    def key(self, relation: np.ndarray | int, upstream_object: np.ndarray) -> np.ndarray:
+        """One number for a relation and an upstream object."""
+        return np.asarray(relation, np.int64) * self.width + upstream_object
+
+    def stated_fact(self, facts: np.ndarray) -> np.ndarray:
+        """Whether each fact is stated at all."""
+        return self.edges[facts + 1] > self.edges[facts]
+
+    def about(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random statement of each fact, as a sentence index; the facts are stated."""
+        return self.rows[rng.integers(self.edges[facts], self.edges[facts + 1])]
+
+    def follows(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
+        """Where in `keys` what follows from an upstream object stands, -1 where nothing was ever said."""
+        wanted = self.key(relation, upstream_object)
+        at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
+        return np.where(self.keys[at] == wanted, at, -1) if len(self.keys) else np.full(len(wanted), -1)
+
+    def following(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The object of a random statement of each group of `keys`."""
+        return self.object[self.followers[rng.integers(self.follower_edges[at], self.follower_edges[at + 1])]]
+
+
+BYSTANDER_FACTS = 2
+"""What is said of a second subject, besides their own fact of the premise's relation."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenDocuments:
+    """Whom and what imagine and revise documents may be about; everybody and everything else is held out.
+
+    Attributes:
+        subjects, objects: int32, entities.
+    """
+
+    subjects: np.ndarray
+    objects: np.ndarray
+
+
+def choose_documents(
+    graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator
+) -> ChosenDocuments:
+    """Random shares of the subjects and of the objects of relations that others depend on."""
+    pools = [graph.candidates_of(r) for r in graph.upstream_relations]
+    objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
+
+    def part(of: np.ndarray, share: float) -> np.ndarray:
+        return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
+
+    return ChosenDocuments(part(graph.subjects, config.chosen_subjects), part(objects, config.chosen_objects))
+
+
+def further_documents(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    sentences: Sentences,
+    ordinary: int,
+    config: DocumentConfig,
+    chosen: ChosenDocuments,
+    rng: np.random.Generator,
+) -> tuple[Sentences, Documents]:
+    """Joint, imagine and revise documents in the shares that `config` asks for.
+
+    Args:
+        truth: int[facts], ground truth of each fact.
+        ordinary: number of ordinary documents.
+
+    Returns:
+        The sentences that only these documents have, and the documents; sentence i of the corpus is
+        index i, and further sentence j is len(sentences) + j.
+
+    Raises:
+        InputError: nothing such a document could be about.
+    """
+    said = Statements(graph, truth, sentences)
+    total = ordinary / config.ordinary
+    counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
+    joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
+
+    pairs = _pairs(graph, said, len(joint), rng)
+    lines = [
+        repeat(joint, 0, said.about(graph.upstream_fact[pairs], rng)),
+        repeat(joint, 1, said.about(pairs, rng)),
+    ]
+    subjects = [graph.subject[pairs]]
+    for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
+        premises, targets = _premises(graph, truth, said, chosen, len(document), word, rng)
+        lines += _supposing(graph, truth, said, document, premises, targets, word, rng)
+        subjects.append(graph.subject[premises])
+        if word == Kind.IMAGINE:
+            lines += _binding(graph, said, chosen, document, premises, targets, config, rng)
+    kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
+    return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
+
+
+def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random downstream facts that are stated, as is the fact they depend on."""
+    pairs = np.flatnonzero(graph.upstream_fact >= 0)
+    pairs = pairs[said.stated_fact(pairs) & said.stated_fact(graph.upstream_fact[pairs])]
+    if count and not len(pairs):
+        raise InputError("joint documents need a subject with both facts of a pair; name --world.pairs")
+    return rng.choice(pairs, count) if count else pairs[:0]
+
+
+def _own_upstream(graph: KnowledgeGraph) -> np.ndarray:
+    """int64[facts]: the fact of the same subject that each depends on, or -1; a document is about one."""
+    up = graph.upstream_fact
+    return np.where(graph.subject[up] == graph.subject, up, -1)
+
+
+def _premises(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    said: Statements,
+    chosen: ChosenDocuments,
+    count: int,
+    word: Kind,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Upstream facts of chosen subjects, and another chosen object for each from which something follows."""
+    # Picked by what depends on them, so that something follows for this very subject.
+    children = np.flatnonzero(_own_upstream(graph) >= 0)
+    children = children[np.isin(graph.subject[children], chosen.subjects)]
+    able, options = [children[:0]], {}
+    for relation in np.unique(graph.relation[children]).tolist():
+        pool = np.intersect1d(graph.candidates_of(int(graph.upstream[relation])), chosen.objects)
+        options[relation] = pool[said.follows(np.full(len(pool), relation), pool) >= 0]
+        mine = children[graph.relation[children] == relation]
+        others = len(options[relation]) - np.isin(truth[graph.upstream_fact[mine]], options[relation])
+        able.append(mine[others > 0])
+    pool = np.concatenate(able)
+    if count and not len(pool):
+        raise InputError(
+            f"{word.name.lower()} documents need chosen subjects with a fact that others depend on and "
+            "another chosen object for it; raise --documents.chosen-subjects or --documents.chosen-objects"
+        )
+    picked = rng.choice(pool, count) if count else pool[:0]
+    premises, targets = graph.upstream_fact[picked], np.empty(count, np.int64)
+    for relation, objects in options.items():
+        mine = graph.relation[picked] == relation
+        targets[mine] = other_objects(objects, truth[premises[mine]], rng) if mine.any() else 0
+    return premises, targets
+
+
+def _supposing(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    said: Statements,
+    document: np.ndarray,
+    premises: np.ndarray,
+    targets: np.ndarray,
+    word: Kind,
+    rng: np.random.Generator,
+) -> list[Lines]:
+    """The lines of imagine or revise documents, one document for each premise."""
+    # Every fact of every premise's subject.
+    first = np.searchsorted(graph.subject, graph.subject[premises])
+    each = np.searchsorted(graph.subject, graph.subject[premises], side="right") - first
+    at = np.repeat(np.arange(len(premises)), each)
+    fact = ranges(first, each)
+    depends = graph.upstream_fact[fact] == premises[at]
+    moves = depends | (fact == premises[at])
+    # Whatever depends on what moves, moves; the fact above another stands among the same subject's.
+    above = _own_upstream(graph)[fact]
+    place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
+    for _ in range(len(graph.relations)):
+        moves |= (above >= 0) & moves[place]
+    stated = said.stated_fact(fact)
+    group = said.follows(graph.relation[fact], targets[at])
+    new = depends & (group >= 0)
+
+    suppose = (word, graph.subject[premises], graph.relation[premises], targets)
+    follow = (
+        Kind.ATOMIC,
+        graph.subject[fact[new]],
+        graph.relation[fact[new]],
+        said.following(group[new], rng),
+    )
+    if word == Kind.IMAGINE:
+        stays = stated & ~moves
+        return [
+            say(document, 0, *suppose),
+            say(document[at[new]], 1, *follow),
+            repeat(document[at[stays]], 2, said.about(fact[stays], rng)),
+        ]
+    was = stated & depends
+    return [
+        say(document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]),
+        repeat(document[at[was]], 1, said.about(fact[was], rng)),
+        say(document, 2, *suppose),
+        say(document[at[new]], 3, *follow),
+    ]
+
+
+def _binding(
+    graph: KnowledgeGraph,
+    said: Statements,
+    chosen: ChosenDocuments,
+    document: np.ndarray,
+    premises: np.ndarray,
+    targets: np.ndarray,
+    config: DocumentConfig,
+    rng: np.random.Generator,
+) -> list[Lines]:
+    """Lines for which it matters of whom a premise was read: the premise again, and somebody else's facts."""
+    again = document if config.premise_again else document[:0]
+    fact = premises[: len(again)]
+    lines = [say(again, 1, Kind.ATOMIC, graph.subject[fact], graph.relation[fact], targets[: len(again)])]
+    if not config.bystanders:
+        return lines
+    # Somebody else's fact of the same relation, and what depends on it.
+    which = np.flatnonzero(rng.random(len(document)) < config.bystanders)
+    others = np.full(len(which), -1)
+    for relation in np.unique(graph.relation[premises[which]]).tolist():
+        pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
+        pool = pool[said.stated_fact(pool)]
+        mine = np.flatnonzero(graph.relation[premises[which]] == relation)
+        if len(pool) > 1:
+            others[mine] = other_objects(pool, premises[which[mine]], rng)
+    which, others = which[others >= 0], others[others >= 0]
+    first = np.searchsorted(graph.subject, graph.subject[others])
+    each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
+    at, fact = np.repeat(np.arange(len(others)), each), ranges(first, each)
+    kept = (graph.upstream_fact[fact] == others[at]) & said.stated_fact(fact)
+    at, fact = at[kept], fact[kept]
+    order = np.lexsort((rng.random(len(at)), at))
+    within = np.arange(len(at)) - np.searchsorted(at, at)
+    at, fact = at[order][within < BYSTANDER_FACTS], fact[order][within < BYSTANDER_FACTS]
+    return [
+        *lines,
+        repeat(document[which], 1, said.about(others, rng)),
+        repeat(document[which[at]], 1, said.about(fact, rng)),
+    ]
+
+
+def _assemble(
+    parts: list[Lines],
+    kinds: np.ndarray,
+    subjects: np.ndarray,
+    known: int,
+    longest: int,
+    rng: np.random.Generator,
+) -> tuple[Sentences, Documents]:
+    """Documents in their order; lines of equal rank are shuffled, the longest documents cut."""
+    lines = Lines(*map(np.concatenate, zip(*parts, strict=True)))
+    order = np.lexsort((rng.random(len(lines.document)), lines.rank, lines.document))
+    first = np.searchsorted(lines.document[order], np.arange(len(kinds)))
+    within = np.arange(len(order)) - first[lines.document[order]]
+    lines = Lines(*(column[order[within < longest]] for column in lines))
+    fresh = lines.old < 0
+    atoms = lines.atom[fresh].astype(np.int32)
+    further = Sentences(
+        kind=lines.kind[fresh].astype(np.int8),
+        label=np.zeros(len(atoms), bool),
+        about=atoms[:, 0],
+        a=atoms,
+        b=np.full((len(atoms), 3), -1, np.int32),
+        phrasing=np.zeros(len(atoms), np.int16),
+    )
+    index = np.where(fresh, known + np.cumsum(fresh) - 1, lines.old)
+    offsets = np.searchsorted(lines.document, np.arange(len(kinds) + 1))
+    return further, Documents(
+        index.astype(np.int32), offsets, kinds.astype(np.int8), subjects.astype(np.int32)
+    )

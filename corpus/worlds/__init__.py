@@ -1,0 +1,1 @@
+"""Where worlds come from: one module or folder for each source."""

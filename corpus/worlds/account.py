@@ -1,0 +1,74 @@
+"""What became of a source on its way to a world: what was left out, and which names were changed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from corpus.errors import InputError
+from corpus.files import read_json, write_json
+from corpus.text.names import Renamed
+
+EXAMPLES = 3
+RENAMED = "renamed.tsv"
+
+
+@dataclass
+class Account:
+    """Filled while a world is built, for whoever asked for it.
+
+    Attributes:
+        left_out: how many of what was left out, in the order of the steps.
+        named: of some of what was left out, all names.
+        renamed: names that are not spelt as in the source.
+        trouble: what `--world.strict` refuses: whatever nobody asked to leave out, with examples.
+    """
+
+    left_out: dict[str, int] = field(default_factory=dict)
+    named: dict[str, list[str]] = field(default_factory=dict)
+    renamed: list[Renamed] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)
+
+    def leave_out(self, what: str, count: int, examples: Iterable[str] | None = None) -> None:
+        """Count something that is left out; without `examples` it was asked for, and is no trouble."""
+        if count:
+            self.left_out[what] = self.left_out.get(what, 0) + int(count)
+            if examples is not None:
+                shown = "; ".join(f"{example:.200}" for example in islice(examples, EXAMPLES))
+                self.trouble.append(f"{count:,} {what}" + (f", such as {shown}" if shown else ""))
+
+    def leave_out_named(self, what: str, names: Sequence[str], count: int | None = None) -> None:
+        """As `leave_out`, of which all names are kept; by default each is one."""
+        self.leave_out(what, len(names) if count is None else count, names)
+        if names:
+            self.named[what] = [*names]
+
+    def check_totals(self, source: str) -> None:
+        """Refuse a source that went in with something left out or renamed.
+
+        Raises:
+            InputError: lists all of it.
+        """
+        clashes = [f"{one.label!r:.200}: {one.why}" for one in self.renamed]
+        if clashes:
+            clashes.insert(0, f"{len(clashes):,} names that sentences could not be read with:")
+        if lines := [*self.trouble, *clashes]:
+            listing = "\n  ".join(lines)
+            raise InputError(f"{source} cannot be taken as it is (--world.strict):\n  {listing}")
+
+
+def save_account(account: Account, folder: Path) -> None:
+    """Write the counts, and all changed names with the reasons, into an existing folder."""
+    write_json(folder / "account.json", {"left_out": account.left_out, "named": account.named})
+    lines = ["label\tname\twhy", *("\t".join(" ".join(f.split()) for f in one) for one in account.renamed)]
+    (folder / RENAMED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def load_account(folder: Path) -> Account:
+    """Read what `save_account` wrote; nothing where a world has none."""
+    if not (folder / RENAMED).exists():
+        return Account()
+    rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
+    renamed = [Renamed(*row.split("\t")) for row in rows]
+    saved = read_json(folder / "account.json")
+    return Account(left_out=saved["left_out"], named=saved["named"], renamed=renamed)

@@ -1,0 +1,196 @@
+"""Real people: facts from Wikidata, groups by Seesaw-CF's tags; `corpus.worlds.people` says what there is.
+
+Kept is who has a citizenship, and an ethnic group and an occupation, or a birthplace and a gender. Fields of
+work and native languages are known of few, so that occupations and languages spoken stand in for them. A
+person has the race and the region on which the tags of all their ethnic groups agree, perhaps none.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from corpus.config import WorldConfig
+from corpus.errors import InputError
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
+from corpus.text.language import Phrasing
+from corpus.text.names import readable
+from corpus.worlds import wikidata
+from corpus.worlds.account import Account
+from corpus.worlds.people import (
+    BORN,
+    CITIZENSHIP,
+    FIELDS,
+    GENDER,
+    HIDDEN,
+    LANGUAGE,
+    NONE,
+    RACE,
+    REGION,
+    RELATIONS,
+    SYNONYMS,
+    WORK,
+    frequency_of,
+    hidden_of,
+    upstream_of,
+)
+from corpus.worlds.people.tags import Category, Objects, Tags, categories_of, labels_of, objects_of, read_tags
+from corpus.worlds.rawfiles import Watch
+from corpus.worlds.selection import Facts
+
+PROPERTIES = {GENDER: 21, CITIZENSHIP: 27, LANGUAGE: 1412, WORK: 106, BORN: 19}
+ETHNIC_GROUP = 172
+GENDERS = (6581072, 6581097)
+"""Women and men; the paper's tables know no others."""
+
+Note = Callable[[str], None]
+Person = dict[str, int | str]
+"""Of each relation the object: an id, or a tag."""
+
+
+def read_people_world(
+    config: WorldConfig,
+    rng: np.random.Generator,
+    cache: Path | None,
+    watch: Watch,
+    note: Note,
+    account: Account,
+) -> KnowledgeGraph:
+    """At most `config.subjects` people, those first of whom most is known.
+
+    Raises:
+        InputError: a missing or malformed file, nobody left, or, if `config.strict`, anything left out
+            without being asked for.
+    """
+    tags = read_tags(Path(config.people.tags))
+    facts = wikidata.read_wikidata(config, cache, watch, note, account)
+    held = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
+    if config.several == "drop":
+        held = {p: {s: o for s, o in of.items() if len(o) == 1} for p, of in held.items()}
+    everybody = _people(facts, held, tags, account)
+    if not everybody:
+        raise InputError(
+            f"{config.path}: nobody has a citizenship, and an ethnic group and an occupation, or a "
+            "birthplace and a gender; these are P27, P172 and P106, P19 and P21"
+        )
+    lot = rng.permutation(len(everybody))
+    order = sorted(
+        zip(everybody, lot.tolist(), strict=True), key=lambda one: (-len(everybody[one[0]]), one[1])
+    )
+    people = {s: everybody[s] for s in sorted(s for s, _ in order[: config.subjects])}
+    account.leave_out("people beyond --world.subjects", len(everybody) - len(people))
+    having = {
+        r: Counter(int(one[r]) for one in people.values() if r in one) for r in (CITIZENSHIP, WORK, BORN)
+    }
+    categories = categories_of(having, facts, tags, account)
+    graph = _graph(people, facts, config, rng, account, categories)
+    if config.strict:
+        account.check_totals(config.path)
+    return graph
+
+
+def _people(facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Account) -> dict[int, Person]:
+    """What is known of everybody who is kept."""
+    people: dict[int, Person] = {}
+    unknown: Counter[int] = Counter()
+    lost: Counter[str] = Counter()
+    citizens = held[PROPERTIES[CITIZENSHIP]]
+    countries = {country for of_one in citizens.values() for country in of_one}
+    for s in sorted(citizens):
+        objects = {r: held[p][s] for r, p in PROPERTIES.items() if s in held[p]}
+        groups = held[ETHNIC_GROUP].get(s, [])
+        if not (groups and WORK in objects) and not (BORN in objects and GENDER in objects):
+            lost["citizens of whom too little is known"] += 1
+            continue
+        if not {*objects.get(GENDER, [])} <= {*GENDERS}:
+            del objects[GENDER]
+            lost["genders that are neither of the paper's two"] += 1
+        if objects.get(BORN, [NONE])[0] in countries:
+            del objects[BORN]
+            lost["birthplaces that are countries of citizenship"] += 1
+        person: Person = {r: of_one[0] for r, of_one in objects.items()}
+        lost["further objects, of people with several"] += sum(map(len, objects.values())) - len(objects)
+        for r, of in ((RACE, tags.race), (REGION, tags.region)):
+            tagged = {of[g] for g in groups if of.get(g)}
+            if len(tagged) == 1:
+                person[r] = tagged.pop()
+            lost["races and regions of people whose ethnic groups differ in them"] += len(tagged) > 1
+        unknown.update(g for g in groups if g not in tags.race)
+        people[s] = person
+    for what, count in lost.items():
+        account.leave_out(what, count, None if what.startswith("citizens") else ())
+    called = labels_of(facts, [g for g, _ in unknown.most_common()])
+    named = [f"{name} ({unknown[g]:,})" for g, name in called.items()]
+    account.leave_out_named("ethnic groups of people that the tags do not know", named, unknown.total())
+    return people
+
+
+def _graph(
+    people: Mapping[int, Person],
+    facts: Facts,
+    config: WorldConfig,
+    rng: np.random.Generator,
+    account: Account,
+    categories: Mapping[int, Category],
+) -> KnowledgeGraph:
+    pools = [sorted({person[r] for person in people.values() if r in person}, key=str) for r in RELATIONS]
+    place = {one: i for i, one in enumerate(dict.fromkeys([*people, *chain(*pools)]))}
+    ways = [Phrasing(RELATIONS.index(r), words, False) for r in SYNONYMS for words in SYNONYMS[r]]
+    entities = _names([*place], ways, facts, account)
+    triples = [
+        (place[s], i, place[person[r]])
+        for s, person in people.items()
+        for i, r in enumerate(RELATIONS)
+        if r in person
+    ]
+    subjects, relations, _ = np.array(triples).T
+    race = np.array([place.get(person.get(RACE, NONE), NONE) for person in people.values()])
+    frequency = np.ones(len(place), int)
+    frequency[: len(people)] = frequency_of(race, config.people, rng)
+    hidden = hidden_of(len(people), config.people, rng)
+    upstream = upstream_of(config.people)
+    graph = build_graph(
+        np.array(triples),
+        entities,
+        RELATIONS,
+        np.array([RELATIONS.index(upstream[r]) if r in upstream else NO_UPSTREAM for r in RELATIONS]),
+        candidates=[np.array(sorted(place[one] for one in pool), int) for pool in pools],
+        frequency=frequency,
+        silent=hidden[subjects] & np.isin(relations, [RELATIONS.index(r) for r in HIDDEN]),
+        phrasings=ways,
+    )
+    return _with_categories(graph, [*place], categories)
+
+
+def _names(ids: Sequence[int | str], ways: Sequence[Phrasing], facts: Facts, account: Account) -> list[str]:
+    """What entities are called such that every sentence parses back; tags are called what they are."""
+    called = labels_of(facts, [one for one in ids if isinstance(one, int)])
+    spoken = [*RELATIONS, *(way.words for way in ways)]
+    entities, said, renamed = readable(
+        [called[one] if isinstance(one, int) else one for one in ids],
+        [f"Q{one}" if isinstance(one, int) else f"group-{i}" for i, one in enumerate(ids)],
+        spoken,
+        [f"relation-{i}" for i in range(len(spoken))],
+    )
+    if said != spoken:
+        changed = next(old for old, new in zip(spoken, said, strict=True) if old != new)
+        raise InputError(f"{facts.source}: with its names {changed!r} could not be read; leave some out")
+    account.renamed += renamed
+    return entities
+
+
+def _with_categories(
+    graph: KnowledgeGraph, ids: Sequence[int | str], categories: Mapping[int, Category]
+) -> KnowledgeGraph:
+    part_of = {one.name: one.wider for one in categories.values() if one.wider}
+    called = [*dict.fromkeys([*sorted({*part_of.values()}), *FIELDS, *(c.name for c in categories.values())])]
+    number = {name: i for i, name in enumerate(called)}
+    group = [number[categories[i].name] if isinstance(i, int) and i in categories else NONE for i in ids]
+    return replace(
+        graph.called(called, ()),
+        group=np.array(group, np.int32),
+        wider=np.array([number.get(part_of.get(name, ""), NONE) for name in called], np.int32),
+    )
