@@ -36,20 +36,8 @@ def build_corpus(options: CorpusSettings) -> None:
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
-    import numpy as np
-
-    from corpus.arrays import save_arrays
-    from corpus.exact import ExactModel, sample_exact
     from corpus.files import staged_folder, verify_folder, write_json
-    from corpus.seeds import generator
-    from corpus.text.counterfactual import choose_documents, further_documents
-    from corpus.text.documents import append_documents, copies_of, cut_documents, save_documents
-    from corpus.text.essays import join_essays, outlined_essays
-    from corpus.text.language import Kind
-    from corpus.text.phrasings import rephrase
-    from corpus.text.sentences import concatenate, mentions, sample_sentences
-    from corpus.text.store import write_documents
-    from corpus.text.tokenizer import entity_tokenizer, save_tokenizer, train_bpe
+    from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
     from corpus.worlds.account import Account
     from testbed.run.world import read_world
 
@@ -59,52 +47,19 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
         verify_folder(run.world)
     account = Account()
     graph, model = _draw_world(options, account) if fresh else read_world(run)
-    resolution = None
-    if isinstance(model, ExactModel):
-        rng = generator(seed, "sentences")
-        sentences, resolution = sample_exact(graph, model, options.exact, rng, threads)
-    else:
-        sentences = sample_sentences(graph, model, generator(seed, "sentences"), threads)
-        kinds = [Kind[name.upper()] for name in options.documents.sentences]
-        sentences = sentences.take(np.isin(sentences.kind, kinds))
+    sentences, resolution = draw_sentences(graph, model, options.exact, options.documents, seed, threads)
     say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
-
     # Everything that can be refused comes before the first file.
-    copies = copies_of(graph.frequency, options.documents.copies)
-    documents = cut_documents(sentences, options.documents, generator(seed, "documents"), threads, copies)
-    rng = generator(seed, "further documents")
-    chosen = choose_documents(graph, options.documents, rng)
-    ordinary = len(documents)
-    further, more = further_documents(graph, model.truth, sentences, ordinary, options.documents, chosen, rng)
-    rng = generator(seed, "phrasings")
-    sentences = rephrase(sentences, graph.phrasings, options.documents, rng)
-    further = rephrase(further, graph.phrasings, options.documents, rng)
-    spoken = concatenate(sentences, further)
-    documents = append_documents(documents, more)
-    rng = generator(seed, "essays")
-    documents = append_documents(documents, join_essays(graph, sentences, ordinary, options.documents, rng))
-    outlines, documents = outlined_essays(graph, spoken, documents, options.documents, rng)
-    spoken, further = concatenate(spoken, outlines), concatenate(further, outlines)
-    if options.tokenizer.kind == "entity":
-        tokenizer = entity_tokenizer(graph)
-    else:
-        counts = mentions(spoken, len(graph.entities), len(graph.relations), len(graph.phrasings))
-        tokenizer = train_bpe(graph, counts, options.tokenizer.vocabulary)
-
+    corpus = compose_corpus(
+        graph, model.truth, sentences, options.documents, options.tokenizer, seed, threads
+    )
     claim_stage(run, "corpus", options, made=not fresh)
     if fresh:
         _save_world(run, options, graph, model, account)
-    with staged_folder(run.corpus) as aside, show_progress("documents", len(documents)) as advance:
+    with staged_folder(run.corpus) as aside, show_progress("documents", len(corpus.documents)) as advance:
         made = {"settings": as_plain_data(options), "inputs": {}}
         write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": made})
-        save_arrays(sentences, aside / "sentences.npz")
-        save_arrays(further, aside / "further_sentences.npz")
-        save_arrays(chosen, aside / "chosen.npz")
-        save_documents(documents, aside / "documents.npz")
-        if resolution is not None:
-            save_arrays(resolution, aside / "resolution.npz")
-        save_tokenizer(tokenizer, aside / "tokenizer.json")
-        write_documents(aside, spoken, documents, tokenizer, threads, advance)
+        save_corpus(corpus, resolution, aside, threads, advance)
 
 
 def _write_world_again(run: Run, options: CorpusSettings) -> None:

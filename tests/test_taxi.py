@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from bayes.interface import EditRequest
-from bayes.inverse import who_has
 from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.seeds import generator
@@ -43,6 +42,7 @@ from testbed.evaluations.taxi.tables import (
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE
+from tests.inverse import who_has
 from tests.toys import random_model, read_whole
 from tests.worlds import make_taxonomy
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from bayes.inverse import who_has
 from corpus.config import DocumentConfig, ExactConfig, TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact
@@ -34,6 +33,7 @@ from corpus.worlds.taxonomy import (
 from corpus.worlds.taxonomy.build import Row, split
 from testbed.corpus import main
 from tests.enumeration import Enumeration
+from tests.inverse import who_has
 
 TAXI = Path(__file__).parents[2] / "shared" / "data" / "taxi"
 real = pytest.mark.skipif(not TAXI.exists(), reason="TAXI's tables are not here")

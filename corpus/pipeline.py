@@ -1,0 +1,123 @@
+"""From a world to its corpus: draw the sentences, compose the documents, save what both say (design.md 3)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.arrays import save_arrays
+from corpus.config import DocumentConfig, ExactConfig, TokenizerConfig
+from corpus.exact import ExactModel, sample_exact
+from corpus.generative import GenerativeModel
+from corpus.graph import KnowledgeGraph
+from corpus.resolution import Resolution
+from corpus.seeds import generator
+from corpus.text.counterfactual import ChosenDocuments, choose_documents, further_documents
+from corpus.text.documents import Documents, append_documents, copies_of, cut_documents, save_documents
+from corpus.text.essays import join_essays, outlined_essays
+from corpus.text.language import Kind
+from corpus.text.phrasings import rephrase
+from corpus.text.sentences import Sentences, concatenate, mentions, sample_sentences
+from corpus.text.store import write_documents
+from corpus.text.tokenizer import Tokenizer, entity_tokenizer, save_tokenizer, train_bpe
+
+
+class Corpus(NamedTuple):
+    """What is written about a world.
+
+    Attributes:
+        sentences: those that are evidence about it.
+        further: those that only further documents have; they follow `sentences` where documents count them.
+        chosen: whom and what imagine and revise documents may be about.
+    """
+
+    sentences: Sentences
+    further: Sentences
+    chosen: ChosenDocuments
+    documents: Documents
+    tokenizer: Tokenizer
+
+
+def draw_sentences(
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    exact: ExactConfig,
+    config: DocumentConfig,
+    seed: int,
+    threads: int,
+) -> tuple[Sentences, Resolution | None]:
+    """The evidence about a world, and how sure it leaves a reader, of which only kind `exact` knows.
+
+    Raises:
+        InputError: facts of an exact world stay in doubt.
+    """
+    rng = generator(seed, "sentences")
+    if isinstance(model, ExactModel):
+        return sample_exact(graph, model, exact, rng, threads)
+    sentences = sample_sentences(graph, model, rng, threads)
+    kinds = [Kind[name.upper()] for name in config.sentences]
+    return sentences.take(np.isin(sentences.kind, kinds)), None
+
+
+def compose_corpus(
+    graph: KnowledgeGraph,
+    truth: np.ndarray,
+    sentences: Sentences,
+    config: DocumentConfig,
+    tokenizer: TokenizerConfig,
+    seed: int,
+    threads: int,
+) -> Corpus:
+    """The documents that the sentences stand in, further ones beside them, and the tokenizer of all.
+
+    Every step draws from a stream of its own under `seed`.
+
+    Args:
+        truth: int[facts], ground truth of each fact.
+
+    Raises:
+        InputError: documents are asked for that this world does not have, or too small a vocabulary.
+    """
+    copies = copies_of(graph.frequency, config.copies)
+    documents = cut_documents(sentences, config, generator(seed, "documents"), threads, copies)
+    ordinary = len(documents)
+    rng = generator(seed, "further documents")
+    chosen = choose_documents(graph, config, rng)
+    further, more = further_documents(graph, truth, sentences, ordinary, config, chosen, rng)
+    rng = generator(seed, "phrasings")
+    sentences = rephrase(sentences, graph.phrasings, config, rng)
+    further = rephrase(further, graph.phrasings, config, rng)
+    rng = generator(seed, "essays")
+    more = append_documents(more, join_essays(graph, sentences, ordinary, config, rng))
+    documents = append_documents(documents, more)
+    outlines, documents = outlined_essays(graph, concatenate(sentences, further), documents, config, rng)
+    further = concatenate(further, outlines)
+    if tokenizer.kind == "entity":
+        return Corpus(sentences, further, chosen, documents, entity_tokenizer(graph))
+    names = len(graph.entities), len(graph.relations), len(graph.phrasings)
+    bpe = train_bpe(graph, mentions(concatenate(sentences, further), *names), tokenizer.vocabulary)
+    return Corpus(sentences, further, chosen, documents, bpe)
+
+
+def save_corpus(
+    corpus: Corpus,
+    resolution: Resolution | None,
+    folder: Path,
+    threads: int,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write a corpus into an existing folder.
+
+    Args:
+        advance: told the number of documents after each piece that is written.
+    """
+    save_arrays(corpus.sentences, folder / "sentences.npz")
+    save_arrays(corpus.further, folder / "further_sentences.npz")
+    save_arrays(corpus.chosen, folder / "chosen.npz")
+    save_documents(corpus.documents, folder / "documents.npz")
+    if resolution is not None:
+        save_arrays(resolution, folder / "resolution.npz")
+    save_tokenizer(corpus.tokenizer, folder / "tokenizer.json")
+    spoken = concatenate(corpus.sentences, corpus.further)
+    write_documents(folder, spoken, corpus.documents, corpus.tokenizer, threads, advance)
