@@ -22,8 +22,8 @@ import tyro
 
 from corpus.errors import InputError
 from corpus.files import read_json
-from testbed.console import print_table, run_command
-from testbed.launch import launch_command
+from experiments.command import launch_module
+from testbed.console import print_table
 
 KINDS = ("requests", "gold", "answers", "probabilities", "metrics")
 TABLES = ("cases", "choices", "claims", "passages")
@@ -162,7 +162,7 @@ def summarise_differences(differences: Iterable[Difference]) -> list[list[str]]:
     return rows
 
 
-def compare_edits(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Compare the runs and print what differs.
 
     Raises:
@@ -180,10 +180,5 @@ def compare_edits(settings: Settings) -> None:
         raise InputError(f"{len(unequal)} columns and metrics of {settings.runs[1]} differ")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.same_edits", __doc__ or "", Settings, compare_edits, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from corpus.errors import InputError
+from experiments.command import launch_module
 from experiments.record import RECORDS
-from testbed.console import run_command, say
-from testbed.launch import launch_command
+from testbed.console import say
 
 HOME = Path(__file__).parents[1]
 FIGURES = re.compile(r"^\|[-:|]*-:\|", re.MULTILINE)
@@ -86,10 +86,5 @@ def run_study(_: Settings) -> None:
         )
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.sources", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

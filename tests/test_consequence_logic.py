@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import untaught_logic
 from experiments.studies.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
 from experiments.studies.revision_worlds import REPORT, RevisionWorld
@@ -81,7 +82,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     monkeypatch.setattr(untaught_logic, "LISTS", {"report": TINY})
     args = ["--runs", str(tmp_path / "runs"), "--cases", "8", "--kinds", "published", "sentence"]
     args += ["--editors", "lora-down", "none"]
-    assert untaught_logic.main(args) == 0
+    assert run_module(untaught_logic, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
     found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     for kind in ("published", "sentence"):
@@ -93,5 +94,5 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
         assert found[kind]["lora-down"]["all"] != found[kind]["none"]["all"]
     assert "untaught" in (folder / "untaught_logic.md").read_text(encoding="utf-8")
     capsys.readouterr()
-    assert untaught_logic.main(args) == 0
+    assert run_module(untaught_logic, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == 4

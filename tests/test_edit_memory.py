@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from experiments.benchmarks import edit_memory, harness
+from experiments.command import run_module
 
 
 @pytest.mark.slow
@@ -13,7 +14,7 @@ from experiments.benchmarks import edit_memory, harness
 def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
     monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
     args = ["--runs", str(tmp_path), "--sizes", "tiny", "--editors", "lora-down", "full"]
-    assert edit_memory.main(args) == 0
+    assert run_module(edit_memory, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
     figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]["tiny"]
     for name in ("lora-down", "full"):
@@ -26,4 +27,4 @@ def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
         assert figures["full"][account] > 3 * figures["lora-down"][account]
     # Killed before the record was written, it goes on from there.
     monkeypatch.setattr(edit_memory, "measure_process", pytest.fail)
-    assert edit_memory.main(args) == 0
+    assert run_module(edit_memory, args) == 0

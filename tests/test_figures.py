@@ -1,10 +1,11 @@
 """Tables of figures in the README and docs/: each section names a command that is there."""
 
 from experiments import sources
+from experiments.command import run_module
 
 
 def test_every_table_of_figures_names_a_command(capsys):
-    assert sources.main([]) == 0
+    assert run_module(sources, []) == 0
     out = capsys.readouterr().out
     assert "docs/findings.md: Every editor on the demo's model" in out
     assert "experiments/records/" in out
@@ -19,7 +20,7 @@ def test_figures_without_a_command_are_named(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.setattr(sources, "HOME", tmp_path)
     monkeypatch.setattr(sources, "list_pages", lambda: [page])
-    assert sources.main([]) == 2
+    assert run_module(sources, []) == 2
     said = capsys.readouterr()
     assert "page.md, 'A'; page.md, 'B'" in " ".join(said.err.split())
     assert "'C'" not in said.out

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import found_dependence
 from experiments.studies.found_dependence import Search, sample_subjects, search_dependence, search_estimates
 from lm.editors.self_bayes.beliefs import Beliefs
@@ -65,7 +66,10 @@ def test_shares_weigh_what_they_are_of():
 def test_every_world_is_searched_and_written_down(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(found_dependence, "LISTS", {"report": TINY})
-    assert found_dependence.main(["--runs", str(tmp_path / "runs"), "--subjects", "8", "--draws", "2"]) == 0
+    assert (
+        run_module(found_dependence, ["--runs", str(tmp_path / "runs"), "--subjects", "8", "--draws", "2"])
+        == 0
+    )
     (folder,) = (tmp_path / "records").iterdir()
     found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     assert {kind: set(rows) for kind, rows in found.items()} == {

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from experiments.benchmarks import growth, harness
 from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
+from experiments.command import run_module
 from testbed.presets import CORPUS
 
 
@@ -19,7 +20,7 @@ def test_the_exponent_of_a_power_law_is_found(b, scale, sizes):
 
 def test_one_size_does_not_grow(capsys):
     with pytest.raises(SystemExit) as stop:
-        growth.main(["--sizes", "300"])
+        run_module(growth, ["--sizes", "300"])
     assert stop.value.code == 2
     assert "needs two --sizes" in capsys.readouterr().err
 
@@ -28,7 +29,7 @@ def test_one_size_does_not_grow(capsys):
 def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
     tiny = ["--sizes", "300", "600", "--rows", "30", "60", "--cases", "20", "--runs", str(tmp_path)]
-    assert growth.main(tiny) == 0
+    assert run_module(growth, tiny) == 0
     (folder,) = (tmp_path / "records").iterdir()
     stages = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]
     assert list(stages) == list(growth.STAGES)
@@ -39,9 +40,9 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
         assert figures["settings"] == {"cases": 20}
     measured = {path: path.read_bytes() for path in (tmp_path / "growth" / "measured").iterdir()}
     assert len(measured) == 2 * len(growth.STAGES)
-    assert growth.main([*tiny, "--minutes", "1e-9"]) == 0
+    assert run_module(growth, [*tiny, "--minutes", "1e-9"]) == 0
     assert "run the same command to go on" in capsys.readouterr().out
-    assert growth.main(tiny) == 0
+    assert run_module(growth, tiny) == 0
     assert {path: path.read_bytes() for path in measured} == measured
 
 

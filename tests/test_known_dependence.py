@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import known_dependence
 from experiments.studies.found_dependence import compare_forests
 from experiments.studies.known_dependence import Settings, readers, sure_beliefs
@@ -55,7 +56,7 @@ def test_the_experiment_keeps_a_record(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     worlds = {"star": [RevisionWorld("star", "fact", 1, subjects=40, uppers=6, dependence=0.9)]}
     monkeypatch.setattr(Settings, "worlds", property(lambda _: worlds))
-    assert known_dependence.main(["--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
+    assert run_module(known_dependence, ["--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
     (folder,) = (tmp_path / "records").iterdir()
     kept = json.loads((folder / "record.json").read_text())
     assert kept["command"] == "python -m experiments.known_dependence --draws 1"

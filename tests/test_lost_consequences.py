@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import lost_consequences, revision
 from experiments.studies.revision_worlds import RevisionWorld
 
@@ -18,8 +19,8 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     for module in (revision, lost_consequences):
         monkeypatch.setattr(module, "LISTS", {"report": [WORLD]})
     runs = ["--runs", str(tmp_path / "runs"), "--cases", "40", "--kinds", "sentence"]
-    assert revision.main([*runs, "--editors", "self-bayes", "none"]) == 0
-    assert lost_consequences.main(runs) == 0
+    assert run_module(revision, [*runs, "--editors", "self-bayes", "none"]) == 0
+    assert run_module(lost_consequences, runs) == 0
     (folder,) = (tmp_path / "records").glob("*lost-consequences")
     found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     row = {name: value for name, (value, *_) in found[WORLD.name].items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import command
 from testbed import console
 from tests.runs import ROOT
 
@@ -61,9 +62,10 @@ def test_every_command_is_understood(module, args, monkeypatch):
     def understood(name, about, options, body, args):
         return console.run_command(name, about, options, asked.append, args)
 
-    monkeypatch.setattr(program, "run_command", understood)
+    is_experiment = module.startswith("experiments.")
+    monkeypatch.setattr(command if is_experiment else program, "run_command", understood)
     monkeypatch.setattr(sys, "argv", [module, *args])
-    assert program.main() == 0
+    assert (command.run_module(program) if is_experiment else program.main()) == 0
     assert len(asked) == 1
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import revision, revision_worlds
 from experiments.studies.revision_worlds import (
     DEEP,
@@ -101,7 +102,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     monkeypatch.setattr(revision, "LISTS", {"report": TINY})
     args = ["--runs", str(tmp_path / "runs"), "--cases", "12", "--kinds", "published", "sentence"]
     args += ["--editors", *EDITORS]
-    assert revision.main(args) == 0
+    assert run_module(revision, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
     figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     for kind in ("published", "sentence"):
@@ -124,5 +125,5 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
         assert 0 <= search["right"] <= search["found"] <= depend
     assert "by world" in (folder / "revision.md").read_text(encoding="utf-8")
     capsys.readouterr()
-    assert revision.main(args) == 0
+    assert run_module(revision, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import table4
 from testbed.presets import CORPUS, EDIT, TRAIN
 
@@ -24,7 +25,7 @@ def test_every_scale_has_its_presets_and_says_how_to_repeat_it():
 
 def test_a_slice_needs_facts(capsys):
     with pytest.raises(SystemExit) as stop:
-        table4.main(["--scale", "slice"])
+        run_module(table4, ["--scale", "slice"])
     assert stop.value.code == 2
     assert "--scale slice needs a --path" in capsys.readouterr().err
 
@@ -39,9 +40,9 @@ def test_a_hundred_thousand_facts_but_few_of_them(tmp_path, monkeypatch, capsys)
     world = replace(corpus.world, subjects=200, builtin=dials)
     monkeypatch.setitem(CORPUS, "paper-laptop", replace(corpus, world=world))
     args = ["--scale", "laptop", "--edits", "20", "--editors", "lora-down", "none", "--runs", str(tmp_path)]
-    assert table4.main([*args, "--minutes", "0.001"]) == 0
+    assert run_module(table4, [*args, "--minutes", "0.001"]) == 0
     assert "run the same command to go on" in capsys.readouterr().out
-    assert table4.main(args) == 0
+    assert run_module(table4, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
     found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     assert len(found) == 4

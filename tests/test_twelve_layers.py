@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from experiments import record
+from experiments.command import run_module
 from experiments.studies import twelve_layers
 from experiments.studies.twelve_layers import train_settings
 from testbed.presets import TRAIN
@@ -30,9 +31,9 @@ def test_both_models_are_edited_and_written_down(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(twelve_layers, "recipe", small)
     editors = ["full-early", "full-late", "rome", "memit", "none"]
     args = ["--runs", str(tmp_path / "runs"), "--cases", "10", "--editors", *editors]
-    assert twelve_layers.main([*args, "--minutes", "0.001"]) == 0
+    assert run_module(twelve_layers, [*args, "--minutes", "0.001"]) == 0
     assert "run the same command to go on" in capsys.readouterr().out
-    assert twelve_layers.main(args) == 0
+    assert run_module(twelve_layers, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
     found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
     assert {depth: set(by_editor) for depth, by_editor in found.items()} == {

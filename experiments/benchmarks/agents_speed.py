@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import tyro
 
 from bayes.evidence import evidence_from
 from bayes.exact import ExactAgent, fit_exact
@@ -36,6 +35,7 @@ from experiments.benchmarks.harness import (
     summarise_runs,
     time_runs,
 )
+from experiments.command import launch_module
 from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
@@ -275,15 +275,13 @@ MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
 }
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    settings = tyro.cli(Settings, description=__doc__)
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(MEASURES[stage], settings) for stage in settings.stages
     }
     run_stages("agents-speed", measures, settings.scratch, repeats=settings.repeats, cases=settings.cases)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import tyro
 
 from corpus.config import DocumentConfig
 from corpus.files import sha256
@@ -42,6 +41,7 @@ from experiments.benchmarks.harness import (
     summarise_runs,
     time_runs,
 )
+from experiments.command import launch_module
 from testbed.console import print_table, say
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
@@ -275,15 +275,13 @@ MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
 }
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    settings = tyro.cli(Settings, description=__doc__)
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(MEASURES[stage], settings) for stage in settings.stages
     }
     run_stages("corpus-speed", measures, settings.scratch, repeats=settings.repeats)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -27,14 +27,14 @@ import numpy as np
 
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import measure_process, record_stage
-from testbed.console import print_table, run_command, say
+from experiments.command import launch_module
+from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.engine.catalogue import method_named
 from testbed.engine.checks import prepare_editor
 from testbed.engine.memory import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.model import corpus_sample, load_model
@@ -164,10 +164,5 @@ def _show_figures(size: Size, figures: dict[str, dict[str, Any]]) -> None:
     print_table(f"GiB of edits side by side, {size}", ("editor", "edits", *columns), rows)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.edit_memory", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

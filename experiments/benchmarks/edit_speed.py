@@ -35,11 +35,11 @@ from typing import Any, Literal
 
 import jax
 import numpy as np
-import tyro
 
 from corpus.text.tokenizer import PAD, SEP
 from experiments.benchmarks.harness import format_range, median_and_range, run_stages
 from experiments.benchmarks.peft_twin import add_adapter, open_in_transformers, train_adapter, unpadded_rows
+from experiments.command import launch_module
 from lm.editors.interface import make_requests
 from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
@@ -51,7 +51,6 @@ from testbed.engine.methods import Method, the_request
 from testbed.engine.probes import answer_probes, option_log_probabilities
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
@@ -251,9 +250,8 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     return summary
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    settings = tyro.cli(Settings, description=__doc__)
     import peft
     import torch
     import transformers
@@ -266,8 +264,7 @@ def main() -> int:
         torch=torch.__version__, transformers=transformers.__version__,
         device_kind=jax.devices()[0].device_kind,
     )  # fmt: skip
-    return 0
 
 
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -34,10 +34,10 @@ import numpy as np
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import measure_process, record_stage
 from experiments.benchmarks.scaled import scale_world
+from experiments.command import launch_module
 from experiments.stages import Clock, finish_stages
 from experiments.stages import Stage as Step
-from testbed.console import print_table, run_command, say
-from testbed.launch import launch_command
+from testbed.console import print_table, say
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.settings import CaseConfig, ReportSettings
@@ -275,10 +275,5 @@ def _show_growth(growth: dict[str, dict[str, Any]]) -> None:
     print_table("seconds by size, and peak memory of the process", heads, rows)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.growth", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

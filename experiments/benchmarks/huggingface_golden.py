@@ -1,14 +1,19 @@
-"""python -m experiments.huggingface_golden: tiny models as transformers saves and computes them.
+"""Tiny models as transformers saves and computes them, for the tests.
+
+Command (with the extra `bench` installed):
+    python -m experiments.huggingface_golden
 
 Writes tests/golden/huggingface, which the default tests read because they have no torch: per architecture the
-folder that `save_pretrained` makes, and the logits of a few tokens. Needs torch and transformers; takes ten
-seconds.
+folder that `save_pretrained` makes, and the logits of a few tokens. Takes ten seconds.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from experiments.command import launch_module
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden" / "huggingface"
 VOCABULARY = 29
@@ -51,7 +56,15 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def write_golden(folder: Path) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """Where they go."""
+
+    folder: Path = GOLDEN
+    """Folder of the architectures."""
+
+
+def run_study(options: Settings) -> None:
     """Save each model with weights large enough that attention is far from uniform, and its logits."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig
@@ -63,13 +76,13 @@ def write_golden(folder: Path) -> None:
         with torch.no_grad():
             for x in model.parameters():
                 x.copy_(torch.randn_like(x) * 0.5 if x.ndim > 1 else torch.rand_like(x) + 0.5)
-        model.save_pretrained(folder / name)
-        (folder / name / "generation_config.json").unlink()
+        model.save_pretrained(options.folder / name)
+        (options.folder / name / "generation_config.json").unlink()
         tokens = np.random.default_rng(0).integers(5, VOCABULARY, (2, 11))
         with torch.no_grad():
             logits = model(torch.from_numpy(tokens)).logits.numpy()
-        np.savez(folder / name / "expected.npz", tokens=tokens, logits=logits)
+        np.savez(options.folder / name / "expected.npz", tokens=tokens, logits=logits)
 
 
 if __name__ == "__main__":
-    write_golden(GOLDEN)
+    launch_module()

@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import tyro
 
 from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_stages, summarise_runs
+from experiments.command import launch_module
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
 from testbed.console import print_table
 from testbed.launch import TUNABLES
@@ -219,13 +219,12 @@ def measure_in_process(setting: Measurement) -> dict[str, float]:
     return json.loads(process.stdout.splitlines()[-1])
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    settings = tyro.cli(Settings, description=__doc__)
     if settings.measure:
         kind, size, precision = settings.measure
         print(json.dumps(measure_one(Measurement(kind, size, precision))))  # type: ignore[arg-type]
-        return 0
+        return
     import jax
     import torch
     import transformers
@@ -241,8 +240,7 @@ def main() -> int:
         "model-speed", measures, Path("runs") / ".model-speed", repeats=settings.repeats,
         device_kind=jax.devices()[0].device_kind, **versions,
     )  # fmt: skip
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -15,7 +15,6 @@ random model, the requests, and what peft made of them.
 """
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,11 +24,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import tyro
 
 from corpus.files import write_json
 from corpus.text.tokenizer import BOS, PAD, SEP
 from experiments.benchmarks.harness import run_stages
+from experiments.command import launch_module
 from lm.config import ModelConfig
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request, edit_batch, make_requests
@@ -248,12 +247,11 @@ def write_golden(folder: Path) -> None:
     np.savez(folder / "expected.npz", prompt=request.prompt, answer=request.answer, **theirs._asdict())
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Compare and write what was found."""
-    settings = tyro.cli(Settings, description=__doc__)
     if settings.golden:
         write_golden(GOLDEN)
-        return 0
+        return
     import peft
     import torch
     import transformers
@@ -268,8 +266,7 @@ def main() -> int:
         "peft-twin", measures, Path("runs") / ".peft-twin", peft=peft.__version__, torch=torch.__version__,
         transformers=transformers.__version__,
     )  # fmt: skip
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -26,12 +26,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-import tyro
-
 from corpus.config import DocumentConfig, TokenizerConfig
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import run_stages
 from experiments.benchmarks.scaled import scale_world
+from experiments.command import launch_module
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
@@ -274,17 +273,15 @@ def describe_runs(runs: list[dict[str, Any]]) -> tuple[str, ...]:
     return *words, f"{speed:,.0f}"
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    settings = tyro.cli(Settings, description=__doc__)
     build_corpora(settings)
     trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials}
     measures: dict[str, Callable[[], dict[str, Any]]] = {
         stage: partial(run_trials, settings, trials[stage]()) for stage in settings.stages
     }
     run_stages("recipes", measures, settings.scratch, seeds=settings.seeds)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import tyro
 
 from experiments.benchmarks.wikidata_standin import LINES_AT_ONCE, line_ends, spell_numbers, write_lines
+from experiments.command import launch_module
 from testbed.console import say, show_progress
 
 HOSTILE = (
@@ -47,8 +47,8 @@ class Settings:
     """Root seed."""
 
 
-def write_table(settings: Settings) -> Path:
-    """Write the table; returns its path."""
+def run_study(settings: Settings) -> None:
+    """Write the table."""
     rng = np.random.default_rng(settings.seed)
     lonely = settings.rows // 200
     total = settings.subjects + settings.relations * settings.objects + lonely
@@ -73,7 +73,7 @@ def write_table(settings: Settings) -> Path:
             lines = pc.binary_join_element_wise(*columns, "\t")
             write_lines(file, pc.binary_join_element_wise(lines, line_ends(len(s), rng), ""))
             advance(n)
-    return settings.table
+    say(f"written to {settings.table}")
 
 
 def _entity_names(total: int) -> pa.Array:
@@ -87,5 +87,4 @@ def _entity_names(total: int) -> pa.Array:
 
 
 if __name__ == "__main__":
-    chosen = tyro.cli(Settings, description=__doc__)
-    say(f"written to {write_table(chosen)}")
+    launch_module()

@@ -17,8 +17,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import tyro
 
+from experiments.command import launch_module
 from testbed.console import say, show_progress
 
 LINES_AT_ONCE = 1_000_000
@@ -45,8 +45,8 @@ class Settings:
     """Root seed."""
 
 
-def write_standin(settings: Settings) -> Path:
-    """Write the three files; returns their folder."""
+def run_study(settings: Settings) -> None:
+    """Write the three files."""
     rng = np.random.default_rng(settings.seed)
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def write_standin(settings: Settings) -> Path:
     with (folder / "standin_relation.txt").open("wb") as file:
         numbers = pa.array(np.arange(1, settings.relations + 1)).cast(pa.string())
         write_lines(file, pc.binary_join_element_wise("P", numbers, "\tis ", relations, " of\n", ""))
-    return folder
+    say(f"written to {folder}")
 
 
 def _draw_triples(
@@ -128,5 +128,4 @@ def write_lines(file: IO[bytes], lines: pa.Array) -> None:
 
 
 if __name__ == "__main__":
-    chosen = tyro.cli(Settings, description=__doc__)
-    say(f"written to {write_standin(chosen)}")
+    launch_module()

@@ -14,7 +14,6 @@ in the fact-world keeps what was stated; a change of the world (`do`) moves it w
 all objects are equally likely afterwards, the answer is the lowest of them, which counts as a change.
 """
 
-import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,12 +21,12 @@ from typing import Any, Literal, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
-import tyro
 
 from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
 from corpus.files import staged_file
 from experiments.benchmarks.harness import record_stage
+from experiments.command import launch_module
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
@@ -189,9 +188,8 @@ def draw_shares(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -
         save_figure(figure, path)
 
 
-def main() -> int:
+def run_study(settings: Settings) -> None:
     """Build the worlds, ask the agents, print the table and keep it."""
-    settings = tyro.cli(Settings, description=__doc__)
     shares: dict[str, dict[str, dict[str, Estimate]]] = {}
     with show_progress("worlds", len(WORLDS) * len(settings.seeds)) as advance:
         for world in WORLDS:
@@ -226,8 +224,7 @@ def main() -> int:
     with staged_file(path.with_name("table.md")) as aside:
         aside.write_text(markdown_table(header, rows, words=2), encoding="utf-8")
     say(f"written to {path.parent}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    launch_module()

@@ -28,12 +28,12 @@ from bayes.exact import ExactAgent, fit_exact
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from corpus.files import staged_file
 from experiments.benchmarks.harness import record_stage
+from experiments.command import launch_module
 from experiments.record import short
 from experiments.studies.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
-from testbed.console import print_table, run_command, say, show_progress
+from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch_command
 from testbed.presets import CORPUS
 from testbed.run.agents import exact_agent
 from testbed.run.runs import Run
@@ -161,10 +161,5 @@ def run_study(settings: Settings) -> None:
     say(f"written to {path.parent}")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.causes", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -7,18 +7,19 @@ Takes about 12 seconds on 2 cores for the paper's 100,000 facts. With FALSE_ALAR
 the tests, a right sampler fails any of them once in a thousand seeds.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import binom, chi2
 
+from corpus.errors import InputError
 from corpus.generative import GenerativeModel
 from corpus.seeds import generator
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind
+from experiments.command import launch_module
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
-from testbed.launch import launch_command
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
@@ -141,8 +142,17 @@ def _false_sample_p_value(world: World, model: GenerativeModel, fact: np.ndarray
     )
 
 
-def main() -> int:
-    """Build the paper's corpus; print Table 6, copies of sentences, and a p-value for each kind of draw."""
+@dataclass(frozen=True)
+class Settings:
+    """Nothing to set."""
+
+
+def run_study(_: Settings) -> None:
+    """Build the paper's corpus; print Table 6, copies of sentences, and a p-value for each kind of draw.
+
+    Raises:
+        InputError: a sentence stands in too many or too few documents, or a test fails.
+    """
     settings = replace(CORPUS["paper"], run="distributions")
     build_corpus(settings)
     world = load_world(Run(settings.runs, settings.run))
@@ -159,8 +169,9 @@ def main() -> int:
     least = FALSE_ALARM / len(by_draw)
     rows = [(name, f"{p:.3g}", "passes" if p > least else "FAILS") for name, p in by_draw.items()]
     print_table(f"chi-square tests, each at {least:.1e}", ("what is drawn", "p", ""), rows)
-    return int(copies.tolist() != [settings.documents.reshuffles] or min(by_draw.values()) <= least)
+    if copies.tolist() != [settings.documents.reshuffles] or min(by_draw.values()) <= least:
+        raise InputError("sentences are not drawn or copied as they should be")
 
 
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -31,9 +31,9 @@ from scipy.special import ndtr, ndtri
 from corpus.files import staged_file
 from corpus.seeds import generator
 from experiments.benchmarks.harness import record_stage
+from experiments.command import launch_module
 from experiments.studies.coverage_scenes import COMPARED, KINDS, SCENES, SimulatedValues, draw_values
-from testbed.console import print_table, run_command, say, show_progress
-from testbed.launch import launch_command
+from testbed.console import print_table, say, show_progress
 from testbed.scores.jackknife import Clusters, cluster_sums, metric_pairs, number_clusters, ratio
 from testbed.scores.statistics import LEAST, compare_metrics, estimate_metrics
 from testbed.scores.tables import markdown_table
@@ -226,10 +226,5 @@ def run_study(settings: Settings) -> None:
     say(f"record: {path}")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.coverage", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.seeds import generator
+from experiments.command import launch_module
 from experiments.record import short, write_record
 from experiments.studies.revision_tables import KINDS
 from experiments.studies.revision_worlds import LISTS, prepare_run
@@ -34,8 +35,7 @@ from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
 from lm.editors.self_bayes.dependence import find_dependence
-from testbed.console import run_command, say, show_progress
-from testbed.launch import launch_command
+from testbed.console import say, show_progress
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -216,10 +216,5 @@ def recovery_table(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Tabl
     return Table(f"found-{kind}", f"What is found, {KINDS[kind]}", ["subjects", *columns], rows, note)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.found_dependence", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -26,12 +26,12 @@ from bayes.structure import log_scores
 from corpus.config import ExactConfig
 from corpus.forests import forest_posterior, likeliest_forest
 from corpus.graph import KnowledgeGraph
+from experiments.command import launch_module
 from experiments.record import short, typed, unusual, write_record
 from experiments.studies.found_dependence import Search, compare_forests, search_dependence, search_estimates
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, build_run
 from lm.editors.self_bayes.beliefs import Beliefs
-from testbed.console import run_command, say, show_progress
-from testbed.launch import launch_command
+from testbed.console import say, show_progress
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.scores.tables import Cell, Table, markdown_section
@@ -109,7 +109,7 @@ def table_of(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[Tab
     return Table("known", title, ["world", "mass of rows", *COLUMNS], rows, note), figures
 
 
-def experiment(settings: Settings) -> None:
+def run_study(settings: Settings) -> None:
     """Worlds, searches, table, record."""
     prepare_jax()
     found: dict[str, dict[str, list[tuple[int, Search]]]] = {}
@@ -132,10 +132,5 @@ def experiment(settings: Settings) -> None:
     say(f"record: {folder}")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.known_dependence", __doc__ or "", Settings, experiment, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -15,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from experiments.command import launch_module
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.in_context import InContextConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.subsets import INJECTION, UPDATE
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
@@ -129,10 +129,5 @@ def record_study(options: Settings) -> Path:
     return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=by_strength)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.leme", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -23,6 +23,7 @@ import jax
 import numpy as np
 
 from corpus.text.tokenizer import PAD, SEP
+from experiments.command import launch_module
 from experiments.record import short, typed, unusual, write_record
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH, KINDS
@@ -31,11 +32,10 @@ from lm.editors.interface import make_requests, vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import Consequences, Mind, infer_consequences, locate_request, read_mind
 from lm.language_model import LanguageModel
-from testbed.console import run_command, say, show_progress
+from testbed.console import say, show_progress
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase.layout import rows_of_role
 from testbed.evaluations.hase.roles import CHILD
-from testbed.launch import launch_command
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -211,10 +211,5 @@ def consequence_table(what: str, rows: dict[str, dict[str, Estimate]]) -> Table:
     return Table(what, title, [what, "must change", *COLUMNS], cells)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.lost_consequences", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

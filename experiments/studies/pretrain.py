@@ -18,10 +18,10 @@ from statistics import median
 from typing import Literal
 
 from corpus.files import read_json
+from experiments.command import launch_module
 from experiments.record import typed, write_record
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
-from testbed.launch import launch_command
 from testbed.pages.training import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
@@ -86,10 +86,5 @@ def run_study(settings: Settings) -> None:
     say(f"record {folder}")
 
 
-def main() -> int:
-    """The command line."""
-    return run_command("experiments.pretrain", __doc__ or "", Settings, run_study, None)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -31,6 +31,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments.command import launch_module
 from experiments.record import typed, unusual, write_record
 from experiments.stages import Clock, Stage, finish_stages
 from experiments.studies.found_dependence import Search, read_run_beliefs, search_dependence
@@ -44,12 +45,11 @@ from experiments.studies.revision_tables import (
 )
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
 from lm.editors.self_bayes import DependenceConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch_command
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -250,10 +250,5 @@ def _record_study(settings: Settings) -> None:
     say(f"record: {record}")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.revision", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

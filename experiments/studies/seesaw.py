@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 from corpus.config import PeopleWorld
 from corpus.seeds import generator
+from experiments.command import launch_module
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.examination import recorded_evaluation_named
@@ -42,7 +43,6 @@ from testbed.evaluations.seesaw.groups import (
     lowered_table,
 )
 from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
-from testbed.launch import launch_command
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
@@ -267,10 +267,5 @@ def _draw_panels(every: dict[WorldKind, list[EditorChanges]], folder: Path) -> N
     draw_lines(lines, names, across, f"X_d of {OLD_HOLDERS}", folder / "factorial.png")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.seesaw", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

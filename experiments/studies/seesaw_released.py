@@ -15,9 +15,9 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
-from testbed.console import print_table, run_command
+from experiments.command import launch_module
+from testbed.console import print_table
 from testbed.evaluations.seesaw.population import Population
-from testbed.launch import launch_command
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 
@@ -96,10 +96,5 @@ def _read_requests(path: Path) -> Iterator[tuple[str, str]]:
         raise InputError(f"{path} holds no requests as Seesaw-CF has them ({error}); restore it") from None
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.seesaw_released", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -41,14 +41,14 @@ from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json, staged_file
 from corpus.seeds import generator
 from experiments.agreement import CASES, Agreement, agreement_by_factor, draw_case_weights, weighted_ratios
+from experiments.command import launch_module
 from experiments.record import write_record
 from lm.config import ModelConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -256,10 +256,5 @@ def _settings_as_data(options: Settings) -> dict[str, Any]:
     return {k: v for k, v in vars(options).items() if k not in ("runs", "minutes")}
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.stability", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -28,14 +28,14 @@ from matplotlib.ticker import NullLocator
 
 from corpus.errors import InputError
 from corpus.files import staged_file
+from experiments.command import launch_module
 from experiments.record import write_record
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.edit import edit
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.catalogue import prefix_of
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
-from testbed.launch import launch_command
 from testbed.pages.charts import interval_halves
 from testbed.pages.style import GRID, STYLE, save_figure
 from testbed.presets import EDIT
@@ -269,10 +269,5 @@ def _point_as_data(point: Point) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.strength", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
+from experiments.command import launch_module
 from experiments.record import figures, write_record
-from testbed.console import print_table, run_command, say
+from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
@@ -27,7 +28,6 @@ from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import FOLLOWS, METRICS
 from testbed.evaluations.hase.support import draw_support
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
@@ -138,10 +138,5 @@ def score_by_sampler(runs: Sequence[Run], sampler: str) -> list[ScoredEditor]:
     return score_editors(gather_results(runs, recorded_evaluation_named("hase"), is_of_sampler))
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.support_law", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -25,9 +25,10 @@ from typing import Any, Literal
 import numpy as np
 
 from corpus.config import TokenizerConfig
+from experiments.command import launch_module
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.results import cluster_levels
@@ -35,7 +36,6 @@ from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import FOLLOWS
 from testbed.evaluations.hase.paper import SUBSETS, in_published_terms, main_results
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
@@ -168,10 +168,5 @@ def _study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
     yield "report", partial(report, ReportSettings(against=options.editors[0], **where))
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.table4", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

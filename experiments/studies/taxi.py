@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from corpus.files import read_json
+from experiments.command import launch_module
 from experiments.record import figures, typed, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.in_context import InContextConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.taxi.evaluation import Taxi
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics
@@ -184,10 +184,5 @@ def record_study(options: Settings) -> Path:
     )
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.taxi", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

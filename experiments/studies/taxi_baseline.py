@@ -17,12 +17,12 @@ import numpy as np
 
 from bayes.interface import EditRequest
 from corpus.errors import InputError
+from experiments.command import launch_module
 from experiments.record import write_record
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.engine.questions import Questions
 from testbed.evaluations.taxi.kinds import Taxonomy
 from testbed.evaluations.taxi.tables import BaselineQuestion, read_baseline
-from testbed.launch import launch_command
 from testbed.protocol import ABSENT, Case, Choice, is_equally_good
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
@@ -47,7 +47,7 @@ class Settings:
     """Folder of all runs."""
 
 
-def experiment(options: Settings) -> None:
+def run_study(options: Settings) -> None:
     """Ask, print, keep."""
     prepare_jax()
     run = Run(options.runs, options.run)
@@ -125,10 +125,5 @@ def _table(rows: Sequence[tuple[str, str, Estimate, float]]) -> Table:
     return Table(NAME, "TAXI's questions to the unedited model", header, cells, note, words=2)
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.taxi_baseline", __doc__ or "", Settings, experiment, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

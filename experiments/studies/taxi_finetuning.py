@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 
 from corpus.config import TaxonomyWorld
 from corpus.files import staged_file
+from experiments.command import launch_module
 from experiments.record import write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
 from lm.editors.full import FullConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, KEPT, SUCCESS
-from testbed.launch import launch_command
 from testbed.pages.charts import fill_panel, finish_figure, make_panels
 from testbed.pages.style import picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -242,10 +242,5 @@ def _point_as_data(point: Point) -> dict[str, Any]:
     return point._asdict() | {"estimates": estimates, "chance": point.chance._asdict()}
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.taxi_finetuning", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -25,17 +25,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import DocumentConfig
+from experiments.command import launch_module
 from experiments.record import figures, typed, unusual, write_record
 from experiments.stages import Clock, Stage, finish_stages, train_until
 from experiments.studies.made_by import config_matcher
 from lm.config import ModelConfig
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.evaluation import Hase
 from testbed.evaluations.hase.meanings import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
-from testbed.launch import launch_command
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
@@ -240,10 +240,5 @@ def _metric_of_part(editor: ScoredEditor, part: str, metric: str) -> Cell:
     return editor.summary[part][editor.name].get(metric) if part in editor.summary else None
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.twelve_layers", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments.command import launch_module
 from experiments.record import typed, unusual, write_record
 from experiments.stages import Clock, Stage, finish_stages
 from experiments.studies import revision
@@ -30,12 +31,11 @@ from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
 from experiments.studies.made_by import config_matcher
 from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts, shorten_estimates
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
-from testbed.console import run_command, say
+from testbed.console import say
 from testbed.edit import edit
 from testbed.evaluations.catalogue import prefix_of
 from testbed.evaluations.examination import recorded_evaluation_named
 from testbed.evaluations.hase.meanings import SUCCESS
-from testbed.launch import launch_command
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.scores.gather import EditorResults, gather_results
@@ -163,10 +163,5 @@ def _record_study(settings: Settings) -> None:
     say(f"record: {folder}")
 
 
-def main(args: list[str] | None = None) -> int:
-    """The command line."""
-    return run_command("experiments.untaught_logic", __doc__ or "", Settings, run_study, args)
-
-
 if __name__ == "__main__":
-    launch_command(main)
+    launch_module()

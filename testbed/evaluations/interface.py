@@ -1,8 +1,8 @@
 """What an evaluation is: a frozen dataclass, its settings, with these methods.
 
-It makes cases, turns results into numbers, and tells a chapter of the report. A built-in one is a folder here;
-a user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options, editing,
-files, intervals, comparisons and the page need nothing else. All pass tests/test_evaluations.py.
+It makes cases, turns results into numbers, and tells a chapter of the report. A built-in one is a folder
+here; a user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options,
+editing, files, intervals, comparisons and the page need nothing else. All pass tests/test_evaluations.py.
 """
 
 from collections.abc import Iterator
