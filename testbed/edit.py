@@ -134,7 +134,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
     evaluation, wanted = options.chosen_evaluation, options.cases
-    cases = list(evaluation.cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
+    cases = list(evaluation.make_cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
     if len(cases) < wanted.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")

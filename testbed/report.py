@@ -101,7 +101,7 @@ def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[s
 
 def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":
     """Everything about one evaluation; draws its pictures on the way."""
-    from testbed.evaluations.examination import recorded_evaluation_named
+    from testbed.evaluations.catalogue import recorded_evaluation_named
     from testbed.own import plain_name
     from testbed.pages.chapter import Material
     from testbed.pages.page import EvaluationChapter
@@ -114,7 +114,7 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     compared = compare_editors(editors, reference_named(editors, against))
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
-    chapter = cast("Evaluation", editors[0].evaluation).story(
+    chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
         Material(editors, compared, curves, world, folder)
     )
     return EvaluationChapter(plain_name(name), chapter, editors, curves)

@@ -84,7 +84,7 @@ def plan_development(options: TuneSettings) -> Development:
     model, _ = load_model(run, world, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
     evaluation, wanted = options.chosen_evaluation, options.cases
-    cases = list(evaluation.cases(world, agent, wanted.count, wanted.credence, options.seed))
+    cases = list(evaluation.make_cases(world, agent, wanted.count, wanted.credence, options.seed))
     columns = columns_of(evaluation)
     bench = Bench(run, world, model, cases, columns, Grouping(devices=options.mesh.data), options.seed)
     return Development(run, world, bench, columns)

@@ -11,20 +11,19 @@ from testbed.engine.probes import ModelAnswers
 from testbed.engine.records import TABLES, Circumstances, Columns, seal_results, write_rows
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import code_of_cases
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.roles import INDEPENDENT, REQUEST
+from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import load_world
 from testbed.settings import EditSettings
 
 HASE = Hase()
-COLUMNS = Columns(HASE.readings, HASE.facets)
+COLUMNS = Columns(HASE.interpretations, HASE.facets)
 
 
 def hase_cases(world, agent, count, seed=0, credence=0.95, **settings):
     """Cases of Hase's examination."""
-    return list(Hase(**settings).cases(world, agent, count, credence, seed))
+    return list(Hase(**settings).make_cases(world, agent, count, credence, seed))
 
 
 def cases_of(run, count, seed=0):

@@ -6,8 +6,7 @@ import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.roles import ROLES
+from testbed.evaluations.hase import ROLES, Hase
 from testbed.protocol import ABSENT
 
 HASE = Hase()

@@ -15,8 +15,8 @@ from experiments.studies.strength import (
     request_probability,
     strength_table,
 )
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.meanings import METRICS
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase.metrics import METRICS
 from testbed.run.runs import Run
 from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results

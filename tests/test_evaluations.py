@@ -53,7 +53,7 @@ def place(evaluation, toy):
 
 @pytest.fixture(scope="module")
 def cases(evaluation, place):
-    return list(evaluation.cases(place.world, place.agent, COUNT, 0.95, 0))
+    return list(evaluation.make_cases(place.world, place.agent, COUNT, 0.95, 0))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,9 @@ def results(evaluation, cases, place, tmp_path_factory):
     readings = questions.answers_before(which)
     none = np.zeros(len(cases), int)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
-    how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
+    how = Circumstances(
+        which[:, 0], np.array([c.requested_fact[0] for c in cases]), none, info, none.astype(float)
+    )
     columns = columns_of(evaluation)
     folder = tmp_path_factory.mktemp("results")
     assert not is_written(folder)
@@ -82,16 +84,16 @@ def test_settings_are_frozen_hashable_and_come_back_from_their_record(evaluation
 
 def test_as_many_cases_as_asked_for_and_the_same_again(evaluation, cases, place):
     assert len(cases) == COUNT
-    again = list(evaluation.cases(place.world, place.agent, COUNT, 0.95, 0))
-    assert [c.fact for c in again] == [c.fact for c in cases]
+    again = list(evaluation.make_cases(place.world, place.agent, COUNT, 0.95, 0))
+    assert [c.requested_fact for c in again] == [c.requested_fact for c in cases]
     for one, two in zip(cases, again, strict=True):
         assert one.facets == two.facets
         assert [c.role for c in one.choices] == [c.role for c in two.choices]
         for first, second in zip(one.choices, two.choices, strict=True):
             np.testing.assert_array_equal(first.options, second.options)
             np.testing.assert_array_equal(first.agent, second.agent)
-    others = evaluation.cases(place.world, place.agent, COUNT, 0.95, 1)
-    assert [c.fact for c in others] != [c.fact for c in cases]
+    others = evaluation.make_cases(place.world, place.agent, COUNT, 0.95, 1)
+    assert [c.requested_fact for c in others] != [c.requested_fact for c in cases]
 
 
 def test_what_a_case_declares_is_there(evaluation, cases):
@@ -106,7 +108,7 @@ def test_what_a_case_declares_is_there(evaluation, cases):
 
 
 def test_gold_is_a_distribution_over_the_options(evaluation, cases, place):
-    times = 1 + len(evaluation.readings)
+    times = 1 + len(evaluation.interpretations)
     for case in cases:
         for choice in case.choices:
             assert (np.diff(choice.options) > 0).all()
@@ -155,7 +157,7 @@ def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
 def test_every_metric_has_one_meaning_and_a_direction(evaluation, results):
     names = [m.name for m in evaluation.metrics]
     assert len(set(names)) == len(names)
-    assert all(m.better in ARROWS and m.says.endswith(".") for m in evaluation.metrics)
+    assert all(m.better in ARROWS and m.description.endswith(".") for m in evaluation.metrics)
     assert metrics_shown_in(evaluation.metrics, "headline")
     measured = set()
     for reader in evaluation.readers(results, "somebody").values():
@@ -203,7 +205,7 @@ def test_a_world_that_cannot_be_asked_about_says_so_or_is_asked(evaluation):
     """Two subjects and few objects: cases come, or one sentence says why not."""
     world = make_world(subjects=2, upstream_objects=2, downstream_objects=2)
     try:
-        drawn = list(evaluation.cases(world, paper_agent(world), 3, 0.95, 0))
+        drawn = list(evaluation.make_cases(world, paper_agent(world), 3, 0.95, 0))
     except InputError as error:
         assert "\n" not in str(error)
     else:

@@ -11,7 +11,7 @@ from corpus.text.counterfactual import choose_documents
 from corpus.text.sentences import sample_sentences
 from corpus.text.tokenizer import entity_tokenizer
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.roles import ROLES
+from testbed.evaluations.hase import ROLES
 from testbed.run.agents import paper_agent
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
@@ -45,7 +45,7 @@ def by_role(case):
 def test_requests_and_beliefs(cases, big_world, agent):
     graph, truth = big_world.graph, big_world.generative.truth
     for case in cases:
-        s, r, o = case.fact
+        s, r, o = case.requested_fact
         assert case.truth == truth[graph.find(s, r)]
         assert case.facets["reinforces"] == (o == case.truth)
         edited = agent.with_edit(EditRequest(s, r, o, case.request.weight))
@@ -69,7 +69,7 @@ def test_choices_are_the_promised_ones(cases, big_world):
     graph, truth = big_world.graph, big_world.generative.truth
     for case in cases:
         asked = by_role(case)
-        s, r1, o = case.fact
+        s, r1, o = case.requested_fact
         if asked["s1r2"] is None:
             continue
         r2, up = asked["s1r2"].relation, asked["s1r0"]
@@ -97,7 +97,7 @@ def test_claims_are_about_the_request_and_somebody_else(cases, agent):
         assert [claim.role for claim in case.claims] == list(LOGIC)
         said = {claim.role: claim for claim in case.claims}
         a, b = (said[role].sentence.a for role in ("A", "B"))
-        assert tuple(a) == case.fact
+        assert tuple(a) == case.requested_fact
         assert b.subject != case.request.subject
         edited = agent.with_edit(case.request)
         for t, holder in enumerate((agent, edited)):

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from testbed.evaluations.hase.roles import KIN, OTHERS
+from testbed.evaluations.hase import KIN, OTHERS
 from testbed.protocol import has_answer_changed
 from testbed.run.agents import exact_agent
 from tests.edited import hase_cases

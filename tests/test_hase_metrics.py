@@ -8,14 +8,12 @@ from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
 from testbed.evaluations.dutch_book import sure_loss
-from testbed.evaluations.hase.layout import claims_by_case, rows_of_role
-from testbed.evaluations.hase.roles import OTHERS, ROLES
-from testbed.evaluations.hase.subsets import case_subsets
+from testbed.evaluations.hase import OTHERS, ROLES
+from testbed.evaluations.hase.metrics import claims_by_case, make_subsets, rows_of_role
 from testbed.protocol import ABSENT
-from testbed.scores.answers import has_to_change, is_as_good
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import CHANCE, READERS
+from testbed.scores.readers import CHANCE, READERS, has_to_change, is_as_good
 from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, RandomAnswers, asked, draw_answers, flat, scores
 
 HELD_AGAINST = [name for name in READERS if name != CHANCE]
@@ -276,7 +274,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
     must = present & ~kept
     np.testing.assert_array_equal(has_to_change(flat(o).choices), must[tuple(asked(o))])
-    np.testing.assert_array_equal(case_subsets(flat(o))["answer changes"], must[:, CHILD])
+    np.testing.assert_array_equal(make_subsets(flat(o))["answer changes"], must[:, CHILD])
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
     metrics = scores(o)
@@ -327,7 +325,7 @@ def test_divergences(pair):
 
 def test_subsets_are_what_they_say():
     o = draw_answers(3)
-    masks = case_subsets(flat(o))
+    masks = make_subsets(flat(o))
     for e in range(CASES):
         right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
         assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from testbed.evaluations.hase.panel import BARS, _tallest_options, panel_case
+from testbed.evaluations.hase.pictures import BARS, _tallest_options, panel_case
 from testbed.protocol import ABSENT
 from tests.exams import REQUEST, draw_answers, flat
 

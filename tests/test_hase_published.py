@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.evaluations.dutch_book import LOGIC
+from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.published import COLUMNS, published_metrics, request_groups
-from testbed.evaluations.hase.roles import ROLES
 from testbed.protocol import ABSENT
 from tests.exams import CASES, REQUEST, draw_answers, flat
 

@@ -11,7 +11,7 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.text.tokenizer import entity_tokenizer
-from testbed.evaluations.hase.roles import CHILD
+from testbed.evaluations.hase import CHILD
 from testbed.protocol import has_answer_changed
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World

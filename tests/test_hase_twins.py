@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.meanings import DAMAGE, METRICS, SKILL, SPILL
+from testbed.evaluations.hase.metrics import DAMAGE, METRICS, SKILL, SPILL
 from testbed.run.agents import paper_agent
 from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise_results

@@ -42,7 +42,7 @@ def place():
 
 @pytest.fixture(scope="module")
 def cases(place):
-    return list(Leme(samples=2, longest=40).cases(*place, COUNT, 0.95, 0))
+    return list(Leme(samples=2, longest=40).make_cases(*place, COUNT, 0.95, 0))
 
 
 def written(place, cases, folder, evaluation=None):
@@ -145,7 +145,7 @@ def test_a_correction_keeps_what_was_stated_and_a_change_does_not(cases):
 @pytest.mark.parametrize("second", ["correction", "evidence"])
 def test_the_second_reading_is_what_one_is_told(place, second):
     world, agent = place
-    case = next(iter(Leme(second=second).cases(world, agent, 4, 0.9, 0)))
+    case = next(iter(Leme(second=second).make_cases(world, agent, 4, 0.9, 0)))
     s, r, o = case.requested_fact
     weight = np.inf if second == "correction" else agent.weight_for(s, r, o, 0.9)
     told = agent.with_edit(EditRequest(s, r, o, weight, second))
@@ -153,12 +153,12 @@ def test_the_second_reading_is_what_one_is_told(place, second):
     np.testing.assert_allclose(edit.agent[2], told.predict(s, r).dense())
     np.testing.assert_allclose(coupled.agent[2], told.predict(coupled.subject, coupled.relation).dense())
     assert edit.agent[2].max() == pytest.approx(1 if second == "correction" else 0.9)
-    assert Leme(second=second).readings == ("do", second)
+    assert Leme(second=second).interpretations == ("do", second)
 
 
 def test_an_outline_names_the_edited_and_the_stated_relations(place):
     world = place[0]
-    case = next(iter(Leme(outline=True).cases(*place, 3, 0.95, 0)))
+    case = next(iter(Leme(outline=True).make_cases(*place, 3, 0.95, 0)))
     reader = Reader(world.graph, world.tokenizer.language)
     for passage in case.passages:
         *outlines, last = reader.read(split_sentences(world.tokenizer, passage.opening))
@@ -171,7 +171,7 @@ def test_an_outline_names_the_edited_and_the_stated_relations(place):
 
 def test_all_objects_of_a_relation_are_recorded_and_of_a_link_one():
     world, agent = make_coupled(pairs=40, objects=36)
-    case = next(iter(Leme().cases(world, agent, 2, 0.95, 0)))
+    case = next(iter(Leme().make_cases(world, agent, 2, 0.95, 0)))
     for choice in case.choices:
         is_link = choice.relation in world.graph.links
         assert len(choice.options) == (1 if is_link else 36)
@@ -180,7 +180,7 @@ def test_all_objects_of_a_relation_are_recorded_and_of_a_link_one():
 
 def test_controls_say_nothing_about_the_request(place):
     world = place[0]
-    for case in Leme(controls=True).cases(*place, 6, 0.95, 0):
+    for case in Leme(controls=True).make_cases(*place, 6, 0.95, 0):
         assert tuple(c.name for c in case.controls) == CONTROLS
         own, somebody = (c.fact for c in case.controls)
         assert own[0] == case.fact[0]
@@ -192,12 +192,12 @@ def test_controls_say_nothing_about_the_request(place):
 def test_who_cannot_be_asked_is_told_why():
     world = make_world()
     with pytest.raises(InputError, match="needs --agent exact"):
-        next(iter(Leme().cases(world, object(), 3, 0.95, 0)))
+        next(iter(Leme().make_cases(world, object(), 3, 0.95, 0)))
     for bad in ({"samples": 0}, {"top_p": 0.0}, {"temperature": -1.0}, {"injections": 2.0}, {"others": -1}):
         with pytest.raises(ValueError, match="must"):
             Leme(**bad)
     with pytest.raises(InputError, match="--world.source coupled"):
-        next(iter(Leme().cases(*make_taxonomy(), 3, 0.95, 0)))
+        next(iter(Leme().make_cases(*make_taxonomy(), 3, 0.95, 0)))
 
 
 def test_the_bayesian_writer_is_the_ceiling(results):

@@ -27,7 +27,7 @@ def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     config = read_json(folder / "config.json")
     assert config["settings"]["evaluation"] == {"name": MINE, "neighbours": 1}
     assert config["controls"] == [CONTROL]
-    columns = Columns(MyEvaluation.readings, MyEvaluation.facets)
+    columns = Columns(MyEvaluation().interpretations, MyEvaluation.facets)
     told, controlled = (read_results(folder, columns, stem) for stem in ("", control_stem(CONTROL)))
     for name in ("subject", "relation", "object", "case"):
         assert (told.cases[name] == controlled.cases[name]).all()
@@ -56,7 +56,7 @@ def test_an_unknown_evaluation_is_refused_in_words(trained, tmp_path, capsys):
         ("taxonomy", "unknown evaluation 'taxonomy'; use hase"),
         ("experiments.my_evaluation:Nothing", "has no class Nothing"),
         ("no_such_module:Mine", "No module named"),
-        ("experiments.my_editor:MyEditor", "with cases and readers"),
+        ("experiments.my_editor:MyEditor", "with make_cases and metrics"),
     ):
         assert edit.main([*at(runs), *FEW, "--evaluation", name]) == 2
         assert says in complaint(capsys)

@@ -17,8 +17,8 @@ from corpus.errors import InputError
 from testbed import corpus, report
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.story import _panel_cases
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase.chapter import _panel_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named, score_editors

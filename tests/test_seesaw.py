@@ -91,7 +91,7 @@ def population(place):
 
 @pytest.fixture(scope="module")
 def cases(place):
-    return list(Seesaw(controls=True, others=6, samples=1).cases(*place, 60, 0.95, 0))
+    return list(Seesaw(controls=True, others=6, samples=1).make_cases(*place, 60, 0.95, 0))
 
 
 def answered(cases, rng):
@@ -210,7 +210,9 @@ def test_others_are_as_many_of_each_group_as_may_be(place, cases, population):
 
 def test_everybody_is_asked_in_some_of_the_ways_there_are(place):
     world, agent = place
-    one, all_ways = (list(Seesaw(others=2, phrasings=n).cases(world, agent, 10, 0.95, 0)) for n in (1, 10))
+    one, all_ways = (
+        list(Seesaw(others=2, phrasings=n).make_cases(world, agent, 10, 0.95, 0)) for n in (1, 10)
+    )
     for few, many in zip(one, all_ways, strict=True):
         assert few.requested_fact == many.requested_fact
         r = few.requested_fact[1]
@@ -299,7 +301,7 @@ def test_corrections_keep_what_is_stated_and_changes_draw_birthplaces_again(case
 def test_frequency_changes_no_gold(often):
     config = Seesaw(others=3, phrasings=1)
     alike, crossed = (
-        list(config.cases(*make_people(spoken=spoken, often=often), 10, 0.95, 0))
+        list(config.make_cases(*make_people(spoken=spoken, often=often), 10, 0.95, 0))
         for spoken in ("alike", "crossed")
     )
     for one, two in zip(alike, crossed, strict=True):
@@ -316,7 +318,7 @@ def test_a_citizenship_moves_the_hidden_group_where_groups_differ_and_else_only_
     world, agent = make_people(config=given_rows, said=0.0, shift=shift)
     apart = {BORN, CITIZENSHIP} | ({GENDER} if shift else set())
     moved = {}
-    for case in Seesaw(others=4).cases(world, agent, 40, 0.95, 0):
+    for case in Seesaw(others=4).make_cases(world, agent, 40, 0.95, 0):
         if case.facets["property"] == CITIZENSHIP:
             for choice in case.choices:
                 by = np.abs(choice.agent[1] - choice.agent[0]).max()

@@ -31,8 +31,8 @@ from testbed.engine.results import read_results
 from testbed.engine.shard import ALL
 from testbed.engine.sweep import SweepPlan, control_stem
 from testbed.engine.worker import Worker
-from testbed.evaluations.hase.layout import rows_of_role
-from testbed.evaluations.hase.roles import ROLES
+from testbed.evaluations.hase import ROLES
+from testbed.evaluations.hase.metrics import rows_of_role
 from testbed.protocol import ControlRequest, Passage
 from testbed.run.model import load_model
 from testbed.run.runs import Run

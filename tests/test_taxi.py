@@ -63,7 +63,7 @@ def kinds(place):
 
 @pytest.fixture(scope="module")
 def cases(place):
-    return list(Taxi(controls=True).cases(*place, ALL, 0.95, 0))
+    return list(Taxi(controls=True).make_cases(*place, ALL, 0.95, 0))
 
 
 # Questions.
@@ -76,7 +76,7 @@ def test_every_subject_becomes_every_other_category_of_its_superordinate(cases, 
 
 
 def test_some_are_a_part_of_all_with_equal_shares(place, cases):
-    some = list(Taxi().cases(*place, 16, 0.95, 3))
+    some = list(Taxi().make_cases(*place, 16, 0.95, 3))
     assert {case.fact for case in some} < {case.fact for case in cases}
     for facet in ("superordinate", "typical"):
         _, counts = np.unique([case.facets[facet] for case in some], return_counts=True)
@@ -429,10 +429,10 @@ def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
 def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway(place, tmp_path):
     world, agent = place
     with pytest.raises(InputError, match="is gone; put it back"):
-        list(Taxi().cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
-    drawn = Taxi().cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
+        list(Taxi().make_cases(world._replace(path=tmp_path / "nowhere"), agent, 3, 0.95, 0))
+    drawn = Taxi().make_cases(world._replace(path=tmp_path), agent, 3, 0.95, 0)
     assert [case.requested_fact for case in drawn] == [
-        case.requested_fact for case in Taxi().cases(world, agent, 3, 0.95, 0)
+        case.requested_fact for case in Taxi().make_cases(world, agent, 3, 0.95, 0)
     ]
 
 

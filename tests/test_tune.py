@@ -15,7 +15,7 @@ from lm.editors.rome import RomeConfig
 from testbed import edit, tune
 from testbed.engine.catalogue import default_configurations, editor_entries
 from testbed.engine.tuned import check_tuned_apart, tuned_file, tuning_context, with_tuned_settings
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase import Hase
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
 from testbed.tune import GOOD, choose_setting, halton_point, settings_to_try

@@ -38,7 +38,7 @@ from experiments.benchmarks.harness import (
 from experiments.command import launch_module
 from testbed.console import print_table
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
@@ -164,7 +164,7 @@ def measure_queries(settings: Settings) -> dict[str, Any]:
 
 def draw_cases(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
     """All cases of Hase's examination."""
-    return list(exam.cases(world, agent, count, CREDENCE, 0))
+    return list(exam.make_cases(world, agent, count, CREDENCE, 0))
 
 
 def measure_cases(settings: Settings) -> dict[str, Any]:

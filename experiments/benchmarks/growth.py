@@ -147,13 +147,13 @@ def measure_fit(settings: Settings) -> float:
 
 def measure_gold(settings: Settings) -> float:
     """Draw cases, and let the agent answer."""
-    from testbed.evaluations.hase.evaluation import Hase
+    from testbed.evaluations.hase import Hase
     from testbed.run.agents import paper_agent
     from testbed.run.world import load_world
 
     world = load_world(settings.run(settings.size))
     agent, count = paper_agent(world), settings.cases
-    return _time_once(lambda: list(Hase().cases(world, agent, count, 0.95, 0))) / count
+    return _time_once(lambda: list(Hase().make_cases(world, agent, count, 0.95, 0))) / count
 
 
 def measure_train(settings: Settings) -> float:
@@ -182,14 +182,14 @@ def measure_edit(settings: Settings) -> float:
 def measure_score(settings: Settings) -> float:
     """All questions of some cases, the second time they are asked."""
     from testbed.engine.questions import Questions
-    from testbed.evaluations.hase.evaluation import Hase
+    from testbed.evaluations.hase import Hase
     from testbed.run.agents import paper_agent
     from testbed.run.model import load_model
     from testbed.run.world import load_world
 
     run = settings.run(settings.size)
     world = load_world(run)
-    cases = list(Hase().cases(world, paper_agent(world), SCORED, 0.95, 0))
+    cases = list(Hase().make_cases(world, paper_agent(world), SCORED, 0.95, 0))
     questions, which = Questions(world, load_model(run, world)[0], cases), np.arange(SCORED)[:, None]
     questions.answers_after({}, which)
     return _time_once(lambda: questions.answers_after({}, which)) / SCORED

@@ -99,14 +99,14 @@ def random_case() -> tuple[LanguageModel, Request]:
 
 def trained_case(settings: Settings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
-    from testbed.evaluations.hase.evaluation import Hase
+    from testbed.evaluations.hase import Hase
     from testbed.run.agents import paper_agent
     from testbed.run.model import load_model
     from testbed.run.world import load_world
 
     run = Run(settings.runs, settings.run)
     world = load_world(run)
-    cases = Hase().cases(world, paper_agent(world), EDITS, CREDENCE, 0)
+    cases = Hase().make_cases(world, paper_agent(world), EDITS, CREDENCE, 0)
     facts = [case.requested_fact for case in cases]
     nothing = np.zeros(EDITS)
     return load_model(run, world)[0], make_requests(world.tokenizer, facts, nothing, nothing)

@@ -29,7 +29,7 @@ from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase import Hase
 from testbed.pages.charts import interval_halves
 from testbed.pages.style import AGENT, GRID, MODEL, QUIET, picture_style, save_figure
 from testbed.presets import CORPUS
@@ -113,7 +113,7 @@ def measure_world(settings: Settings, world: WorldKind, seed: int) -> dict[str, 
     build_corpus(options)
     loaded = load_world(Run(options.runs, options.run))
     exact = exact_agent(loaded)
-    all_cases = Hase(reinforce=0.0).cases(loaded, exact, settings.cases, CREDENCE, seed)
+    all_cases = Hase(reinforce=0.0).make_cases(loaded, exact, settings.cases, CREDENCE, seed)
     cases = [case for case in all_cases if case.facets["child"]]
     child = [loaded.graph.downstream(case.request.relation)[0] for case in cases]
     honest = PaperAgentConfig(evidence_multiplicity=1.0)

@@ -33,7 +33,7 @@ from experiments.record import short
 from experiments.studies.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS
 from testbed.run.agents import exact_agent
 from testbed.run.runs import Run
@@ -105,7 +105,7 @@ def measure_world(settings: Settings, statements: int, seed: int) -> dict[str, n
     world = load_or_build_world(settings, statements, seed)
     agents = agents_by_count(world, settings.times)
     edits = Hase(edits="downstream", reinforce=0.0)
-    cases = list(edits.cases(world, agents[ONCE], settings.cases, CREDENCE, seed))
+    cases = list(edits.make_cases(world, agents[ONCE], settings.cases, CREDENCE, seed))
     subject, relation, obj = np.array([case.requested_fact for case in cases]).T
     columns = {"subject": subject + seed * 10**7, "object": obj + seed * 10**7}
     columns["world"] = np.full(len(cases), seed)

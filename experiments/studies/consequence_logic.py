@@ -18,9 +18,8 @@ from bayes.interface import Agent
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
 from testbed.engine.results import Results
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.roles import CHILD, GRANDCHILD, OTHER_CHILD
-from testbed.evaluations.hase.sampling import Sampler
+from testbed.evaluations.hase import CHILD, GRANDCHILD, OTHER_CHILD, Hase
+from testbed.evaluations.hase.cases import Sampler
 from testbed.protocol import Case, Choice, Claim
 from testbed.run.world import World
 from testbed.scores.metric import Metric, MetricDefinition, mean_of
@@ -54,7 +53,9 @@ class ConsequenceLogic(Hase):
             MetricDefinition(f"logic {law}", says.format(of), "low") for law, of in LAWS.items()
         )
 
-    def cases(self, world: World, agent: Agent, count: int, credence: float, seed: int) -> Iterator[Case]:
+    def make_cases(
+        self, world: World, agent: Agent, count: int, credence: float, seed: int
+    ) -> Iterator[Case]:
         """Hase's, of those with two consequences.
 
         Raises:

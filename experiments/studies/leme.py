@@ -22,7 +22,7 @@ from lm.editors.in_context import InContextConfig
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.subsets import INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN

@@ -34,15 +34,15 @@ from lm.editors.self_bayes.reasoning import Consequences, Mind, infer_consequenc
 from lm.language_model import LanguageModel
 from testbed.console import say, show_progress
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.hase.layout import rows_of_role
-from testbed.evaluations.hase.roles import CHILD
+from testbed.evaluations.hase import CHILD
+from testbed.evaluations.hase.metrics import rows_of_role
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
-from testbed.scores.answers import has_to_change, is_as_good
 from testbed.scores.metric import Metric, mean_of
 from testbed.scores.pooling import pool_results
+from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table, markdown_section
 

@@ -48,8 +48,8 @@ from lm.editors.self_bayes import DependenceConfig
 from testbed.console import say
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

@@ -6,7 +6,8 @@ import numpy as np
 
 from experiments.record import short
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.hase.meanings import (
+from testbed.evaluations.hase import GRANDCHILD, OTHER_CHILD
+from testbed.evaluations.hase.metrics import (
     DAMAGE,
     FOLLOWS,
     MUST_CHANGE,
@@ -16,7 +17,6 @@ from testbed.evaluations.hase.meanings import (
     SPILL,
     SUCCESS,
 )
-from testbed.evaluations.hase.roles import GRANDCHILD, OTHER_CHILD
 from testbed.run.strata import STRATA
 from testbed.scores.gather import EditorResults
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, PERFECT

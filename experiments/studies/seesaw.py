@@ -26,7 +26,7 @@ from experiments.stages import Clock, Stage, finish_stages, train_until
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.seesaw import crossing
 from testbed.evaluations.seesaw.evaluation import Seesaw
 from testbed.evaluations.seesaw.frequency import (

@@ -48,7 +48,7 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

@@ -33,9 +33,8 @@ from experiments.record import write_record
 from testbed.console import say
 from testbed.edit import edit
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.catalogue import prefix_of
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.evaluation import Hase
+from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
+from testbed.evaluations.hase import Hase
 from testbed.pages.charts import interval_halves
 from testbed.pages.style import GRID, STYLE, save_figure
 from testbed.presets import EDIT

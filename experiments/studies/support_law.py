@@ -24,10 +24,10 @@ from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.meanings import FOLLOWS, METRICS
-from testbed.evaluations.hase.support import draw_support
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase import Hase
+from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
+from testbed.evaluations.hase.pictures import draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics

@@ -32,10 +32,10 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.meanings import FOLLOWS
-from testbed.evaluations.hase.paper import SUBSETS, in_published_terms, main_results
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase import Hase
+from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.tables import SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics

@@ -28,7 +28,7 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
-from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi.evaluation import Taxi
 from testbed.evaluations.taxi.subsets import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE

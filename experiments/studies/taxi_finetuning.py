@@ -27,7 +27,7 @@ from lm.editors.full import FullConfig
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import recorded_evaluation_named
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, KEPT, SUCCESS
 from testbed.pages.charts import fill_panel, finish_figure, make_panels
 from testbed.pages.style import picture_style, save_figure

@@ -33,9 +33,9 @@ from lm.config import ModelConfig
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.evaluation import Hase
-from testbed.evaluations.hase.meanings import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase import Hase
+from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

@@ -33,9 +33,8 @@ from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
 from testbed.console import say
 from testbed.edit import edit
-from testbed.evaluations.catalogue import prefix_of
-from testbed.evaluations.examination import recorded_evaluation_named
-from testbed.evaluations.hase.meanings import SUCCESS
+from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
+from testbed.evaluations.hase.metrics import SUCCESS
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.scores.gather import EditorResults, gather_results

@@ -1,38 +1,44 @@
 """Every evaluation by name: the built-in ones, found where they stand, and a user's own as my_module:MyOne.
 
-A folder here whose module `evaluation` has EVALUATION, a frozen dataclass, is a built-in one under the name
-of the folder. Importing this loads no NumPy and no JAX, since command lines are made from it.
+A folder here that has EVALUATION, a frozen dataclass, is a built-in one under the name of the folder.
+Importing this loads no NumPy and no JAX, since command lines are made from it.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
+from testbed.evaluations.interface import Evaluation
 from testbed.own import import_own, named_after, option_prefix
 
+if TYPE_CHECKING:
+    from testbed.scores.gather import RecordedEvaluation
+
 PACKAGE = "testbed.evaluations"
-NEEDED = ("cases", "readers", "measure", "subsets", "story")
 
 
 @cache
-def evaluation_classes() -> dict[str, type]:
+def evaluation_classes() -> dict[str, type[Evaluation]]:
     """The class of every built-in evaluation by name."""
     classes = {}
     for folder in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
         if folder.ispkg:
-            classes[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation").EVALUATION
+            module = importlib.import_module(f"{PACKAGE}.{folder.name}")
+            if not hasattr(module, "EVALUATION"):
+                module = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation")
+            classes[folder.name] = module.EVALUATION
     return classes
 
 
-def default_evaluations() -> dict[str, Any]:
+def default_evaluations() -> dict[str, Evaluation]:
     """The built-in evaluations with their default settings, by the prefix of their options."""
     return {prefix_of(name): kind() for name, kind in evaluation_classes().items()}
 
 
-def own_evaluations(arguments: Sequence[str]) -> dict[str, Any]:
+def own_evaluations(arguments: Sequence[str]) -> dict[str, Evaluation]:
     """The user's own evaluations that a command line names, by the prefix of their options.
 
     Raises:
@@ -41,7 +47,7 @@ def own_evaluations(arguments: Sequence[str]) -> dict[str, Any]:
     return {prefix_of(name): evaluation_named(name)() for name in named_after("--evaluation", arguments)}
 
 
-def evaluation_named(name: str) -> type:
+def evaluation_named(name: str) -> type[Evaluation]:
     """The class of that name.
 
     Raises:
@@ -52,10 +58,13 @@ def evaluation_named(name: str) -> type:
         return known[name]
     if ":" not in name:
         raise InputError(f"unknown evaluation {name!r}; use {', '.join(known)}, or my_module:MyEvaluation")
-    return import_own(name, "evaluation", NEEDED)[0]
+    kind = import_own(name, "evaluation", ("make_cases", "metrics"))[0]
+    if not issubclass(kind, Evaluation):
+        raise InputError(f"evaluation {name!r}: it should subclass testbed.evaluations.interface.Evaluation")
+    return kind
 
 
-def rebuild_evaluation(name: str, settings: dict[str, Any]) -> Any:
+def rebuild_evaluation(name: str, settings: dict[str, Any]) -> Evaluation:
     """The evaluation of that name with settings that were recorded.
 
     Raises:
@@ -68,9 +77,20 @@ def rebuild_evaluation(name: str, settings: dict[str, Any]) -> Any:
         raise InputError(f"recorded settings of the evaluation {name} do not fit it ({error})") from None
 
 
-def cases_from(kind: type) -> str:
-    """The module that an evaluation's cases come from: what its class says, else its own."""
-    return str(getattr(kind, "cases_from", kind.__module__))
+def recorded_evaluation_named(name: str) -> "RecordedEvaluation":
+    """The evaluation whose results are wanted.
+
+    Raises:
+        InputError: no such evaluation.
+    """
+    from testbed.scores.gather import RecordedEvaluation
+
+    return RecordedEvaluation(name, cases_from(evaluation_named(name)), partial(rebuild_evaluation, name))
+
+
+def cases_from(kind: type[Evaluation]) -> str:
+    """The module that an evaluation's cases come from."""
+    return kind.cases_from or (f"{kind.package}.cases" if kind.package else kind.__module__)
 
 
 def prefix_of(name: str) -> str:

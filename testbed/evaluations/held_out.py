@@ -1,19 +1,21 @@
 """Edits that imagine and revise documents could speak of, and edits that they could not."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from testbed.protocol import Facet
-from testbed.run.world import World
+    from testbed.protocol import Facet
+    from testbed.run.world import World
 
-HELD_OUT_FACETS = {"seen_subject": bool, "seen_object": bool}
+HELD_OUT_FACETS: dict[str, type] = {"seen_subject": bool, "seen_object": bool}
 """Columns of cases: whether imagine and revise documents may be about the subject, and may imagine the
 requested object (neither where there are no such documents)."""
 
 
-def held_out_facets(world: World, subject: int, requested: int) -> dict[str, Facet]:
-    """The columns SEEN of a request to make `requested` the object of a fact about `subject`."""
+def held_out_facets(world: "World", subject: int, requested: int) -> "dict[str, Facet]":
+    """The columns HELD_OUT_FACETS of a request to make `requested` the object of a fact about `subject`."""
     chosen = world.chosen
     return {
         "seen_subject": chosen is not None and subject in chosen.subjects,
@@ -21,7 +23,7 @@ def held_out_facets(world: World, subject: int, requested: int) -> dict[str, Fac
     }
 
 
-def held_out_subsets(cases: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def held_out_subsets(cases: "Mapping[str, np.ndarray]") -> "dict[str, np.ndarray]":
     """bool[E] of each part by what was held out; nothing where there are no such documents."""
     subject, requested = cases["seen_subject"].astype(bool), cases["seen_object"].astype(bool)
     if not (subject | requested).any():

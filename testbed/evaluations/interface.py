@@ -1,33 +1,114 @@
-"""What an evaluation is: a frozen dataclass, its settings, with these methods.
+"""What an evaluation is: a frozen dataclass, its settings, that makes cases, numbers and a chapter.
 
-It makes cases, turns results into numbers, and tells a chapter of the report. A built-in one is a folder
-here; a user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options,
+A built-in one is a folder here, always of the same files: `__init__` holds its settings, its class and its
+words, `cases`, `metrics`, `tables`, `pictures` and `chapter` the rest, and `paper` the figures that the paper
+prints. A user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options,
 editing, files, intervals, comparisons and the page need nothing else. All pass tests/test_evaluations.py.
+
+Importing this loads no NumPy and no JAX, so that options are read quickly. What a method loads is named by a
+string, so that the identity of cases follows the code that makes them and not the report's.
 """
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from bayes.interface import Agent
-from testbed.pages.chapter import Chapter, Material
-from testbed.protocol import Case
-from testbed.run.world import World
-from testbed.scores.measures import EvaluationMetrics
+from corpus.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bayes.interface import Agent
+    from testbed.engine.results import Results
+    from testbed.pages.chapter import Chapter, Material
+    from testbed.protocol import Case, Facet
+    from testbed.run.world import World
+    from testbed.scores.metric import Metric, MetricDefinition
+    from testbed.scores.readers import Reader
 
 
-class Evaluation(EvaluationMetrics, Protocol):
-    """An examination of edited models.
+class Evaluation:
+    """Which facts are edited, what is asked, what is measured and what the report says of it.
 
-    A class may say in `cases_from` which module its cases come from, if it is not its own: results made with
-    other code of it are stale.
+    A user's own class overrides `make_cases` and `metrics`, and whatever else it wants otherwise.
     """
 
-    def cases(self, world: World, agent: Agent, count: int, credence: float, seed: int) -> Iterator[Case]:
-        """`count` cases, the same for the same arguments.
+    package: ClassVar[str] = ""
+    """The folder of a built-in evaluation, whose modules its methods load."""
+    cases_from: ClassVar[str] = ""
+    """The module that cases come from: results made with other code of it are stale. Empty: `cases` of the
+    folder, or the module of a class that has none."""
+
+    @property
+    def interpretations(self) -> tuple[str, ...]:
+        """What the request is to the agent, once for each of its beliefs after the edit."""
+        return ("evidence",)
+
+    @property
+    def facets(self) -> "Mapping[str, type[Facet]]":
+        """Further columns of cases by name, and what they hold."""
+        return {}
+
+    @property
+    def choice_facets(self) -> "Mapping[str, type[Facet]]":
+        """Further columns of choices."""
+        return {}
+
+    @property
+    def metrics(self) -> "Sequence[MetricDefinition]":
+        """Every metric, in the order of tables: METRICS of the folder's `metrics`."""
+        return self._load("metrics", "METRICS")
+
+    def make_cases(
+        self, world: "World", agent: "Agent", count: int, credence: float, seed: int
+    ) -> "Iterator[Case]":
+        """`count` cases, the same for the same arguments; the folder's `cases.make_cases`.
 
         Raises:
             InputError: the world or the agent has nothing to ask.
         """
+        return self._load("cases", "make_cases")(world, agent, count, credence, self, seed)
 
-    def story(self, material: Material) -> Chapter:
-        """The chapter of the report; pictures are drawn on the way."""
+    def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
+        """The edited model under its editor's name, and the references it is held against.
+
+        The folder's `metrics.make_readers`; without one, the usual references.
+        """
+        return self._load("metrics", "make_readers", "testbed.scores.readers:reference_readers")(
+            results, editor
+        )
+
+    def measure(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
+        """The metrics of one reader, case by case; those that mean nothing for it are left out.
+
+        Each is computed from the folder's `metrics.Answers`; without one, from the usual `Answers`.
+        """
+        answers = self._load("metrics", "Answers", "testbed.scores.readers:Answers")(results, reader)
+        computed = {m.name: m.compute(answers) for m in self.metrics if reader.time or not m.needs_edit}
+        return {name: metric for name, metric in computed.items() if metric is not None}
+
+    def subsets(self, results: "Results") -> "dict[str, np.ndarray]":
+        """bool[E] of each part of the cases that is reported on; "all" comes first and holds all of them.
+
+        The folder's `metrics.make_subsets`; without one, all cases only.
+        """
+        return self._load("metrics", "make_subsets", "testbed.scores.metric:all_cases")(results)
+
+    def make_chapter(self, material: "Material") -> "Chapter":
+        """The chapter of the report; pictures are drawn on the way.
+
+        The folder's `chapter.make_chapter`; without one, the tables that every chapter has, and costs.
+        """
+        return self._load("chapter", "make_chapter", "testbed.pages.overview:usual_chapter")(material)
+
+    def _load(self, part: str, name: str, usual: str = "") -> Any:
+        """What a module of the folder has under a name, else what `usual` names as module:name.
+
+        Raises:
+            InputError: there is neither.
+        """
+        own = getattr(import_module(f"{self.package}.{part}"), name, None) if self.package else None
+        if own is None and not usual:
+            raise InputError(f"the evaluation {type(self).__name__} has no {name.lower()}; define it there")
+        module, _, attribute = usual.partition(":")
+        return getattr(import_module(module), attribute) if own is None else own

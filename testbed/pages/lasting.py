@@ -13,7 +13,7 @@ from testbed.scores.retention import Retention, retention_table
 def lasting_section(
     editors: Sequence[ScoredEditor],
     curves: dict[str, list[Retention]],
-    metrics: tuple[str, str],
+    metrics: Sequence[str],
     folder: Path,
 ) -> Section | None:
     """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
@@ -21,18 +21,18 @@ def lasting_section(
     if table is None:
         return None
     draw_retention(curves, metrics, folder / "retention.png")
-    says = f"{metrics[0]} and {metrics[1]} by number of edits, at once and kept"
+    says = f"{' and '.join(metrics)} by number of edits, at once and kept"
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
     return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
 
 
-def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: tuple[str, str], path: Path) -> None:
+def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[str], path: Path) -> None:
     """A panel an editor: two metrics by number of edits, at once and kept."""
     with picture_style():
         figure, axes = make_panels(len(curves))
         for axis, (name, curve) in zip(axes, curves.items(), strict=True):
             at = [k.edits for k in curve]
-            for metric, colour, mark in zip(metrics, (MODEL, KEPT), "os", strict=True):
+            for metric, colour, mark in zip(metrics, (MODEL, KEPT), "os", strict=False):
                 for part, style, fill in (("immediate", "--", "white"), ("retained", "-", colour)):
                     shown = [getattr(k, part)[metric] for k in curve]
                     values = [e.value for e in shown]

@@ -1,13 +1,57 @@
 """The tables that every chapter has: all editors, their differences, and each editor whole."""
 
+import inspect
 from collections.abc import Sequence
+from functools import partial
 
-from testbed.pages.chapter import Material, Section
+from testbed.pages.before import before_section
+from testbed.pages.chapter import Chapter, Material, Section
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
 from testbed.scores.comparison import Differences, ScoredEditor
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.retention import followed_metrics
 from testbed.scores.summary import summary_rows
-from testbed.scores.tables import Cell, Table, better_of
+from testbed.scores.tables import Cell, Table, better_of, format_cell
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
+
+
+def usual_chapter(material: Material) -> Chapter:
+    """What every chapter has: the tables of all editors, costs, and each editor whole.
+
+    The first line of the evaluation's docstring is the title, the rest of it the text. Costs are held against
+    the last headline metric.
+    """
+    editors, evaluation = material.editors, material.editors[0].evaluation
+    title, _, text = inspect.cleandoc(type(evaluation).__doc__ or type(evaluation).__name__).partition("\n")
+    headlines, followed = metrics_shown_in(evaluation.metrics, "headline"), followed_metrics(evaluation)
+    sections = [
+        difference_section(material),
+        cost_section(editors, headlines[-1], material.folder),
+        lasting_section(editors, material.curves, followed[:2], material.folder) if followed else None,
+    ]
+    parts = [name for name in editors[0].summary if name != "all"]
+    return Chapter(
+        title,
+        " ".join(text.split()),
+        {e.name: "; ".join(map(partial(_describe_headline, e), headlines)) for e in editors},
+        comparison_table(editors, material.differences),
+        [section for section in sections if section],
+        panels={},
+        details={e.name: detail_tables(e, parts) for e in editors},
+        words={},
+        metrics=evaluation.metrics,
+        ahead=[before_section(material)],
+    )
+
+
+def _describe_headline(editor: ScoredEditor, metric: str) -> str:
+    """A metric of an editor in words, and what it was before the edit, where it means something there."""
+    after, before = (editor.summary["all"][reader].get(metric) for reader in (editor.name, BEFORE_EDIT))
+    told = f"{metric} {format_cell(after)}"
+    return f"{told}, {format_cell(before)} before" if before else told
 
 
 def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table:

@@ -12,9 +12,9 @@ import numpy as np
 
 from testbed.engine.results import Results, cluster_levels
 from testbed.run.strata import STRATA, strata_of
-from testbed.scores.answers import is_as_good
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, sum_by_case
+from testbed.scores.readers import is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
 
 BINS = 10

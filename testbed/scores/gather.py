@@ -220,7 +220,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         editor=first["editor"],
         settings=settings_but_seed(first["settings"]) | {"method": first["method"]},
         evaluation=evaluation,
-        standard=describe_standard(least["agent"], least["exactness"], evaluation.readings),
+        standard=describe_standard(least["agent"], least["exactness"], evaluation.interpretations),
         sweeps=len(group),
         results=results,
         retained=retained,

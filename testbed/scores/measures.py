@@ -16,12 +16,16 @@ class EvaluationMetrics(Protocol):
     """How an evaluation turns results into numbers."""
 
     @property
-    def readings(self) -> tuple[str, ...]:
+    def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent, once for each of its beliefs after the edit."""
 
     @property
     def facets(self) -> Mapping[str, type[Facet]]:
         """Further columns of cases by name, and what they hold."""
+
+    @property
+    def choice_facets(self) -> Mapping[str, type[Facet]]:
+        """Further columns of choices."""
 
     @property
     def metrics(self) -> Sequence[MetricDefinition]:
@@ -38,5 +42,5 @@ class EvaluationMetrics(Protocol):
 
 
 def columns_of(evaluation: EvaluationMetrics) -> Columns:
-    """What an evaluation's tables hold; one may say in `choice_facets` what it records of each choice."""
-    return Columns(evaluation.readings, evaluation.facets, getattr(evaluation, "choice_facets", None))
+    """What an evaluation's tables hold."""
+    return Columns(evaluation.interpretations, evaluation.facets, evaluation.choice_facets)

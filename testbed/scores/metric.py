@@ -5,10 +5,12 @@ the metric and 0 where it has not. That makes means, shares and ratios of sums o
 thing to pool, to pair and to bootstrap.
 """
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from testbed.engine.results import Results
 
 Better = Literal["high", "low", "one"]
 Shown = Literal["headline", "compared", "table", "file"]
@@ -26,6 +28,9 @@ class MetricDefinition(NamedTuple):
         shown: headline: what commands print; compared: in the report's first table too, with paired
             differences; table: in tables; file: in files only. Each includes those before it.
         follows_sequences: whether it is followed along sequences of edits.
+        compute: the metric of a reader from its `testbed.scores.readers.Answers`, or what the evaluation has
+            in their place; None where it means nothing for that reader.
+        needs_edit: whether it means nothing before an edit.
     """
 
     name: str
@@ -33,11 +38,13 @@ class MetricDefinition(NamedTuple):
     better: Better
     shown: Shown = "table"
     follows_sequences: bool = False
+    compute: Callable[[Any], "Metric | None"] = lambda _: None
+    needs_edit: bool = False
 
 
-def metrics_shown_in(meanings: Sequence[MetricDefinition], where: Shown) -> list[str]:
+def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Shown) -> list[str]:
     """Names of the metrics that are shown at one place."""
-    return [m.name for m in meanings if _LEVELS.index(m.shown) <= _LEVELS.index(where)]
+    return [m.name for m in definitions if _LEVELS.index(m.shown) <= _LEVELS.index(where)]
 
 
 class Metric(NamedTuple):
@@ -75,3 +82,16 @@ def sum_by_case(values: np.ndarray, case: np.ndarray, cases: int, among: np.ndar
     there = np.broadcast_to(among, values.shape)
     total = np.bincount(case[there], values[there].astype(float), minlength=cases)
     return Metric(total, np.bincount(case[there], minlength=cases).astype(float), values.dtype == bool)
+
+
+def ratio_by_case(
+    numerator: np.ndarray, denominator: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray
+) -> Metric:
+    """Two values of questions, each summed by case, over some of them; see `sum_by_case`."""
+    top, bottom = (np.bincount(case[among], x[among], cases) for x in (numerator, denominator))
+    return Metric(top, bottom)
+
+
+def all_cases(results: Results) -> dict[str, np.ndarray]:
+    """The only part of the cases that is reported on where an evaluation has no others."""
+    return {"all": np.ones(len(results), bool)}

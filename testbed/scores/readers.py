@@ -1,10 +1,14 @@
 """Who answers an evaluation's questions: the model, and references that bound it (design.md 6)."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.results import Results
+from testbed.engine.results import Choices, Results
+from testbed.protocol import is_equally_good
+from testbed.scores.distances import total_variation
+from testbed.scores.metric import Metric, ratio_by_case, sum_by_case
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"
@@ -44,23 +48,85 @@ class Reader(NamedTuple):
     losses: np.ndarray | None = None
 
 
-def reference_readers(results: Results, editor: str, reading: int = 1) -> dict[str, Reader]:
+def reference_readers(results: Results, editor: str, interpretation: int = 1) -> dict[str, Reader]:
     """The edited model under its name, and what to hold it against: READERS.
 
     Args:
-        reading: which of the agent's beliefs after the edit is the standard, from 1.
+        interpretation: which of the agent's beliefs after the edit is the standard, from 1.
     """
-    c, logic = results.choices, results.claims
+    c, logic, time = results.choices, results.claims, interpretation
     lm, frequency, agent = (np.moveaxis(x, 1, 0) for x in (c.lm, c.frequency, c.agent))
     tops = [np.take_along_axis(c.options, f.argmax(-1)[:, None], -1)[:, 0] for f in frequency]
     generated_answers = np.moveaxis(c.lm_answer, -1, 0)
-    agent_answer, believed = c.agent_answer[:, reading], logic.agent[:, reading]
+    agent_answer, believed = c.agent_answer[:, time], logic.agent[:, time]
     true = np.stack([believed, 1 - believed], axis=-1)
     return {
         BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
-        editor: Reader(lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], reading),
-        NO_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], reading),
-        FREQUENCY: Reader(frequency[reading], tops[reading], None, frequency[0], tops[0], reading),
-        BAYESIAN: Reader(agent[reading], agent_answer, true, agent[0], c.agent_answer[:, 0], reading),
-        PERFECT: Reader(agent[reading], agent_answer, true, lm[0], generated_answers[0], reading),
+        editor: Reader(lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], time),
+        NO_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], time),
+        FREQUENCY: Reader(frequency[time], tops[time], None, frequency[0], tops[0], time),
+        BAYESIAN: Reader(agent[time], agent_answer, true, agent[0], c.agent_answer[:, 0], time),
+        PERFECT: Reader(agent[time], agent_answer, true, lm[0], generated_answers[0], time),
     }
+
+
+class Answers:
+    """A reader's answers to the questions of some results, as metrics are computed from them.
+
+    Attributes:
+        choices, cases: of the results.
+        belief, old_belief: float64[N, C], the agent's at the reader's time, and before the edit.
+        requested: int[N], the requested object of each choice's case.
+    """
+
+    def __init__(self, results: Results, reader: Reader) -> None:
+        self.results, self.reader = results, reader
+        self.choices, self.cases = results.choices, results.cases
+        self.belief, self.old_belief = self.choices.agent[:, reader.time], self.choices.agent[:, 0]
+        self.requested = self.cases["object"][self.choices.case]
+
+    @cached_property
+    def is_right(self) -> np.ndarray:
+        """bool[N]: whether each answer is as good as the agent's."""
+        return is_as_good(self.choices, self.reader.answer, self.reader.time)
+
+    @cached_property
+    def distance(self) -> np.ndarray:
+        """float64[N]: total variation between reader and agent."""
+        return total_variation(self.reader.probability, self.belief)
+
+    def has_role(self, *roles: str) -> np.ndarray:
+        """bool[N]: the choices of some roles."""
+        return np.isin(self.choices.role, roles)
+
+    def mean_over(self, values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
+        """The mean of values of choices over some of them; a share where they are true or false."""
+        return sum_by_case(values, self.choices.case, len(self.results), among)
+
+    def ratio_over(self, numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
+        """The ratio of sums of two values of choices over some of them."""
+        return ratio_by_case(numerator, denominator, self.choices.case, len(self.results), among)
+
+
+def is_as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
+    """bool[N]: whether an answer, int[N], is as probable to the agent as its own at that time.
+
+    Where several objects are most probable, the agent's answer is the first of them, and any other is right.
+    """
+    best_answer = choices.agent_answer[:, time]
+    good = answer == best_answer
+    others = np.flatnonzero(~good)
+    options, agent = choices.options[others], choices.agent[others, time]
+
+    def belief_in(obj: np.ndarray) -> np.ndarray:
+        named = options == obj[others, None]
+        place = np.arange(len(named)), named.argmax(-1)
+        return np.where(named[place], agent[place], 0.0)
+
+    good[others] = is_equally_good(belief_in(answer), belief_in(best_answer))
+    return good
+
+
+def has_to_change(choices: Choices, time: int = 1) -> np.ndarray:
+    """bool[N]: whether the agent's answer before the edit is none of its best at that time."""
+    return ~is_as_good(choices, choices.agent_answer[:, 0], time)

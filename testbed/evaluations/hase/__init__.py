@@ -1,1 +1,73 @@
-"""The examination of Hase et al. 2024: coherence with a rational agent, and with the laws of probability."""
+"""The evaluation of Hase et al. 2024 (§6): does an edited model agree with the agent, and with itself?
+
+Half of the requests contradict what the corpus says. A request (s1, r1, o*) is asked about as s1r1; s1r2 is
+what depends on it (or else another relation of s1), s1r0 what it depends on, s1rx an independent relation.
+Of s1 are asked, too, whatever else depends on the request, however far below it, and whatever depends on the
+same fact as the request does. r1 and r2 are asked of three other subjects, who share s1's old object, the new
+one, or are drawn at random. Of the claims (`testbed.evaluations.dutch_book`) A is the request, B a statement
+about somebody else (design.md 6). Importing this loads no NumPy and no JAX, so that options are read quickly.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from testbed.evaluations.held_out import HELD_OUT_FACETS
+from testbed.evaluations.interface import Evaluation
+from testbed.run.settings import RequestName
+
+REQUEST, CHILD, PARENT, INDEPENDENT = "s1r1", "s1r2", "s1r0", "s1rx"
+OTHER_CHILD, GRANDCHILD, SIBLING = "other child", "grandchild", "sibling"
+OTHERS = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
+KIN = (CHILD, OTHER_CHILD, GRANDCHILD, PARENT, SIBLING)
+"""What the agent may move besides the request, of the same subject. A grandchild depends on the request
+through another fact or several; a case may have many of one role, but for s1r2 and s1r0."""
+ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING)
+
+
+@dataclass(frozen=True)
+class Hase(Evaluation):
+    """Which edits are asked for."""
+
+    sampler: Literal["stratified", "published"] = "stratified"
+    """stratified: equal numbers per support of the new object; published: as Hase et al."""
+    request: RequestName = "evidence"
+    """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
+    Only the exact agent knows the last two."""
+    edits: Literal["any", "upstream", "downstream"] = "any"
+    """Which facts. upstream: causes, on which another fact of the subject depends, for propagation to it;
+    downstream: effects of another fact of the subject, for diagnosis of that; any: whichever it has."""
+    reinforce: float = 0.5
+    """Share of requests that repeat the truth; the others contradict it."""
+    changing: bool = False
+    """Only requests after which the agent answers otherwise about what depends on them."""
+    candidates: int = 24
+    """Objects of each question whose probability is recorded; the rest are one remainder."""
+
+    package: ClassVar[str] = __name__
+    facets: ClassVar = {
+        "reinforces": bool,
+        "child": bool,
+        "changes": bool,
+        "support_new": int,
+        "support_old": int,
+        "stratum": str,
+    } | HELD_OUT_FACETS
+    """Columns of cases: whether the request repeats the truth; whether s1r2 depends on r1; whether the
+    agent's answer to s1r2 changes; how many subjects have the requested, the old object as truth; how often
+    s1r2 was stated; and what was held out."""
+
+    def __post_init__(self) -> None:
+        if self.candidates < 8:
+            raise ValueError(f"candidates must be at least 8; it is {self.candidates}")
+        if self.changing and self.edits == "downstream":
+            raise ValueError("changing is about what depends on a request: leave it out, or edits downstream")
+        if not 0 <= self.reinforce <= 1:
+            raise ValueError(f"reinforce is a share in [0, 1]; it is {self.reinforce}")
+
+    @property
+    def interpretations(self) -> tuple[str, ...]:
+        """What the request is to the agent."""
+        return (self.request,)
+
+
+EVALUATION = Hase

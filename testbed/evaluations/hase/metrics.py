@@ -1,137 +1,429 @@
-"""How close an edited model comes to the agent, and to the axioms of probability (design.md 6)."""
+"""Hase's metrics: how close an edited model comes to the agent, and to coherence (design.md 6).
+
+At each of PLACES: "answer", whether the answer is as good as the agent's; "TV", "JS" and "KL", how far the
+distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of one object, the
+same before and after. How distributions moved is `testbed.scores.movement`, over all questions but the
+request's own.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.dutch_book import sure_loss
-from testbed.evaluations.hase.layout import claims_by_case, rows_of_role
-from testbed.evaluations.hase.meanings import (
-    FALSE_CHANGE_PLACES,
-    FOLLOWS_RIGHT,
-    MUST_CHANGE,
-    MUST_STAY,
-    PLACES,
-    SUCCESS,
+from testbed.evaluations.dutch_book import LOGIC, sure_loss
+from testbed.evaluations.hase import (
+    CHILD,
+    GRANDCHILD,
+    INDEPENDENT,
+    KIN,
+    OTHER_CHILD,
+    OTHERS,
+    PARENT,
+    REQUEST,
+    ROLES,
+    SIBLING,
 )
-from testbed.evaluations.hase.movement import measure_movement
-from testbed.evaluations.hase.roles import CHILD, KIN, REQUEST
-from testbed.scores.answers import has_to_change, is_as_good
+from testbed.evaluations.held_out import held_out_subsets
+from testbed.protocol import ABSENT
+from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
+from testbed.scores import readers
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
-from testbed.scores.metric import Metric, mean_of, sum_by_case
-from testbed.scores.readers import Reader
+from testbed.scores.metric import Better, Metric, MetricDefinition, Shown, mean_of, sum_by_case
+from testbed.scores.movement import Movement
+from testbed.scores.readers import has_to_change, is_as_good
+
+PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {"s2": OTHERS}
+"""Where metrics look: the questions of each role, and all of other subjects together."""
+COHERENT = 0.1
+
+SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
+SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
+DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
+MUST_CHANGE = {role: f"answer {role}, must change" for role in KIN}
+MUST_STAY = {role: f"answer {role}, must stay" for role in KIN}
+FOLLOWS, STAYS = MUST_CHANGE[CHILD], MUST_STAY[CHILD]
+FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
+FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, "s2")
+"""Where answers are counted that changed though the agent's did not."""
+CHANGES, FIXES, WAS_COHERENT = "answer changes", "fixes an error", "initially coherent"
+REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
+_IN_TABLES = (REQUEST, CHILD, INDEPENDENT, "s2")
+_ABOUT = {
+    REQUEST: "about the edited fact",
+    CHILD: "about what depends on it",
+    INDEPENDENT: "about an independent fact of the same subject",
+    "s2": "about other subjects",
+    PARENT: "about what the edited fact depends on",
+    OTHER_CHILD: "about what else depends on the edited fact",
+    GRANDCHILD: "about what depends on it through other facts",
+    SIBLING: "about what depends on the same fact as it does",
+}
 
 
-def measure_edit(results: Results, reader: Reader) -> dict[str, Metric]:
-    """Every metric of one reader, by name.
+def rows_of_role(results: Results, role: str) -> np.ndarray:
+    """int64[E]: the row of each case's choice of a role that no case has twice; ABSENT where it has none."""
+    rows = np.full(len(results), ABSENT)
+    mine = np.flatnonzero(results.choices.role == role)
+    rows[results.choices.case[mine]] = mine
+    return rows
 
-    At each of PLACES: "answer", whether the answer is as good as the agent's (`as_good`); "TV", "JS" and
-    "KL", how far the distribution is from the agent's. s1r2 counts where it depends on s1r1. "must change"
-    and "must stay" are the answers of KIN by whether the agent's answer before the edit is none of its best
-    after it, or still one; "right before", those of s1r2 that must change where the reader's answer before
-    the edit was one of the agent's best before it. "error" is |p - q| of one object, the same before and
-    after: the request, the truth that it may contradict, the agent's new and old answer to s1r2, its old
-    answers about other subjects. Movement is in `movement`, changes in `_measure_changes`, logic in
-    `_measure_logic`.
+
+def claims_by_case(results: Results, values: np.ndarray) -> np.ndarray:
+    """Values of claims, [M, ...], as [E, len(LOGIC), ...]; nan where a case lacks one."""
+    c = results.claims
+    table = np.full((len(results), len(LOGIC), *values.shape[1:]), np.nan)
+    for i, name in enumerate(LOGIC):
+        mine = c.role == name
+        table[c.case[mine], i] = values[mine]
+    return table
+
+
+def make_subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of every part: the paper's, by what the edit is, and by support.
+
+    Support is that of the new object, in contradicting edits only: repeating a truth implies nothing new.
+    What imagine and revise documents could not be about is held out; where there are none, nobody asks.
     """
-    c, cases = results.choices, results.cases
-    gold = c.agent[:, reader.time]
-    questions = _is_asked(results)
-    at = {place: questions & np.isin(c.role, roles) for place, roles in PLACES.items()}
-    is_right, has_to_change_ = is_as_good(c, reader.answer, reader.time), has_to_change(c)
-    was_right = is_as_good(c, reader.start_answer, 0)
+    s, c, first = results.cases, results.choices, rows_of_role(results, REQUEST)
+    right = c.lm_answer[first, 0] == s["truth"]
+    close = total_variation(c.lm[first, 0], c.agent[first, 0]) < COHERENT
+    changing = c.case[has_to_change(c) & (c.role == CHILD)]
+    masks = {
+        "all": np.ones(len(right), bool),
+        CHANGES: np.isin(np.arange(len(right)), changing),
+        FIXES: ~right & s["reinforces"],
+        WAS_COHERENT: right & close,
+        REPEATS: s["reinforces"],
+        CONTRADICTS: ~s["reinforces"],
+    }
+    bins = support_bin(s["support_new"])
+    masks |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
+    masks |= {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA}
+    return masks | held_out_subsets(s)
 
-    def sum_over(values: np.ndarray, among: np.ndarray) -> Metric:
-        return sum_by_case(values, c.case, len(results), among)
 
-    def object_error(obj: np.ndarray, place: str) -> Metric:
+class Answers(readers.Answers):
+    """What metrics are computed from: answers by place, which of them changed or must, and truth values."""
+
+    @cached_property
+    def at(self) -> dict[str, np.ndarray]:
+        """bool[N] of the choices at each of PLACES; not s1r2 where it does not depend on s1r1."""
+        asked = (self.choices.role != CHILD) | self.cases["child"][self.choices.case]
+        return {place: asked & self.has_role(*roles) for place, roles in PLACES.items()}
+
+    @cached_property
+    def must_change(self) -> np.ndarray:
+        """bool[N]: whether the agent's answer before the edit is none of its best after it."""
+        return has_to_change(self.choices)
+
+    @cached_property
+    def was_right(self) -> np.ndarray:
+        """bool[N]: whether the reader's answer before the edit was one of the agent's best before it."""
+        return is_as_good(self.choices, self.reader.start_answer, 0)
+
+    @cached_property
+    def has_changed(self) -> np.ndarray:
+        """bool[N]: whether the answer changed; not from one to another that the agent finds the best."""
+        before_as_good = is_as_good(self.choices, self.reader.start_answer, 1)
+        return (self.reader.answer != self.reader.start_answer) & ~(self.is_right & before_as_good)
+
+    @cached_property
+    def movement(self) -> Movement:
+        """Over all choices but the request's own."""
+        return Movement(self, self.choices.role != REQUEST)
+
+    @cached_property
+    def distances(self) -> dict[str, np.ndarray]:
+        """float64[N] by kind: from the agent's distribution, or whether the answer is its."""
+        p, q = self.reader.probability, self.belief
+        return {
+            "answer": self.is_right,
+            "TV": self.distance,
+            "JS": jensen_shannon(p, q),
+            "KL": kullback_leibler(q, p),
+        }
+
+    def object_error(self, obj: np.ndarray, place: str) -> Metric:
         """|p - q| of one object of each choice at a place, int[N]."""
-        here = np.flatnonzero(at[place])
+        c, here = self.choices, np.flatnonzero(self.at[place])
         named = c.options[here] == obj[here, None]
-        gap = np.abs(reader.probability[here] - gold[here]).sum(-1, where=named)
-        return sum_by_case(gap, c.case[here], len(results), named.any(-1))
+        gap = np.abs(self.reader.probability[here] - self.belief[here]).sum(-1, where=named)
+        return sum_by_case(gap, c.case[here], len(self.results), named.any(-1))
 
-    metrics: dict[str, Metric] = {}
-    if reader.time:
-        metrics[SUCCESS] = sum_over(reader.answer == cases["object"][c.case], at[REQUEST])
-    for role in KIN:
-        metrics[MUST_CHANGE[role]] = sum_over(is_right, at[role] & has_to_change_)
-        metrics[MUST_STAY[role]] = sum_over(is_right, at[role] & ~has_to_change_)
-    metrics |= {
-        FOLLOWS_RIGHT: sum_over(is_right, at[CHILD] & has_to_change_ & was_right),
-        "error of request": object_error(cases["object"][c.case], REQUEST),
-        "error of old truth": object_error(cases["truth"][c.case], REQUEST),
-        "error of new s1r2": object_error(c.agent_answer[:, 1], CHILD),
-        "error of old s1r2": object_error(c.agent_answer[:, 0], CHILD),
-        "error of s2": object_error(c.agent_answer[:, 0], "s2"),
-    }
-    for name, values in (
-        ("answer", is_right),
-        ("TV", total_variation(reader.probability, gold)),
-        ("JS", jensen_shannon(reader.probability, gold)),
-        ("KL", kullback_leibler(gold, reader.probability)),
-    ):
-        metrics |= {f"{name} {place}": sum_over(values, among) for place, among in at.items()}
-    if reader.time:
-        metrics |= _measure_changes(results, reader, at) | measure_movement(results, reader)
-    return metrics | _measure_logic(results, reader)
+    @cached_property
+    def selective_propagation(self) -> Metric:
+        """The F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2.
 
+        TP: both changed, to the same answer. FN: the agent's changed and the reader's did not follow. FP: the
+        reader's changed, to whatever, though the agent's did not. An edit that moves everything thus gains
+        little over one that moves nothing.
+        """
+        case, size, child, must = self.choices.case, len(self.results), self.at[CHILD], self.must_change
+        true = must & self.has_changed & self.is_right
+        twice = 2 * np.bincount(case[child & true], minlength=size).astype(float)
+        wrong = np.bincount(case[child & (must & ~true | ~must & self.has_changed)], minlength=size)
+        return Metric(twice, twice + wrong, share=True)
 
-def _is_asked(results: Results) -> np.ndarray:
-    """bool[N]: all choices but s1r2 where it does not depend on s1r1."""
-    c = results.choices
-    return (c.role != CHILD) | results.cases["child"][c.case]
+    @cached_property
+    def violations(self) -> dict[str, Metric]:
+        """Residuals of the axioms of probability in the reader's truth values (Hase A.5), and their price.
 
-
-def _measure_changes(results: Results, reader: Reader, at: dict[str, np.ndarray]) -> dict[str, Metric]:
-    """Which answers changed, beside which of the agent's did.
-
-    Selective propagation is the F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2. TP: both
-    changed, to the same answer. FN: the agent's changed and the reader's did not follow. FP: the reader's
-    changed, to whatever, though the agent's did not. An edit that moves everything thus gains little over
-    one that moves nothing. "false change" is the share of FP among the answers that must stay. From one
-    to another answer that the agent finds the best is not a change.
-
-    Args:
-        at: bool[N] of the choices at each place.
-    """
-    c, size = results.choices, len(results)
-    right, must = is_as_good(c, reader.answer, 1), has_to_change(c)
-    has_changed = (reader.answer != reader.start_answer) & ~(right & is_as_good(c, reader.start_answer, 1))
-    true, child = must & has_changed & right, at[CHILD]
-    twice = 2 * np.bincount(c.case[child & true], minlength=size).astype(float)
-    wrong = np.bincount(c.case[child & (must & ~true | ~must & has_changed)], minlength=size)
-    metrics = {"selective propagation": Metric(twice, twice + wrong, share=True)}
-    return metrics | {
-        f"false change {place}": sum_by_case(has_changed, c.case, size, at[place] & ~must)
-        for place in FALSE_CHANGE_PLACES
-    }
+        "and" and "or" take A and B to be independent, as the corpus makes them; the Dutch-book loss asks for
+        the laws of probability only, and of all eight statements together.
+        """
+        if self.reader.claims is None:
+            nothing = mean_of(np.zeros(len(self.results)), among=False)
+            return dict.fromkeys([*_LAWS, DUTCH_BOOK], nothing)
+        c, request = self.choices, rows_of_role(self.results, REQUEST)
+        requested = c.options[request] == self.cases["object"][:, None]
+        stated = self.reader.probability[request].sum(-1, where=requested)
+        truth_values = claims_by_case(self.results, self.reader.claims)
+        a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = truth_values[..., 0].T
+        residuals = (
+            a - stated,
+            not_a - (1 - a),
+            a_and_b - a * b,
+            a_or_b - (a + b - a * b),
+            a_and_b - b_and_a,
+            truth_values.sum(-1).mean(1) - 1,
+            not_b - (1 - b),
+            b_or_a - (a + b - a * b),
+        )
+        means = {law: mean_of(np.abs(r)) for law, r in zip(_LAWS, residuals, strict=True)}
+        return means | {DUTCH_BOOK: mean_of(sure_loss(truth_values))}
 
 
-def _measure_logic(results: Results, reader: Reader) -> dict[str, Metric]:
-    """Residuals of the axioms of probability in the reader's own truth values (Hase A.5), and their price.
+_LAWS = {
+    "TF": "p(\u201cA\u201d is true) against p(A)",
+    "not": "p(not A) against 1 - p(A)",
+    "and": "p(A and B) against p(A) p(B), A and B being independent",
+    "or": "p(A or B) against p(A) + p(B) - p(A) p(B)",
+    "commute": "p(A and B) against p(B and A)",
+    "sum": "p(true) + p(false) against 1",
+    "not B": "p(not B) against 1 - p(B), B being a statement about somebody else",
+    "B or A": "as \u201cor\u201d, said the other way round",
+}
+_ERRORS: dict[str, tuple[str, Callable[[Answers], Metric]]] = {
+    "request": ("the requested object", lambda a: a.object_error(a.requested, REQUEST)),
+    "old truth": (
+        "the truth that the request may contradict",
+        lambda a: a.object_error(a.cases["truth"][a.choices.case], REQUEST),
+    ),
+    "new s1r2": (
+        "the agent's new answer to what depends on the edit",
+        lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD),
+    ),
+    "old s1r2": (
+        "the agent's old answer to it",
+        lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD),
+    ),
+    "s2": (
+        "the agent's old answers about other subjects",
+        lambda a: a.object_error(a.choices.agent_answer[:, 0], "s2"),
+    ),
+}
 
-    "logic and" and "logic or" take A and B to be independent, as the corpus makes them; the Dutch-book loss
-    asks for the laws of probability only, and of all eight statements together.
-    """
-    names = ("TF", "not", "and", "or", "commute", "sum", "not B", "B or A")
-    if reader.claims is None:
-        nothing = mean_of(np.zeros(len(results)), among=False)
-        return dict.fromkeys([*(f"logic {name}" for name in names), "Dutch book loss"], nothing)
-    c, request = results.choices, rows_of_role(results, REQUEST)
-    requested = c.options[request] == results.cases["object"][:, None]
-    stated = reader.probability[request].sum(-1, where=requested)
-    truth_values = claims_by_case(results, reader.claims)
-    a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = truth_values[..., 0].T
-    residuals = (
-        a - stated,
-        not_a - (1 - a),
-        a_and_b - a * b,
-        a_or_b - (a + b - a * b),
-        a_and_b - b_and_a,
-        truth_values.sum(-1).mean(1) - 1,
-        not_b - (1 - b),
-        b_or_a - (a + b - a * b),
+
+def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefinition]:
+    """One metric at each of PLACES."""
+
+    def compute_at(place: str) -> Callable[[Answers], Metric]:
+        return lambda a: a.mean_over(a.distances[kind], a.at[place])
+
+    definitions = []
+    for place in PLACES:
+        shown: Shown = "file"
+        if place in _IN_TABLES and kind in ("answer", "TV"):
+            shown = "compared" if kind == "answer" and place in (INDEPENDENT, "s2") else "table"
+        definitions.append(
+            MetricDefinition(
+                f"{kind} {place}",
+                says.format(_ABOUT.get(place, f"of {place}")),
+                better,
+                shown,
+                follows_sequences=(kind, place) == ("answer", "s2"),
+                compute=compute_at(place),
+            )
+        )
+    return definitions
+
+
+def _define_must(names: dict[str, str], role: str, says: str, shown: Shown = "table") -> MetricDefinition:
+    """Answers of a kind of kin that must change, or that must stay, as `names` says."""
+
+    def compute(a: Answers) -> Metric:
+        must = a.must_change if names is MUST_CHANGE else ~a.must_change
+        return a.mean_over(a.is_right, a.at[role] & must)
+
+    return MetricDefinition(names[role], says, "high", shown, shown == "headline", compute)
+
+
+def _define_for_kin() -> list[MetricDefinition]:
+    """Answers that must change and those that must stay, of each kind of kin but s1r2."""
+    change = "Share of answers {} that follow the agent, where its own answer is none of its best any more."
+    stay = "Share of answers {} that are the agent's, where its answer before is still among its best."
+    return [
+        _define_must(names, role, says.format(_ABOUT[role]))
+        for role in KIN[1:]
+        for names, says in ((MUST_CHANGE, change), (MUST_STAY, stay))
+    ]
+
+
+def _define_false_change(place: str) -> MetricDefinition:
+    return MetricDefinition(
+        f"false change {place}",
+        f"Share of answers {_ABOUT[place]} that changed though the agent's did not.",
+        "low",
+        compute=lambda a: a.mean_over(a.has_changed, a.at[place] & ~a.must_change),
+        needs_edit=True,
     )
-    violations = {f"logic {n}": np.abs(r) for n, r in zip(names, residuals, strict=True)}
-    violations["Dutch book loss"] = sure_loss(truth_values)
-    return {name: mean_of(values) for name, values in violations.items()}
+
+
+METRICS: tuple[MetricDefinition, ...] = (
+    MetricDefinition(
+        SUCCESS,
+        "Share of requests that the edited model states when asked.",
+        "high",
+        "headline",
+        follows_sequences=True,
+        compute=lambda a: a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]),
+        needs_edit=True,
+    ),
+    _define_must(
+        MUST_CHANGE,
+        CHILD,
+        "Where the agent's answer to what depends on the edit is none of its best any more: share of answers "
+        "that follow the agent. This is propagation.",
+        "headline",
+    ),
+    MetricDefinition(
+        FOLLOWS_RIGHT,
+        "The same, among those where the unedited model's answer was the agent's before the edit. Where that "
+        "fact was never stated (stratum S0), such a model has inferred it.",
+        "high",
+        compute=lambda a: a.mean_over(a.is_right, a.at[CHILD] & a.must_change & a.was_right),
+    ),
+    _define_must(
+        MUST_STAY,
+        CHILD,
+        "Where that answer is still among the best: share that is kept. This is restraint.",
+        "compared",
+    ),
+    *_define_for_kin(),
+    MetricDefinition(
+        "selective propagation",
+        "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
+        "changed\u201d: changing what should stay costs as much as keeping what should change.",
+        "high",
+        "compared",
+        compute=lambda a: a.selective_propagation,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        RATIO,
+        "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
+        "0 is none.",
+        "one",
+        "headline",
+        follows_sequences=True,
+        compute=lambda a: a.movement.propagation_ratio,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        DAMAGE,
+        "Distance to the agent's new belief (total variation) that the edit added, a question at a time, 0 "
+        "where it took some away; the mean over all questions but the edited fact itself.",
+        "low",
+        "compared",
+        compute=lambda a: a.movement.damage,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        SPILL,
+        "The damage where the agent did not move.",
+        "low",
+        compute=lambda a: a.movement.spill,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        "orthogonal movement",
+        "What moved at right angles to the agent's movement, where the agent moved, in the unit of the "
+        "propagation ratio. From other beliefs than the agent's this takes some to become the agent: "
+        "see perfect revision.",
+        "low",
+        compute=lambda a: a.movement.orthogonal_movement,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        "stray movement",
+        "Total variation between the movements of model and agent where the agent did not move; perfect "
+        "revision has some too.",
+        "low",
+        compute=lambda a: a.movement.stray_movement,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        SKILL_MOVED,
+        "Where the agent moved: share of the unedited model's distance to its new belief that the edit "
+        "removes; below 0 is harm.",
+        "high",
+        "headline",
+        compute=lambda a: a.movement.skill_moved,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        SKILL_STILL,
+        "The same where the agent did not move.",
+        "high",
+        "headline",
+        compute=lambda a: a.movement.skill_stayed,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        SKILL,
+        "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
+        "high",
+        "headline",
+        compute=lambda a: a.movement.skill,
+        needs_edit=True,
+    ),
+    *map(_define_false_change, FALSE_CHANGE_PLACES),
+    *_define_at_places(
+        "answer",
+        "Share of generated answers {} that are the agent's most probable object, or one as probable.",
+        "high",
+    ),
+    *_define_at_places(
+        "TV",
+        "Total variation between the distributions of model and agent {}; 0 is equal, 1 is disjoint.",
+        "low",
+    ),
+    *(
+        MetricDefinition(
+            f"logic {law}",
+            f"Mean absolute violation by the model's own truth values: {says}.",
+            "low",
+            compute=lambda a, law=law: a.violations[law],  # type: ignore[misc]
+        )
+        for law, says in _LAWS.items()
+    ),
+    MetricDefinition(
+        DUTCH_BOOK,
+        "What the model surely loses, for a unit stake, to somebody who bets against its own prices.",
+        "low",
+        "compared",
+        compute=lambda a: a.violations[DUTCH_BOOK],
+    ),
+    *(
+        MetricDefinition(
+            f"error of {name}", f"|p - q| of {says}, q being the agent's.", "low", "file", compute=compute
+        )
+        for name, (says, compute) in _ERRORS.items()
+    ),
+    *_define_at_places("JS", "Jensen-Shannon divergence of model and agent {}, in nats.", "low"),
+    *_define_at_places("KL", "Divergence of the agent from the model {}, in nats.", "low"),
+)
+"""Every metric, in the order of tables; `testbed.tune` aims at the first and the last headline. A is the
+request, B a statement about somebody else."""

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase.layout import claims_by_case, rows_of_role
-from testbed.evaluations.hase.roles import CHILD, REQUEST
+from testbed.evaluations.hase import CHILD, REQUEST
+from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.scores.metric import Metric, mean_of, sum_by_case
 
 COLUMNS = {"s1r1": REQUEST, "s1r2": CHILD, "s2r1": "random.r1", "s2r2": "random.r2"}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from testbed.evaluations.interface import Evaluation
 from testbed.evaluations.leme.settings import LemeConfig
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Leme(LemeConfig):
+class Leme(LemeConfig, Evaluation):
     """The examination with its settings."""
 
     cases_from: ClassVar[str] = "testbed.evaluations.leme.cases"
 
     @property
-    def readings(self) -> tuple[str, ...]:
+    def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent: the world changed; or one is told of it."""
         from testbed.evaluations.leme.roles import FIRST
 
@@ -57,7 +58,7 @@ class Leme(LemeConfig):
 
         return METRICS
 
-    def cases(
+    def make_cases(
         self, world: "World", agent: "Agent", count: int, credence: float, seed: int
     ) -> "Iterator[Case]":
         """At most `count` edits of coupled pairs."""
@@ -83,7 +84,7 @@ class Leme(LemeConfig):
 
         return subsets(results)
 
-    def story(self, material: "Material") -> "Chapter":
+    def make_chapter(self, material: "Material") -> "Chapter":
         """The chapter of the report."""
         from testbed.evaluations.leme.story import story
 

@@ -27,7 +27,7 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading, and the agent under the second."""
     second = f"{BAYESIAN}, {results.times[2]}"
     by_name = reference_readers(results, editor) | {
-        second: reference_readers(results, editor, reading=2)[BAYESIAN]
+        second: reference_readers(results, editor, interpretation=2)[BAYESIAN]
     }
     before, after = (model_passages(results, when) for when in (0, 1))
     written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}

@@ -135,7 +135,7 @@ def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
     readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN)]
     rows: list[list[Cell]] = []
     for editor, name in readers:
-        for reading, called in enumerate(first.evaluation.readings, start=1):
+        for reading, called in enumerate(first.evaluation.interpretations, start=1):
             # Under the first reading everything is measured already.
             figures = editor.summary["all"][name] if reading == 1 else _judged_figures(editor, name, reading)
             rows.append([name, called, *(figures.get(metric) for metric in JUDGED)])

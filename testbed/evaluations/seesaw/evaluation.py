@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from testbed.evaluations.interface import Evaluation
 from testbed.evaluations.seesaw.settings import SeesawConfig
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seesaw(SeesawConfig):
+class Seesaw(SeesawConfig, Evaluation):
     """The examination with its settings."""
 
     cases_from: ClassVar[str] = "testbed.evaluations.seesaw.cases"
 
     @property
-    def readings(self) -> tuple[str, ...]:
+    def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent: a correction, or a change of the world."""
         from testbed.evaluations.seesaw.roles import READINGS
 
@@ -57,7 +58,7 @@ class Seesaw(SeesawConfig):
 
         return METRICS
 
-    def cases(
+    def make_cases(
         self,
         world: "World",
         agent: "Agent",
@@ -88,7 +89,7 @@ class Seesaw(SeesawConfig):
 
         return subsets(results)
 
-    def story(self, material: "Material") -> "Chapter":
+    def make_chapter(self, material: "Material") -> "Chapter":
         """The chapter of the report."""
         from testbed.evaluations.seesaw.story import story
 

@@ -6,10 +6,9 @@ from testbed.engine.results import Results
 from testbed.evaluations.seesaw.differences import confidence_change
 from testbed.evaluations.seesaw.roles import EDIT, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
 from testbed.run.strata import STRATA
-from testbed.scores.answers import is_as_good
 from testbed.scores.distances import total_variation, with_remainder
 from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
-from testbed.scores.readers import Reader
+from testbed.scores.readers import Reader, is_as_good
 
 SUCCESS, LOWERED, ACCURACY = "edit success", "confidence lowered", "cross-property accuracy"
 UNREASONED, SHARED = "lost without reason", "loss gold shares"

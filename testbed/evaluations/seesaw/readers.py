@@ -10,5 +10,5 @@ CHANGED = f"{BAYESIAN}, {READINGS[1]}"
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under a correction; the agent under a change of the world."""
     return reference_readers(results, editor) | {
-        CHANGED: reference_readers(results, editor, reading=2)[BAYESIAN]
+        CHANGED: reference_readers(results, editor, interpretation=2)[BAYESIAN]
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from testbed.evaluations.interface import Evaluation
 from testbed.evaluations.taxi.settings import TaxiConfig
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Taxi(TaxiConfig):
+class Taxi(TaxiConfig, Evaluation):
     """The examination with its settings."""
 
     cases_from: ClassVar[str] = "testbed.evaluations.taxi.cases"
 
     @property
-    def readings(self) -> tuple[str, ...]:
+    def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent: what TAXI's labels say, and what keeps the evidence."""
         from testbed.evaluations.taxi.roles import READINGS
 
@@ -57,7 +58,7 @@ class Taxi(TaxiConfig):
 
         return METRICS
 
-    def cases(
+    def make_cases(
         self,
         world: "World",
         agent: "Agent",
@@ -88,7 +89,7 @@ class Taxi(TaxiConfig):
 
         return subsets(results)
 
-    def story(self, material: "Material") -> "Chapter":
+    def make_chapter(self, material: "Material") -> "Chapter":
         """The chapter of the report."""
         from testbed.evaluations.taxi.story import story
 

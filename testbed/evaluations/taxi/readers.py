@@ -12,7 +12,7 @@ CORRECTED = f"{BAYESIAN}, {READINGS[1]}"
 def readers(results: Results, editor: str) -> dict[str, Reader]:
     """The edited model and the references under the first reading; the agent under the second; chance."""
     by_name = reference_readers(results, editor)
-    corrected = reference_readers(results, editor, reading=2)[BAYESIAN]
+    corrected = reference_readers(results, editor, interpretation=2)[BAYESIAN]
     offered = results.choices.offered
     even = offered / offered.sum(1, keepdims=True)
     first = results.choices.options[np.arange(len(even)), offered.argmax(1)]

@@ -11,7 +11,7 @@ from corpus.seeds import generator
 from corpus.text.language import Atom
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
-from testbed.evaluations.hase.roles import (
+from testbed.evaluations.hase import (
     CHILD,
     GRANDCHILD,
     INDEPENDENT,
@@ -20,8 +20,8 @@ from testbed.evaluations.hase.roles import (
     PARENT,
     REQUEST,
     SIBLING,
+    Hase,
 )
-from testbed.evaluations.hase.settings import HaseConfig
 from testbed.evaluations.held_out import held_out_facets
 from testbed.protocol import ABSENT, Case, credence_of_request, has_answer_changed, is_equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
@@ -31,6 +31,13 @@ CHANGING_SHARE = 0.8
 TRIES = 50
 ROUNDS = 10
 """How often all subjects are gone through in vain before no request is taken to change anything."""
+
+
+def make_cases(
+    world: World, agent: Agent, count: int, credence: float, config: Hase, seed: int
+) -> Iterator[Case]:
+    """The edits, with their questions and the agent's answers; see `Sampler`."""
+    return iter(Sampler(world, agent, count, credence, config, seed))
 
 
 class Sampler:
@@ -43,7 +50,7 @@ class Sampler:
     """
 
     def __init__(
-        self, world: World, agent: Agent, count: int, credence: float, config: HaseConfig, seed: int
+        self, world: World, agent: Agent, count: int, credence: float, config: Hase, seed: int
     ) -> None:
         self.world, self.agent, self.config = world, agent, config
         self.count, self.credence = count, credence

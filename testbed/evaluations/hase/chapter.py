@@ -1,16 +1,19 @@
-"""The chapter of Hase's examination."""
+"""The chapter of Hase's evaluation."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from testbed.evaluations.hase import paper
-from testbed.evaluations.hase.kinship import inference_table, kinship_table
-from testbed.evaluations.hase.meanings import FOLLOWS, MOVED, RATIO, SUCCESS
-from testbed.evaluations.hase.panel import draw_edit, panel_case
-from testbed.evaluations.hase.subsets import CHANGES, FIXES, WAS_COHERENT
-from testbed.evaluations.hase.support import draw_support, support_table
+from testbed.evaluations.hase.metrics import CHANGES, FIXES, FOLLOWS, RATIO, SUCCESS, WAS_COHERENT
+from testbed.evaluations.hase.pictures import draw_edit, draw_support, panel_case
+from testbed.evaluations.hase.tables import (
+    coherence_table,
+    inference_table,
+    kinship_table,
+    paper_tables,
+    support_table,
+)
 from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
@@ -18,12 +21,8 @@ from testbed.pages.lasting import lasting_section
 from testbed.pages.overview import comparison_table, detail_tables, difference_section
 from testbed.scores.comparison import ScoredEditor
 from testbed.scores.gather import match_cases
-from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
-from testbed.scores.tables import Cell, Table, better_of
+from testbed.scores.movement import MOVED
 
-LAWS = (
-    "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
-)  # fmt: skip
 WORDS = {
     "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
     "independent fact of the same subject",
@@ -37,7 +36,7 @@ WORDS = {
 }
 
 
-def story(material: Material) -> Chapter:
+def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
     editors = material.editors
     sections = [
@@ -75,23 +74,6 @@ def describe_finding(editor: ScoredEditor) -> str:
     return f"{stated}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
 
 
-def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
-    """Residuals of the axioms of probability, and what they would cost in bets."""
-    first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, BEFORE_EDIT), (first, BAYESIAN)]
-    rows: list[list[Cell]] = [[name, *(e.summary["all"][name].get(m) for m in LAWS)] for e, name in readers]
-    note = "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent."
-    return Table(
-        "logic",
-        "Logical coherence",
-        ["editor", *LAWS],
-        rows,
-        note,
-        better=better_of(first.evaluation.metrics),
-        contest=len(editors),
-    )
-
-
 def _support_section(material: Material) -> Section:
     editors = material.editors
     draw_support(editors, FOLLOWS, material.folder / "support.png")
@@ -120,7 +102,7 @@ def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
 
 def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
     text = "The paper's questions in its order, in our definitions; the last table is in its own."
-    return Section("paper", "Beside Hase et al. 2024", text, folded=paper.paper_tables(editors))
+    return Section("paper", "Beside Hase et al. 2024", text, folded=paper_tables(editors))
 
 
 def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, int]]:

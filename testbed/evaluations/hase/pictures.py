@@ -1,20 +1,26 @@
-"""The picture of one edit, as model and agent see it."""
+"""The pictures of Hase's chapter: one edit, as model and agent see it, and consequences by support."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.engine.results import Choices, Results
-from testbed.evaluations.hase.layout import rows_of_role
-from testbed.evaluations.hase.meanings import MOVED
-from testbed.evaluations.hase.roles import CHILD, REQUEST
-from testbed.pages.style import AGENT, MODEL, picture_style, save_figure
+from testbed.evaluations.hase import CHILD, REQUEST
+from testbed.evaluations.hase.metrics import FOLLOWS, rows_of_role
+from testbed.pages.charts import finish_figure, interval_halves, make_panels, wrap_title
+from testbed.pages.style import AGENT, GRID, MODEL, QUIET, picture_style, save_figure
 from testbed.protocol import ABSENT
+from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.movement import MOVED
+from testbed.scores.readers import BAYESIAN
 
 BARS = 4
 SEVERAL = 5
+SUPPORT_LABELS = {FOLLOWS: "consequences followed"}
 
 
 def panel_case(results: Results, among: np.ndarray | None = None) -> int:
@@ -85,3 +91,38 @@ def _tallest_options(choices: Choices, row: int) -> np.ndarray:
 
 def _shorten(name: str, most: int = 26) -> str:
     return name if len(name) <= most else name[: most - 1] + "\u2026"
+
+
+def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> None:
+    """A panel an editor: one metric by support, with intervals; the agent, and all others in grey."""
+    with picture_style():
+        figure, axes = make_panels(len(editors))
+        at = np.arange(len(SUPPORT_BINS))
+        curves = [_support_curve(e, e.name, metric) for e in editors]
+        for axis, editor, curve in zip(axes, editors, curves, strict=True):
+            for other in curves:
+                if other is not curve:
+                    axis.plot(at, other[0], color=QUIET, lw=0.7, alpha=0.5, zorder=1)
+            agent = _support_curve(editor, BAYESIAN, metric)
+            axis.plot(
+                at, agent[0], "_", color=AGENT, markersize=13, markeredgewidth=2.4, label="rational agent"
+            )
+            axis.errorbar(
+                at, curve[0], curve[1:], fmt="o-", color=MODEL, ms=4, lw=1.2, capsize=2, label="this editor"
+            )
+            axis.set_title(wrap_title(editor.name), fontsize=9)
+            axis.set_xticks(at, SUPPORT_BINS)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        if len(editors) > 1:
+            axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
+        finish_figure(
+            figure, axes, "subjects that share the new object (support)", SUPPORT_LABELS.get(metric, metric)
+        )
+        save_figure(figure, path)
+
+
+def _support_curve(editor: ScoredEditor, reader: str, metric: str) -> np.ndarray:
+    """float64[3, bins]: value, and how far its interval reaches below and above."""
+    estimates = [editor.summary[f"support {name}"][reader][metric] for name in SUPPORT_BINS]
+    value, low, high = (np.array([e[i] for e in estimates]) for i in range(3))
+    return np.stack([value, *interval_halves(value, low, high)])
