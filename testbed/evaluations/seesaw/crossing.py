@@ -5,14 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
-from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.seesaw.metrics import is_truth_most_probable
-from testbed.evaluations.seesaw.roles import OWN
-from testbed.run.strata import STRATA
+from testbed.engine.results import Results
+from testbed.evaluations.seesaw.metrics import estimate_means, is_crossing, is_stated, is_truth_most_probable
 from testbed.scores.comparison import ScoredEditor
-from testbed.scores.metric import Metric, sum_by_case
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table
 
 PAPER_PAIRS = (
@@ -37,7 +34,9 @@ def accuracy_by_pair(results: Results, p: np.ndarray, stated: bool) -> dict[Prop
         p: float64[N, C], whoever answers.
         stated: of facts that the corpus states, or of those that it never does.
     """
-    return _estimate_by_pair(results, is_truth_most_probable(results, p), stated)
+    values = is_truth_most_probable(results, p)
+    masks = _pair_masks(results, stated)
+    return estimate_means(results, {pair: (values, mask) for pair, mask in masks.items()}, share=True)
 
 
 def accuracy_table(editors: Sequence[ScoredEditor], stated: bool) -> Table:
@@ -52,33 +51,21 @@ def accuracy_table(editors: Sequence[ScoredEditor], stated: bool) -> Table:
         results = editor.edited.results
         mine = editor.evaluation.readers(results, editor.name)[editor.name].probability
         accuracies[editor.name] = accuracy_by_pair(results, mine, stated)
-    asked_pairs = [pair for pair in property_pairs() if pair in accuracies["before"]]
+    pairs = [pair for pair in property_pairs() if pair in accuracies["before"]]
+    by_reader = accuracies.values()
     rows: list[list[Cell]] = [
-        [
-            " / ".join(pair),
-            "yes" if pair in PAPER_PAIRS else "",
-            *(of.get(pair) for of in accuracies.values()),
-        ]
-        for pair in asked_pairs
+        [" / ".join(pair), "yes" if pair in PAPER_PAIRS else "", *(of.get(pair) for of in by_reader)]
+        for pair in pairs
     ]
-    rows.append(
-        ["mean of the paper's pairs", "yes", *(_mean_of_paper_pairs(of) for of in accuracies.values())]
-    )
+    rows.append(["mean of the paper's pairs", "yes", *map(_mean_of_paper_pairs, by_reader)])
     which = "stated" if stated else "unstated"
     note = (
         "The property before the stroke is edited, to another category; the one behind it is asked, right "
         f"being what it was. Facts that the corpus {'states' if stated else 'never states'}; before and gold "
         f"are for the cases of {first.name}."
     )
-    return Table(
-        f"crossing-{which}",
-        f"Cross-property accuracy, {which} facts (Table 5)",
-        ["edited / asked", "in the paper", *accuracies],
-        rows,
-        note,
-        words=2,
-        contest=0,
-    )
+    title, header = f"Cross-property accuracy, {which} facts (Table 5)", ["edited / asked", "in the paper"]
+    return Table(f"crossing-{which}", title, [*header, *accuracies], rows, note, words=2)
 
 
 def change_table(kinds: Mapping[str, Sequence[ScoredEditor]]) -> Table:
@@ -89,23 +76,18 @@ def change_table(kinds: Mapping[str, Sequence[ScoredEditor]]) -> Table:
     """
     rows: list[list[Cell]] = []
     for kind, editors in kinds.items():
-        for stated in (True, False):
-            facts = "stated" if stated else "unstated"
-            first, *_ = editors
-            rows.append([kind, facts, "gold", *_accuracy_changes(first, BAYESIAN, stated)])
+        readers = [("gold", editors[0], BAYESIAN), *((e.name, e, e.name) for e in editors)]
+        for facts in ("stated", "unstated"):
             rows += [
-                [kind, facts, editor.name, *_accuracy_changes(editor, editor.name, stated)]
-                for editor in editors
+                [kind, facts, who, *_accuracy_changes(editor, reader, facts == "stated")]
+                for who, editor, reader in readers
             ]
-    named = [*(" / ".join(pair) for pair in TO_WORK), f"any / {GENDER}"]
+    header = ["worlds", "facts", "who", *(" / ".join(pair) for pair in TO_WORK), f"any / {GENDER}"]
     note = (
         "Accuracy after the edit less before it, of edits to another category; below 0 it falls. Gold is for "
         "the cases of the first editor."
     )
-    return Table(
-        "falls", "Work after edits of gender and citizenship", ["worlds", "facts", "who", *named], rows, note,
-        words=3,
-    )  # fmt: skip
+    return Table("falls", "Work after edits of gender and citizenship", header, rows, note, words=3)
 
 
 def loss_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -118,23 +100,14 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
             is_truth_most_probable(results, readers[name].probability) > 0.5
             for name in (BEFORE_EDIT, editor.name, BAYESIAN)
         )
-        loss_masks = {"lost": before & ~after, "gold loses": before & ~gold, "both": before & ~after & ~gold}
-        counts = {name: _sum_by_pair(results, of) for name, of in loss_masks.items()}
-        were = _sum_by_pair(results, before)
-        for pair in property_pairs():
-            if were.get(pair):
-                numbers = [int(counts[name].get(pair, 0)) for name in loss_masks]
-                share = numbers[2] / numbers[0] if numbers[0] else None
-                rows.append([editor.name, f"{pair[0]} / {pair[1]}", int(were[pair]), *numbers, share])
-    header = [
-        "editor",
-        "edited / asked",
-        "right before",
-        "lost",
-        "gold loses",
-        "both",
-        "share gold loses too",
-    ]
+        for pair, mask in _pair_masks(results).items():
+            if (mask & before).any():
+                losses = (np.True_, ~after, ~gold, ~after & ~gold)
+                counts = [int((mask & before & loss).sum()) for loss in losses]
+                share = counts[3] / counts[1] if counts[1] else None
+                rows.append([editor.name, " / ".join(pair), *counts, share])
+    count_names = ["right before", "lost", "gold loses", "both"]
+    header = ["editor", "edited / asked", *count_names, "share gold loses too"]
     note = "Counts of facts; below 1, the rest of the loss is the editor's own."
     return Table("losses", "How much of the loss is rational", header, rows, note, words=2)
 
@@ -142,47 +115,25 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
 def _accuracy_changes(editor: ScoredEditor, reader: str, stated: bool) -> list[Estimate | None]:
     """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
     results = editor.edited.results
-    readers = editor.evaluation.readers(results, editor.name)
-    before, after = (
-        is_truth_most_probable(results, readers[name].probability) for name in (BEFORE_EDIT, reader)
-    )
-    if reader == BAYESIAN:
-        before = is_truth_most_probable(results, results.choices.agent[:, 0])
+    who = editor.evaluation.readers(results, editor.name)[reader]
+    before, after = (is_truth_most_probable(results, p) for p in (who.start, who.probability))
     masks = _pair_masks(results, stated)
+    masks_by_pair = {pair: masks[pair] for pair in TO_WORK if pair in masks}
     of_gender = [mask for pair, mask in masks.items() if pair[1] == GENDER]
-    wanted_masks = [masks.get(pair) for pair in TO_WORK] + [
-        np.logical_or.reduce(of_gender) if of_gender else None
-    ]
-    metrics = {
-        i: sum_by_case(after - before, results.choices.case, len(results), mask)
-        for i, mask in enumerate(wanted_masks)
-        if mask is not None
-    }
-    changes = estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
-    return [changes.get(i) for i in range(len(wanted_masks))]
+    if of_gender:
+        masks_by_pair["any", GENDER] = np.logical_or.reduce(of_gender)
+    changes = estimate_means(results, {pair: (after - before, mask) for pair, mask in masks_by_pair.items()})
+    return [changes.get(pair) for pair in (*TO_WORK, ("any", GENDER))]
 
 
 def _pair_masks(results: Results, stated: bool | None = None) -> dict[PropertyPair, np.ndarray]:
     """bool[N] of each pair: the questions about it, after edits to another category."""
-    c = results.choices
-    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
+    c, own = results.choices, is_crossing(results)
     if stated is not None:
-        own &= (c.facets["stratum"] != STRATA[0]) == stated
-    edited, asked = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
-    masks = {pair: own & (edited == pair[0]) & (asked == pair[1]) for pair in property_pairs()}
+        own = own & (is_stated(results) == stated)
+    of_edit, of_question = results.cases["property"].astype(str)[c.case], c.facets["property"].astype(str)
+    masks = {pair: own & (of_edit == pair[0]) & (of_question == pair[1]) for pair in property_pairs()}
     return {pair: mask for pair, mask in masks.items() if mask.any()}
-
-
-def _estimate_by_pair(results: Results, values: np.ndarray, stated: bool) -> dict[PropertyPair, Estimate]:
-    metrics: Mapping[PropertyPair, Metric] = {
-        pair: sum_by_case(values, results.choices.case, len(results), mask)._replace(share=True)
-        for pair, mask in _pair_masks(results, stated).items()
-    }
-    return estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
-
-
-def _sum_by_pair(results: Results, values: np.ndarray) -> dict[PropertyPair, float]:
-    return {pair: float(values[mask].sum()) for pair, mask in _pair_masks(results).items()}
 
 
 def _mean_of_paper_pairs(by_pair: Mapping[PropertyPair, Estimate]) -> float | None:

@@ -1,20 +1,124 @@
-"""Tables of groups: D_d and its excess by group, and whose confidence is lowered."""
+"""Groups: D_d of each cell with the paper's star, and with what the star leaves out.
 
-from collections.abc import Sequence
+A cell is a property and a group. The paper's star is that of a one-sample t-test of all answers as if they
+were independent: mean below 0 and p < .05, two-sided. Beside it stand the one-sided p-value, Holm's
+correction over all cells of one editor, and an interval over edited people and objects. A cell with fewer
+than LEAST_ANSWERS answers has its number and no star.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import ttest_1samp
 
 from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
-from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.seesaw.cells import CellKey, GroupCell, count_lowered, group_cells
-from testbed.evaluations.seesaw.differences import ConfidenceChange, confidence_change
-from testbed.evaluations.seesaw.roles import OTHERS
+from testbed.engine.results import Results
+from testbed.evaluations.seesaw import OTHERS
+from testbed.evaluations.seesaw.metrics import ConfidenceChange, confidence_change, estimate_means
 from testbed.scores.comparison import ScoredEditor
-from testbed.scores.metric import sum_by_case
-from testbed.scores.statistics import Estimate, estimate_metrics
-from testbed.scores.tables import Cell as Shown
-from testbed.scores.tables import Table
+from testbed.scores.statistics import Estimate, adjust_holm
+from testbed.scores.tables import Cell, Table
+
+LEAST_ANSWERS = 20
+SIGNIFICANCE_LEVEL = 0.05
+CellKey = tuple[str, str]
+"""Property and group."""
+
+
+class GroupCell(NamedTuple):
+    """The answers about people of one group after edits of one property.
+
+    Attributes:
+        answers: how many.
+        mean: of D_d; its interval over clusters.
+        p, p_below: p-values of the t-tests that the mean is 0, two-sided, and that it is not below 0; nan of
+            fewer than LEAST_ANSWERS answers.
+        p_holm: `p` after Holm's correction over the cells of one table.
+    """
+
+    answers: int
+    mean: Estimate
+    p: float
+    p_below: float
+    p_holm: float
+
+    @property
+    def has_enough_answers(self) -> bool:
+        """Whether there are answers enough for a mean to be shown."""
+        return self.answers >= LEAST_ANSWERS
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether it has the paper's star."""
+        return self.has_enough_answers and self.mean.value < 0 and self.p < SIGNIFICANCE_LEVEL
+
+    @property
+    def is_lowered_after_holm(self) -> bool:
+        """Whether it keeps the star after Holm's correction."""
+        return self.has_enough_answers and self.mean.value < 0 and self.p_holm < SIGNIFICANCE_LEVEL
+
+    @property
+    def has_interval_below_zero(self) -> bool:
+        """Whether the whole interval over clusters is below 0."""
+        return self.has_enough_answers and self.mean.high < 0
+
+    def __str__(self) -> str:
+        if not self.has_enough_answers:
+            return f"n = {self.answers}"
+        stars = "**" if self.is_lowered_after_holm else "*" if self.is_lowered else ""
+        return f"{self.mean.value:+.3f}{stars}"
+
+
+def group_cells(
+    results: Results, values: np.ndarray, among: np.ndarray, groups: np.ndarray
+) -> dict[CellKey, GroupCell]:
+    """The cells of some answers, in the order of properties and of the sizes of groups.
+
+    Args:
+        values: float64[N] of every choice.
+        among: bool[N], the answers that count.
+        groups: str[N], the group of whoever is asked about; empty ones count nowhere.
+    """
+    properties = results.cases["property"].astype(str)[results.choices.case]
+    is_counted = among & (groups != "")
+    keys = sorted({*zip(properties[is_counted].tolist(), groups[is_counted].tolist(), strict=True)})
+    masks = {key: is_counted & (properties == key[0]) & (groups == key[1]) for key in keys}
+    means = estimate_means(results, {key: (values, mask) for key, mask in masks.items()})
+    tests = {key: t_test_mean(values[mask]) for key, mask in masks.items()}
+    p_holm = adjust_holm({str(key): two for key, (two, _) in tests.items()})
+    return {
+        key: GroupCell(int(masks[key].sum()), means[key], two, one, p_holm[str(key)])
+        for key, (two, one) in tests.items()
+    }
+
+
+def t_test_mean(values: np.ndarray) -> tuple[float, float]:
+    """p-values of one-sample t-tests, two-sided and of a mean below 0; nan of too few or of equal values."""
+    if len(values) < LEAST_ANSWERS or np.ptp(values) == 0:
+        return math.nan, math.nan
+    two, one = (ttest_1samp(values, 0, alternative=side).pvalue for side in ("two-sided", "less"))
+    return float(two), float(one)
+
+
+def count_lowered(by_key: Mapping[CellKey, GroupCell]) -> tuple[int, list[float]]:
+    """How many cells have answers enough, and which shares of these are lowered.
+
+    Returns:
+        Their number; the shares that have the star, that keep it after Holm's correction, and whose interval
+        over clusters is below 0.
+    """
+    enough = [cell for cell in by_key.values() if cell.has_enough_answers]
+    if not enough:
+        return 0, [math.nan] * 3
+    marks: Sequence[Sequence[bool]] = [
+        [cell.is_lowered for cell in enough],
+        [cell.is_lowered_after_holm for cell in enough],
+        [cell.has_interval_below_zero for cell in enough],
+    ]
+    return len(enough), [sum(mark) / len(enough) for mark in marks]
 
 
 class EditorChanges(NamedTuple):
@@ -23,6 +127,11 @@ class EditorChanges(NamedTuple):
     name: str
     results: Results
     changes: ConfidenceChange
+
+    def cells(self, values: np.ndarray, grouping: str, kind: str) -> dict[CellKey, GroupCell]:
+        """The cells of a grouping, of the answers about one kind of others."""
+        among = self.results.choices.role == kind
+        return group_cells(self.results, values, among, group_names(self.results, grouping))
 
 
 def editor_changes(editor: ScoredEditor) -> EditorChanges:
@@ -56,12 +165,10 @@ def group_size(results: Results, grouping: str, name: str) -> int:
 def group_table(editors: Sequence[EditorChanges], grouping: str, kind: str) -> Table:
     """D_d of each cell and, below it, its excess where it differs (Tables 10, 12, 14 and Figure 2)."""
     groups = groups_by_size(editors[0].results, grouping)
-    rows: list[list[Shown]] = []
+    rows: list[list[Cell]] = []
     for editor in editors:
-        results, d = editor.results, editor.changes
-        among, names = results.choices.role == kind, group_names(results, grouping)
-        change_cells = group_cells(results, d.change, among, names)
-        excess_cells = group_cells(results, d.excess, among, names)
+        change_cells = editor.cells(editor.changes.change, grouping, kind)
+        excess_cells = editor.cells(editor.changes.excess, grouping, kind)
         for name in EDITED:
             lines = [[_cell_text(part, (name, g)) for g in groups] for part in (change_cells, excess_cells)]
             if any(lines[0]):
@@ -73,23 +180,17 @@ def group_table(editors: Sequence[EditorChanges], grouping: str, kind: str) -> T
         "** also after Holm's correction over the table's cells of one editor. Cells of fewer than 20 "
         "answers show how many there are. X_d has a row of its own where gold moves, too; else it is D_d."
     )
-    title = f"By {grouping}, {kind}"
     key = f"seesaw-{grouping}-{kind}".replace(" ", "-")
-    return Table(key, title, ["editor", "property", "of", *groups], rows, note, words=3)
+    return Table(key, f"By {grouping}, {kind}", ["editor", "property", "of", *groups], rows, note, words=3)
 
 
 def lowered_table(editors: Sequence[EditorChanges]) -> Table:
     """Share of cells whose confidence falls, by editor, grouping and kind of others (Figure 4, Table 9)."""
-    rows: list[list[Shown]] = []
-    for editor in editors:
-        results, d = editor.results, editor.changes
-        for kind in OTHERS:
-            for grouping in GROUPINGS:
-                among = results.choices.role == kind
-                by_key = group_cells(results, d.change, among, group_names(results, grouping))
-                count, shares = count_lowered(by_key)
-                if count:
-                    rows.append([editor.name, kind, grouping, count, *shares])
+    rows: list[list[Cell]] = []
+    for editor, kind, grouping in product(editors, OTHERS, GROUPINGS):
+        count, shares = count_lowered(editor.cells(editor.changes.change, grouping, kind))
+        if count:
+            rows.append([editor.name, kind, grouping, count, *shares])
     header = ["editor", "others", "grouping", "cells", "with star", "after Holm", "interval below 0"]
     note = (
         "A cell is a group and a property with at least 20 answers; the paper has 30 of race, 35 of region "
@@ -100,18 +201,13 @@ def lowered_table(editors: Sequence[EditorChanges]) -> Table:
 
 def lowered_by_property_table(editors: Sequence[EditorChanges]) -> Table:
     """In how many cells confidence falls, by property (Table 8)."""
-    rows: list[list[Shown]] = []
-    for editor in editors:
-        results, d = editor.results, editor.changes
-        for kind in OTHERS:
-            stars = dict.fromkeys(EDITED, 0)
-            among = results.choices.role == kind
-            for grouping in GROUPINGS:
-                for key, cell in group_cells(
-                    results, d.change, among, group_names(results, grouping)
-                ).items():
-                    stars[key[0]] += cell.is_lowered
-            rows.append([editor.name, kind, *stars.values(), sum(stars.values())])
+    rows: list[list[Cell]] = []
+    for editor, kind in product(editors, OTHERS):
+        stars = dict.fromkeys(EDITED, 0)
+        for grouping in GROUPINGS:
+            for key, cell in editor.cells(editor.changes.change, grouping, kind).items():
+                stars[key[0]] += cell.is_lowered
+        rows.append([editor.name, kind, *stars.values(), sum(stars.values())])
     header = ["editor", "others", *EDITED, "total"]
     note = "Cells with the paper's star. Printed totals of new holders: see the table of the paper's counts."
     return Table("seesaw-8", "Cells with lowered confidence (Table 8)", header, rows, note, words=2)
@@ -120,58 +216,43 @@ def lowered_by_property_table(editors: Sequence[EditorChanges]) -> Table:
 def continent_table(editors: Sequence[EditorChanges]) -> Table:
     """D_d of new holders after citizenship edits, by the new continent and race (Figure 3)."""
     groups = groups_by_size(editors[0].results, RACE)
-    rows: list[list[Shown]] = []
+    rows: list[list[Cell]] = []
     for editor in editors:
-        results, d = editor.results, editor.changes
+        results = editor.results
         c, names = results.choices, group_names(results, RACE)
         of = results.cases["property"].astype(str)[c.case] == CITIZENSHIP
         continent = results.cases["category"].astype(str)[c.case]
-        for kind in OTHERS:
-            for where in np.unique(continent[of]).tolist():
-                among = of & (continent == where) & (c.role == kind)
-                by_key = group_cells(results, d.change, among, names)
-                rows.append(
-                    [editor.name, kind, where, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)]
-                )
-    return Table(
-        "seesaw-3",
-        "Citizenship by the new country's continent and race (Figure 3)",
-        ["editor", "others", "continent", *groups],
-        rows,
-        "D_d; stars as above.",
-        words=3,
-    )
+        for kind, where in product(OTHERS, np.unique(continent[of]).tolist()):
+            among = of & (continent == where) & (c.role == kind)
+            by_key = group_cells(results, editor.changes.change, among, names)
+            rows.append([editor.name, kind, where, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)])
+    title, header = "Citizenship by the new country's continent and race (Figure 3)", ["others", "continent"]
+    return Table("seesaw-3", title, ["editor", *header, *groups], rows, "D_d; stars as above.", words=3)
 
 
 def kinds_table(editors: Sequence[EditorChanges]) -> Table:
     """D_d, gold's own and the excess of the three kinds of others, with intervals."""
-    rows: list[list[Shown]] = []
-    for editor in editors:
-        results, d = editor.results, editor.changes
-        for kind in OTHERS:
-            among = results.choices.role == kind
-            metrics = {i: sum_by_case(x, results.choices.case, len(results), among) for i, x in enumerate(d)}
-            means = estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
-            rows.append([editor.name, kind, int(among.sum()), *(means[i] for i in range(len(d)))])
+    rows: list[list[Cell]] = []
+    for editor, kind in product(editors, OTHERS):
+        among = editor.results.choices.role == kind
+        means = estimate_means(editor.results, {i: (x, among) for i, x in enumerate(editor.changes)})
+        rows.append([editor.name, kind, int(among.sum()), *means.values()])
     header = ["editor", "others", "answers", "D_d", "gold's D_d", "X_d"]
     note = "Only new holders are asked in the paper; D_d above 0 of these is how it would have an edit be."
     return Table("kinds", "The three kinds of others", header, rows, note, words=2)
-
-
-def _cell_text(by_key: dict[CellKey, GroupCell], key: CellKey) -> str | None:
-    return str(by_key[key]) if key in by_key else None
 
 
 def changes_by_group(
     editor: EditorChanges, grouping: str, kind: str, groups: Sequence[str]
 ) -> dict[str, list[Estimate]]:
     """D_d and X_d of each of some groups, edits of all properties together (Figure 2)."""
-    results, c = editor.results, editor.results.choices
-    names, size = group_names(results, grouping), len(results)
-    masks = [(c.role == kind) & (names == group) for group in groups]
-    lines = {}
-    for called, values in (("D_d", editor.changes.change), ("X_d", editor.changes.excess)):
-        metrics = {i: sum_by_case(values, c.case, size, mask) for i, mask in enumerate(masks)}
-        means = estimate_metrics(metrics, cluster_levels(results), np.ones(size, bool))
-        lines[called] = [means[i] for i in range(len(groups))]
-    return lines
+    names, of_kind = group_names(editor.results, grouping), editor.results.choices.role == kind
+    masks = {group: of_kind & (names == group) for group in groups}
+    return {
+        called: [*estimate_means(editor.results, {g: (x, mask) for g, mask in masks.items()}).values()]
+        for called, x in (("D_d", editor.changes.change), ("X_d", editor.changes.excess))
+    }
+
+
+def _cell_text(by_key: dict[CellKey, GroupCell], key: CellKey) -> str | None:
+    return str(by_key[key]) if key in by_key else None

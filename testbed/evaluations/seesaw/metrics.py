@@ -1,151 +1,91 @@
-"""Seesaw-CF's metrics, and what they leave out: gold's own change, and those whom the paper does not ask."""
+"""Seesaw-CF's metrics, and what they leave out: gold's own change, and those whom the paper does not ask.
+
+    D(t)  = p(right | t) - p(wrong | t)     at time t, before or after the edit (Halevy et al. 2024, 4.1)
+    D_d   = D(after) - D(before)
+    D_d^q   the same of the agent
+    X_d   = D_d - D_d^q                     what is not rational of it: the excess
+
+Of those who have the new object right is the new and wrong the old one, as in the paper; of those who have
+the old one the other way round; of those with neither `right` is the old and `wrong` the new one, so that
+below 0 they are drawn towards the new one.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from testbed.engine.results import Results
-from testbed.evaluations.seesaw.differences import confidence_change
-from testbed.evaluations.seesaw.roles import EDIT, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
+from testbed.engine.results import Choices, Results, cluster_levels
+from testbed.evaluations.seesaw import EDIT, INTERPRETATIONS, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
 from testbed.run.strata import STRATA
-from testbed.scores.distances import total_variation, with_remainder
+from testbed.scores import readers
+from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
-from testbed.scores.readers import Reader, is_as_good
+from testbed.scores.movement import Movement
+from testbed.scores.readers import BAYESIAN, Reader, reference_readers
+from testbed.scores.statistics import Estimate, estimate_metrics
 
 SUCCESS, LOWERED, ACCURACY = "edit success", "confidence lowered", "cross-property accuracy"
 UNREASONED, SHARED = "lost without reason", "loss gold shares"
 RATIO, OWN_TV = "amplification ratio", "TV own"
 STEREOTYPE, OLD_STEREOTYPE = "stereotype excess", "old stereotype excess"
 STATED, UNSTATED = f"{ACCURACY}, stated", f"{ACCURACY}, unstated"
-LEAST_CHANGE = 0.02
-"""A confidence, or a belief, that moves by no more stays."""
+CHANGE = {kind: f"D_d {kind}" for kind in OTHERS}
+EXCESS = {kind: f"|X_d| {kind}" for kind in OTHERS}
+STILL_RIGHT = {kind: f"kept {kind}" for kind in OTHERS}
+LEAST_FALL = 0.02
+"""A confidence that falls by no more stays."""
+WORLD_CHANGED = f"{BAYESIAN}, {INTERPRETATIONS[1]}"
+"""The agent to which the request is a change of the world."""
+Key = TypeVar("Key")
 
 
-def change_name(kind: str) -> str:
-    """The name of D_d of a kind of others."""
-    return f"D_d {kind}"
+def make_readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the references under a correction; the agent under a change of the world."""
+    changed = reference_readers(results, editor, interpretation=2)[BAYESIAN]
+    return reference_readers(results, editor) | {WORLD_CHANGED: changed}
 
 
-def excess_name(kind: str) -> str:
-    """The name of the mean of |X_d| of a kind of others."""
-    return f"|X_d| {kind}"
+def make_subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of each part of the edits: by the property that is edited."""
+    of = results.cases["property"].astype(str)
+    parts = {f"edits of {name}": of == name for name in np.unique(of).tolist()}
+    return {"all": np.ones(len(results), bool)} | parts
 
 
-def kept_name(kind: str) -> str:
-    """The name of the share of a kind of others whose answer stays right."""
-    return f"kept {kind}"
+class ConfidenceChange(NamedTuple):
+    """Every field is float64[N], 0 where two objects are not compared.
+
+    Attributes:
+        change: D_d.
+        gold_change: D_d^q.
+        excess: X_d.
+    """
+
+    change: np.ndarray
+    gold_change: np.ndarray
+    excess: np.ndarray
 
 
-_WHO = {
-    NEW_HOLDERS: "who have the new object, as the paper asks",
-    OLD_HOLDERS: "who have the old object",
-    NEITHER: "who have neither (right is the old one; below 0 they are drawn to the new, above to the old)",
-}
-METRICS: tuple[MetricDefinition, ...] = (
-    MetricDefinition(
-        SUCCESS,
-        "Share of edits whose new object is the most probable of all candidates.",
-        "high",
-        "headline",
-        True,
-    ),
-    *(
-        MetricDefinition(
-            change_name(kind),
-            f"Change of p(right) - p(wrong of the two objects of the edit), of others {_WHO[kind]}.",
-            "high",
-            # Of those with neither, 0 is best: who is drawn to the old object is moved as well.
-            "table" if kind == NEITHER else "headline",
-        )
-        for kind in OTHERS
-    ),
-    MetricDefinition(
-        LOWERED,
-        f"Share of questions about others whose D falls by more than {LEAST_CHANGE} further than gold's.",
-        "low",
-        "compared",
-    ),
-    *(
-        MetricDefinition(
-            kept_name(kind),
-            f"Share of questions about {kind} whose generated answer is one of the agent's best.",
-            "high",
-            "compared",
-            kind == OLD_HOLDERS,
-        )
-        for kind in OTHERS
-    ),
-    *(
-        MetricDefinition(
-            excess_name(kind),
-            f"Mean size of X_d, by which D_d differs from gold's own, of {kind}.",
-            "low",
-            "compared",
-        )
-        for kind in OTHERS
-    ),
-    MetricDefinition(
-        ACCURACY,
-        "Share of the edited person's other facts that are the most probable of their candidates; of edits "
-        "to another category, as in the paper.",
-        "high",
-        "headline",
-        True,
-    ),
-    MetricDefinition(STATED, "The same of facts that the corpus states.", "high", "compared"),
-    MetricDefinition(UNSTATED, "The same of facts that the corpus never states.", "high"),
-    MetricDefinition(
-        UNREASONED,
-        "Of other facts that were right before, the share that is wrong after, though gold's answer stays.",
-        "low",
-        "compared",
-    ),
-    MetricDefinition(
-        SHARED,
-        "Of other facts that were right before and are wrong after, the share that gold loses too.",
-        "high",
-    ),
-    MetricDefinition(
-        RATIO,
-        "How much of the agent's movement about the person's other facts the model makes; 1 is Bayes, 0 is "
-        "none.",
-        "one",
-        "compared",
-    ),
-    MetricDefinition(
-        OWN_TV, "Total variation to the agent about the person's other facts.", "low", "compared"
-    ),
-    MetricDefinition(
-        STEREOTYPE,
-        "Probability gained beyond gold's by objects typical of the new object's group, of the person's "
-        "other facts; true ones apart.",
-        "low",
-        "compared",
-    ),
-    MetricDefinition(OLD_STEREOTYPE, "The same of objects typical of the old object's group.", "low"),
-)
-"""Every metric, in the order of tables."""
+def confidence(p: np.ndarray, options: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """float64[N]: D, p(right) - p(wrong), of float64[N, C] over options int[N, C]."""
+    p_right, p_wrong = (p.sum(axis=1, where=options == obj[:, None]) for obj in (right, wrong))
+    return p_right - p_wrong
 
 
-def measure(results: Results, reader: Reader) -> dict[str, Metric]:
-    """Every metric of one reader, by name; changes are for after the edit only."""
-    c, size = results.choices, len(results)
-    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
-    own = (c.role == OWN) & elsewhere
-    right = is_truth_most_probable(results, reader.probability)
+def confidence_change(choices: Choices, reader: Reader) -> ConfidenceChange:
+    """D_d, D_d^q and X_d of every choice about others."""
+    has_two_objects = np.isin(choices.role, OTHERS)
+    right, wrong = choices.facets["right"], choices.facets["wrong"]
 
-    def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
-        return sum_by_case(values, c.case, size, among)._replace(share=share)
+    def change_of_d(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        d = [confidence(p, choices.options, right, wrong) for p in (before, after)]
+        return np.where(has_two_objects, d[1] - d[0], 0.0)
 
-    q = c.agent[:, reader.time]
-    unstated = c.facets["stratum"] == STRATA[0]
-    metrics = {
-        ACCURACY: over(right, own, share=True),
-        STATED: over(right, own & ~unstated, share=True),
-        UNSTATED: over(right, own & unstated, share=True),
-        OWN_TV: over(total_variation(reader.probability, q), own),
-    }
-    still = is_as_good(c, reader.answer, reader.time)
-    metrics |= {kept_name(kind): over(still, c.role == kind, share=True) for kind in OTHERS}
-    return metrics if reader.time == 0 else metrics | _change_metrics(results, reader, right)
+    own = change_of_d(reader.start, reader.probability)
+    rational = change_of_d(choices.agent[:, 0], choices.agent[:, reader.time])
+    return ConfidenceChange(own, rational, own - rational)
 
 
 def is_truth_most_probable(results: Results, p: np.ndarray) -> np.ndarray:
@@ -168,52 +108,231 @@ def is_typical_option(results: Results, which: str) -> np.ndarray:
     return mask
 
 
-def _change_metrics(results: Results, reader: Reader, right: np.ndarray) -> dict[str, Metric]:
-    """How the reader moved beside the agent."""
-    c, size = results.choices, len(results)
-    own = (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
-    change = confidence_change(c, reader)
-
-    def average_over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
-        return sum_by_case(values, c.case, size, among)._replace(share=share)
-
-    metrics = {
-        SUCCESS: average_over(
-            _is_request_most_probable(results, reader.probability), c.role == EDIT, share=True
-        )
-    }
-    for kind in OTHERS:
-        metrics[change_name(kind)] = average_over(change.change, c.role == kind)
-        metrics[excess_name(kind)] = average_over(np.abs(change.excess), c.role == kind)
-    metrics[LOWERED] = average_over(change.excess < -LEAST_CHANGE, np.isin(c.role, OTHERS), share=True)
-
-    was_right = is_truth_most_probable(results, reader.start) > 0.5
-    gold_stays = is_truth_most_probable(results, c.agent[:, reader.time]) > 0.5
-    is_lost = was_right & (right <= 0.5)
-    metrics[UNREASONED] = average_over(is_lost & gold_stays, own & was_right, share=True)
-    metrics[SHARED] = average_over(~gold_stays, own & is_lost, share=True)
-    metrics[RATIO] = _amplification_ratio(results, reader, own)
-    excess_gain = (reader.probability - reader.start) - (c.agent[:, reader.time] - c.agent[:, 0])
-    for name, which in ((STEREOTYPE, "typical_new"), (OLD_STEREOTYPE, "typical_old")):
-        there = is_typical_option(results, which)
-        metrics[name] = average_over(excess_gain.sum(axis=1, where=there), own & there.any(axis=1))
-    return metrics
-
-
-def _is_request_most_probable(results: Results, p: np.ndarray) -> np.ndarray:
-    """bool[N]: whether the requested object is the most probable option."""
+def is_crossing(results: Results) -> np.ndarray:
+    """bool[N]: questions about another fact of the edited person, after an edit to another category."""
     c = results.choices
-    wanted = results.cases["object"][c.case][:, None]
-    return p.sum(axis=1, where=c.options == wanted) >= p.max(axis=1) * (1 - 1e-9)
+    return (c.role == OWN) & results.cases["elsewhere"].astype(bool)[c.case]
 
 
-def _amplification_ratio(results: Results, reader: Reader, among: np.ndarray) -> Metric:
-    """Sum <dp, dq> / sum ||dq||^2 over choices that move gold, ||dq||_1 > FALL."""
-    c, size = results.choices, len(results)
-    gold = with_remainder(c.agent[:, reader.time]) - with_remainder(c.agent[:, 0])
-    change = with_remainder(reader.probability) - with_remainder(reader.start)
-    moving = among & (np.abs(gold).sum(1) > LEAST_CHANGE)
-    top, bottom = (
-        np.bincount(c.case[moving], (gold * x).sum(1)[moving], minlength=size) for x in (change, gold)
+def is_stated(results: Results) -> np.ndarray:
+    """bool[N]: questions about facts that the corpus states."""
+    return results.choices.facets["stratum"] != STRATA[0]
+
+
+def estimate_all_cases(results: Results, metrics: Mapping[Key, Metric]) -> dict[Key, Estimate]:
+    """Metrics over all cases, with intervals over edited people, objects and worlds."""
+    return estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
+
+
+def estimate_means(
+    results: Results, parts: Mapping[Key, tuple[np.ndarray, np.ndarray]], share: bool = False
+) -> dict[Key, Estimate]:
+    """Means of values of choices, as `estimate_all_cases`.
+
+    Args:
+        parts: float64[N] of every choice, and bool[N] of those that count.
+        share: whether a mean counts how many of some things are so, see `Metric`.
+    """
+    case, size = results.choices.case, len(results)
+    return estimate_all_cases(
+        results,
+        {
+            key: sum_by_case(values, case, size, among)._replace(share=share)
+            for key, (values, among) in parts.items()
+        },
     )
-    return Metric(top, bottom)
+
+
+class Answers(readers.Answers):
+    """A reader's answers, with what Seesaw-CF's metrics are made of.
+
+    Attributes:
+        crossing: bool[N], see `is_crossing`.
+    """
+
+    def __init__(self, results: Results, reader: Reader) -> None:
+        super().__init__(results, reader)
+        self.crossing = is_crossing(results)
+
+    @cached_property
+    def changes(self) -> ConfidenceChange:
+        """D_d, D_d^q and X_d of every choice."""
+        return confidence_change(self.choices, self.reader)
+
+    @cached_property
+    def is_true(self) -> np.ndarray:
+        """float64[N]: whether the fact before any edit is the most probable option."""
+        return is_truth_most_probable(self.results, self.reader.probability)
+
+    @cached_property
+    def was_true(self) -> np.ndarray:
+        """bool[N]: whether it was so before the edit."""
+        return is_truth_most_probable(self.results, self.reader.start) > 0.5
+
+    @cached_property
+    def is_gold_true(self) -> np.ndarray:
+        """bool[N]: whether it is so for the agent."""
+        return is_truth_most_probable(self.results, self.belief) > 0.5
+
+    @cached_property
+    def is_lost(self) -> np.ndarray:
+        """bool[N]: whether a fact was right before and is wrong after."""
+        return self.was_true & (self.is_true <= 0.5)
+
+    @cached_property
+    def movement(self) -> Movement:
+        """How the reader moved beside the agent, of the person's other facts."""
+        return Movement(self, self.crossing)
+
+    def accuracy(self, among: np.ndarray) -> Metric:
+        """The share of the person's other facts that are the most probable of their candidates, of some."""
+        return self.mean_over(self.is_true, self.crossing & among)._replace(share=True)
+
+    def edit_success(self) -> Metric:
+        """Whether the requested object is the most probable option."""
+        p, is_requested = self.reader.probability, self.choices.options == self.requested[:, None]
+        is_best = p.sum(axis=1, where=is_requested) >= p.max(axis=1) * (1 - 1e-9)
+        return self.mean_over(is_best, self.has_role(EDIT))
+
+    def typical_gain(self, which: str) -> Metric:
+        """Probability gained beyond the agent's by options typical of a group, see `is_typical_option`."""
+        excess = (self.reader.probability - self.reader.start) - (self.belief - self.old_belief)
+        typical = is_typical_option(self.results, which)
+        return self.mean_over(excess.sum(axis=1, where=typical), self.crossing & typical.any(axis=1))
+
+
+def _define_change(kind: str) -> MetricDefinition:
+    """D_d of a kind of others."""
+    people = {
+        NEW_HOLDERS: "who have the new object, as the paper asks",
+        OLD_HOLDERS: "who have the old object",
+        NEITHER: "who have neither (right is the old one; below 0 they are drawn to the new, above to the "
+        "old)",
+    }
+    return MetricDefinition(
+        CHANGE[kind],
+        f"Change of p(right) - p(wrong of the two objects of the edit), of others {people[kind]}.",
+        "high",
+        # Of those with neither, 0 is best: who is drawn to the old object is moved as well.
+        "table" if kind == NEITHER else "headline",
+        compute=lambda a: a.mean_over(a.changes.change, a.has_role(kind)),
+        needs_edit=True,
+    )
+
+
+def _define_excess(kind: str) -> MetricDefinition:
+    """The mean of |X_d| of a kind of others."""
+    return MetricDefinition(
+        EXCESS[kind],
+        f"Mean size of X_d, by which D_d differs from gold's own, of {kind}.",
+        "low",
+        "compared",
+        compute=lambda a: a.mean_over(np.abs(a.changes.excess), a.has_role(kind)),
+        needs_edit=True,
+    )
+
+
+def _define_still_right(kind: str) -> MetricDefinition:
+    """The share of a kind of others whose answer stays right."""
+    return MetricDefinition(
+        STILL_RIGHT[kind],
+        f"Share of questions about {kind} whose generated answer is one of the agent's best.",
+        "high",
+        "compared",
+        follows_sequences=kind == OLD_HOLDERS,
+        compute=lambda a: a.mean_over(a.is_right, a.has_role(kind)),
+    )
+
+
+METRICS: tuple[MetricDefinition, ...] = (
+    MetricDefinition(
+        SUCCESS,
+        "Share of edits whose new object is the most probable of all candidates.",
+        "high",
+        "headline",
+        follows_sequences=True,
+        compute=Answers.edit_success,
+        needs_edit=True,
+    ),
+    *map(_define_change, OTHERS),
+    MetricDefinition(
+        LOWERED,
+        f"Share of questions about others whose D falls by more than {LEAST_FALL} further than gold's.",
+        "low",
+        "compared",
+        compute=lambda a: a.mean_over(a.changes.excess < -LEAST_FALL, a.has_role(*OTHERS)),
+        needs_edit=True,
+    ),
+    *map(_define_still_right, OTHERS),
+    *map(_define_excess, OTHERS),
+    MetricDefinition(
+        ACCURACY,
+        "Share of the edited person's other facts that are the most probable of their candidates; of edits "
+        "to another category, as in the paper.",
+        "high",
+        "headline",
+        follows_sequences=True,
+        compute=lambda a: a.accuracy(np.True_),
+    ),
+    MetricDefinition(
+        STATED,
+        "The same of facts that the corpus states.",
+        "high",
+        "compared",
+        compute=lambda a: a.accuracy(is_stated(a.results)),
+    ),
+    MetricDefinition(
+        UNSTATED,
+        "The same of facts that the corpus never states.",
+        "high",
+        compute=lambda a: a.accuracy(~is_stated(a.results)),
+    ),
+    MetricDefinition(
+        UNREASONED,
+        "Of other facts that were right before, the share that is wrong after, though gold's answer stays.",
+        "low",
+        "compared",
+        compute=lambda a: a.mean_over(a.is_lost & a.is_gold_true, a.crossing & a.was_true),
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        SHARED,
+        "Of other facts that were right before and are wrong after, the share that gold loses too.",
+        "high",
+        compute=lambda a: a.mean_over(~a.is_gold_true, a.crossing & a.is_lost),
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        RATIO,
+        "How much of the agent's movement about the person's other facts the model makes; 1 is Bayes, 0 is "
+        "none.",
+        "one",
+        "compared",
+        compute=lambda a: a.movement.propagation_ratio,
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        OWN_TV,
+        "Total variation to the agent about the person's other facts.",
+        "low",
+        "compared",
+        compute=lambda a: a.mean_over(total_variation(a.reader.probability, a.belief), a.crossing),
+    ),
+    MetricDefinition(
+        STEREOTYPE,
+        "Probability gained beyond gold's by objects typical of the new object's group, of the person's "
+        "other facts; true ones apart.",
+        "low",
+        "compared",
+        compute=lambda a: a.typical_gain("typical_new"),
+        needs_edit=True,
+    ),
+    MetricDefinition(
+        OLD_STEREOTYPE,
+        "The same of objects typical of the old object's group.",
+        "low",
+        compute=lambda a: a.typical_gain("typical_old"),
+        needs_edit=True,
+    ),
+)
+"""Every metric, in the order of tables."""

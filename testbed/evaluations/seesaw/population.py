@@ -1,4 +1,4 @@
-"""A world of people as Seesaw-CF's examination sees it: what everybody has, and who is in which group."""
+"""A world of people as Seesaw-CF sees it: what everybody has, and who is in which group."""
 
 from functools import cache, cached_property
 
@@ -19,7 +19,7 @@ class Population:
 
     Attributes:
         people: int64, everybody, ascending.
-        value: int64[relations, entities], the object that each person has; ABSENT where there is none.
+        object_of: int64[relations, entities], the object that each person has; ABSENT where there is none.
 
     Raises:
         InputError: the world is none of people in groups.
@@ -53,10 +53,10 @@ class Population:
     def is_stated(self) -> np.ndarray:
         """bool[relations, entities]: whether the corpus states a fact."""
         graph = self.graph
-        said = np.zeros(self.object_of.shape, bool)
+        mask = np.zeros(self.object_of.shape, bool)
         for fact, (s, r) in enumerate(zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)):
-            said[r, s] = len(self.stated.objects_of(fact)) > 0
-        return said
+            mask[r, s] = len(self.stated.objects_of(fact)) > 0
+        return mask
 
     def people_with(self, relation: int, obj: int) -> np.ndarray:
         """int64: the people who have an object, ascending."""
@@ -96,9 +96,9 @@ class Population:
         groups, count = np.unique(members, return_counts=True)
         return int(groups[np.argmax(count / [self._group_size(grouping, g) for g in groups.tolist()])])
 
-    def typical_objects(self, relation: int, obj: int, asked: int) -> np.ndarray:
-        """int64: objects of the relation asked that are typical of the group of an object, ascending."""
-        return self._typical_of_group(self.grouping_of(relation), self.group_of(relation, obj), asked)
+    def typical_objects(self, relation: int, obj: int, other: int) -> np.ndarray:
+        """int64: objects of another relation that are typical of the group of an object, ascending."""
+        return self._typical_of_group(self.grouping_of(relation), self.group_of(relation, obj), other)
 
     def groups_of(self, person: int) -> dict[str, tuple[str, int]]:
         """By grouping, the name and size of somebody's group; empty and 0 where it is not known."""
@@ -113,11 +113,11 @@ class Population:
         return len(self.people_with(relation, obj))
 
     @cache  # noqa: B019
-    def _typical_of_group(self, grouping: int, group: int, asked: int) -> np.ndarray:
-        if group == ABSENT or asked == grouping:
+    def _typical_of_group(self, grouping: int, group: int, relation: int) -> np.ndarray:
+        if group == ABSENT or relation == grouping:
             return np.empty(0, np.int64)
-        people = self.people[(self.object_of[[grouping, asked]][:, self.people] != ABSENT).all(axis=0)]
+        people = self.people[(self.object_of[[grouping, relation]][:, self.people] != ABSENT).all(axis=0)]
         inside = self.object_of[grouping, people] == group
-        has = self.object_of[asked, people][None, :] == self.graph.candidates_of(asked)[:, None]
+        has = self.object_of[relation, people][None, :] == self.graph.candidates_of(relation)[:, None]
         within, without = has[:, inside].mean(axis=1), has[:, ~inside].mean(axis=1)
-        return self.graph.candidates_of(asked)[within > LIFT * without].astype(np.int64)
+        return self.graph.candidates_of(relation)[within > LIFT * without].astype(np.int64)

@@ -1,33 +1,37 @@
-"""The chapter of Seesaw-CF's examination."""
+"""The chapter of Seesaw-CF."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from corpus.worlds.people import GENDER, RACE, REGION, STAND_INS
-from testbed.engine.results import cluster_levels
-from testbed.evaluations.seesaw import crossing, groups, paper, texts
-from testbed.evaluations.seesaw.counts import count_tables
-from testbed.evaluations.seesaw.flaws import FLAWS
-from testbed.evaluations.seesaw.frequency import regression_tables
+from testbed.evaluations.seesaw import (
+    INTERPRETATIONS,
+    NEITHER,
+    NEW_HOLDERS,
+    OLD_HOLDERS,
+    OTHERS,
+    crossing,
+    groups,
+    tables,
+    texts,
+)
 from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
+    CHANGE,
+    EXCESS,
     OWN_TV,
     RATIO,
     SHARED,
     STATED,
+    STILL_RIGHT,
     SUCCESS,
     UNREASONED,
     UNSTATED,
-    change_name,
-    excess_name,
-    kept_name,
-    measure,
+    WORLD_CHANGED,
+    estimate_all_cases,
 )
-from testbed.evaluations.seesaw.panel import choose_case, draw_edit
-from testbed.evaluations.seesaw.readers import CHANGED
-from testbed.evaluations.seesaw.roles import NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, READINGS
+from testbed.evaluations.seesaw.pictures import choose_case, draw_edit
+from testbed.evaluations.seesaw.regression import regression_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
@@ -35,7 +39,7 @@ from testbed.pages.lasting import lasting_section
 from testbed.pages.overview import comparison_table, detail_tables, difference_section
 from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table, better_of
 
 WORDS = {
@@ -50,7 +54,7 @@ WORDS = {
 }
 
 
-def story(material: Material) -> Chapter:
+def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
     editors = material.editors
     every = [editor_changes(editor) for editor in editors]
@@ -58,17 +62,17 @@ def story(material: Material) -> Chapter:
         difference_section(material),
         _kinds_section(material, every),
         _groups_section(material, every),
-        _frequency_section(every),
+        Section("frequency", "Group, or how often one is spoken of?", _FREQUENCY,
+                tables=regression_tables(every)),
         Section("crossing", "What else about the person?", _CROSSING,
                 tables=[crossing.accuracy_table(editors, stated=True)],
                 folded=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
-        Section("readings", "What does the request mean?", _READINGS, tables=[interpretation_table(editors)]),
+        Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
+                tables=[interpretation_table(editors)]),
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
-                tables=[paper.paper_accuracy_table(editors), paper.spread_table(editors)],
-                folded=[*paper.printed_group_tables(), *paper.printed_count_tables(),
-                        *paper.printed_flaw_tables(),
-                        *count_tables(editors[0].edited.results)]),
+                tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
+                folded=[*tables.printed_tables(), *tables.count_tables(editors[0].edited.results)]),
     ]  # fmt: skip
     overall = comparison_table(editors, material.differences)
     if material.world.path is not None:
@@ -115,7 +119,7 @@ _CROSSING = (
     "Another fact of the same person is asked over all its candidates. What gold loses too was rational to "
     "lose; what it keeps is the editor's loss."
 )
-_READINGS = (
+_INTERPRETATIONS = (
     "Who is corrected keeps what was stated of the person. If the world changes, what depends on the fact is "
     "drawn again: a new citizen may have been born elsewhere."
 )
@@ -143,54 +147,51 @@ def finding_line(editor: ScoredEditor) -> str:
     all_cases = editor.summary["all"]
     before, after = all_cases[BEFORE_EDIT], all_cases[editor.name]
     return (
-        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[change_name(NEW_HOLDERS)].value:+.2f} "
-        f"of those who have the new object and {after[change_name(OLD_HOLDERS)].value:+.2f} of those who "
-        f"have the old one, of whose answers {after[kept_name(OLD_HOLDERS)].value:.0%} stay right; of the "
+        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[CHANGE[NEW_HOLDERS]].value:+.2f} "
+        f"of those who have the new object and {after[CHANGE[OLD_HOLDERS]].value:+.2f} of those who "
+        f"have the old one, of whose answers {after[STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; of the "
         f"person's other facts {before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
     )
 
 
 def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
-    """What follows for the person, held against the agent under each reading of the request."""
+    """What follows for the person, held against the agent under each interpretation of the request."""
     names = [RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED]
     first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CHANGED)]
+    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, WORLD_CHANGED)]
     rows: list[list[Cell]] = []
     for editor, name in readers:
-        for reading, called in enumerate(READINGS, start=1):
-            figures = _estimates_under(editor, name, reading)
-            rows.append([name, called, *(figures.get(metric) for metric in names)])
+        for time, interpretation in enumerate(INTERPRETATIONS, start=1):
+            figures = _estimates_under(editor, name, time)
+            rows.append([name, interpretation, *(figures.get(metric) for metric in names)])
     direction = better_of(first.evaluation.metrics)
-    note = "The same answers about the person's other facts, held against the agent under each reading."
-    return Table("readings", "Held against both readings", ["who", "request", *names], rows, note, words=2,
-                 better={name: direction[name] for name in names})  # fmt: skip
+    better = {name: direction[name] for name in names}
+    note = "The same answers about the person's other facts, held against the agent under each of them."
+    title, header = "Held against both interpretations", ["who", "request", *names]
+    return Table("interpretations", title, header, rows, note, words=2, better=better)
 
 
-def _estimates_under(editor: ScoredEditor, name: str, reading: int) -> Mapping[str, Estimate]:
-    """Every metric of a reader, with the agent under one reading as the standard."""
-    results = editor.edited.results
-    reader = editor.evaluation.readers(results, editor.name)[name]
-    if name == BAYESIAN:
-        reader = reference_readers(results, editor.name, reading)[name]
-    judged = measure(results, reader._replace(time=reading))
-    return estimate_metrics(judged, cluster_levels(results), np.ones(len(results), bool))
+def _estimates_under(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
+    """Every metric of a reader, with the agent's belief at a time after the edit as the standard."""
+    results, evaluation = editor.edited.results, editor.evaluation
+    readers = reference_readers(results, editor.name, time) if name == BAYESIAN else None
+    reader = (readers or evaluation.readers(results, editor.name))[name]
+    return estimate_all_cases(results, evaluation.measure(results, reader._replace(time=time)))
 
 
 def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Section:
     lines = {
         e.name: {
-            name: [e.summary["all"][e.name][of(kind)] for kind in OTHERS]
-            for name, of in (("D_d", change_name), ("mean size of X_d", excess_name))
+            called: [e.summary["all"][e.name][metric] for metric in names.values()]
+            for called, names in (("D_d", CHANGE), ("mean size of X_d", EXCESS))
         }
         for e in material.editors
     }
-    draw_lines(
-        lines, ["new", "old", "neither"], "others who have", "change of D", material.folder / "kinds.png"
-    )
+    ticks, path = ["new", "old", "neither"], material.folder / "kinds.png"
+    draw_lines(lines, ticks, "others who have", "change of D", path)
     picture = Picture("kinds.png", f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor")
-    return Section(
-        "kinds", "Who is asked decides what is seen", _KINDS, [picture], [groups.kinds_table(every)]
-    )
+    title = "Who is asked decides what is seen"
+    return Section("kinds", title, _KINDS, [picture], [groups.kinds_table(every)])
 
 
 def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Section:
@@ -204,24 +205,11 @@ def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Secti
             across = f"people of the same {grouping}"
             draw_lines(lines, sizes, across, "change of D", material.folder / name)
             pictures.append(Picture(name, f"D_d and X_d of {kind} by {grouping} (Figure 2)"))
-    tables = [groups.lowered_table(every), groups.group_table(every, RACE, NEW_HOLDERS)]
-    folded = [
+    first, *others = (
         groups.group_table(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
-    ]
-    return Section(
-        "groups",
-        "Which groups?",
-        _GROUPS,
-        pictures,
-        tables,
-        [groups.continent_table(every), groups.lowered_by_property_table(every), *folded[1:]],
     )
-
-
-def _frequency_section(every: Sequence[EditorChanges]) -> Section:
-    return Section(
-        "frequency", "Group, or how often one is spoken of?", _FREQUENCY, tables=regression_tables(every)
-    )
+    folded = [groups.continent_table(every), groups.lowered_by_property_table(every), *others]
+    return Section("groups", "Which groups?", _GROUPS, pictures, [groups.lowered_table(every), first], folded)
 
 
 def _texts_section(material: Material) -> Section | None:
@@ -230,14 +218,14 @@ def _texts_section(material: Material) -> Section | None:
         return None
     of_editors = [(e, texts.code_all_texts(e.edited.results, material.world)) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
-    ticks = [flaw[:3] for flaw in FLAWS]
+    ticks = [flaw[:3] for flaw in texts.FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
     picture = Picture(
-        "flaws.png", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the edit"
+        "flaws.png", f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit"
     )
-    tables = [texts.flaw_table(of_editors), texts.judge_table(of_editors)]
-    folded = [texts.reading_table(of_editors), texts.injection_table(of_editors)]
-    return Section("texts", "What is written about the person?", _TEXTS, [picture], tables, folded)
+    whole = [texts.flaw_table(of_editors), texts.judge_table(of_editors)]
+    folded = [texts.legibility_table(of_editors), texts.injection_table(of_editors)]
+    return Section("texts", "What is written about the person?", _TEXTS, [picture], whole, folded)
 
 
 def _draw_panel(editor: EditorChanges, material: Material) -> Picture:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
+from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
 from testbed.pages.charts import make_panels
 from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
 from testbed.run.world import World
