@@ -1,4 +1,4 @@
-"""Seesaw-CF's examination: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
+"""Seesaw-CF: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
 
 import json
 from dataclasses import replace
@@ -19,15 +19,44 @@ from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from experiments.studies import seesaw, seesaw_released
 from testbed.engine.results import Choices, Claims, Results
-from testbed.evaluations.beliefs import SURE
-from testbed.evaluations.seesaw import crossing, groups, paper, printed
-from testbed.evaluations.seesaw.cases import CONTROL, phrasings_of
-from testbed.evaluations.seesaw.cells import LEAST_ANSWERS, group_cells, t_test_mean
-from testbed.evaluations.seesaw.counts import count_tables
-from testbed.evaluations.seesaw.differences import confidence, confidence_change
-from testbed.evaluations.seesaw.edits import draw_edits, draw_others, interleave
-from testbed.evaluations.seesaw.evaluation import Seesaw
-from testbed.evaluations.seesaw.flaws import (
+from testbed.evaluations.gold import SURE
+from testbed.evaluations.seesaw import (
+    ALONE,
+    EDIT,
+    INTERPRETATIONS,
+    NEITHER,
+    NEW_HOLDERS,
+    OLD_HOLDERS,
+    OTHERS,
+    OWN,
+    Seesaw,
+    crossing,
+    groups,
+    tables,
+)
+from testbed.evaluations.seesaw.cases import CONTROL, draw_edits, draw_others, interleave, phrasings_of
+from testbed.evaluations.seesaw.chapter import note_real_people
+from testbed.evaluations.seesaw.groups import LEAST_ANSWERS, EditorChanges, group_cells, t_test_mean
+from testbed.evaluations.seesaw.metrics import (
+    ACCURACY,
+    CHANGE,
+    EXCESS,
+    RATIO,
+    SHARED,
+    UNREASONED,
+    confidence,
+    confidence_change,
+)
+from testbed.evaluations.seesaw.metrics import STEREOTYPE as STEREOTYPE_EXCESS
+from testbed.evaluations.seesaw.population import LIFT, Population
+from testbed.evaluations.seesaw.regression import (
+    LEAST_WORLDS,
+    fit_group_or_frequency,
+    fit_regression,
+    least_squares,
+    regression_tables,
+)
+from testbed.evaluations.seesaw.texts import (
     CENTRISM,
     DEHUMANISATION,
     FLAWS,
@@ -37,37 +66,9 @@ from testbed.evaluations.seesaw.flaws import (
     XENOPHOBIA,
     TextStandard,
     code_text,
+    count_keywords,
     pair_code,
 )
-from testbed.evaluations.seesaw.frequency import LEAST_WORLDS, fit_group_or_frequency, regression_tables
-from testbed.evaluations.seesaw.groups import EditorChanges
-from testbed.evaluations.seesaw.judge import count_keywords
-from testbed.evaluations.seesaw.metrics import (
-    ACCURACY,
-    RATIO,
-    SHARED,
-    UNREASONED,
-    change_name,
-    excess_name,
-)
-from testbed.evaluations.seesaw.metrics import (
-    STEREOTYPE as STEREOTYPE_EXCESS,
-)
-from testbed.evaluations.seesaw.population import LIFT, Population
-from testbed.evaluations.seesaw.regression import fit_regression, least_squares
-from testbed.evaluations.seesaw.roles import (
-    ALONE,
-    EDIT,
-    FACETS,
-    NEITHER,
-    NEW_HOLDERS,
-    OF_CHOICES,
-    OLD_HOLDERS,
-    OTHERS,
-    OWN,
-    READINGS,
-)
-from testbed.evaluations.seesaw.story import note_real_people
 from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
 from testbed.scores.comparison import ScoredEditor
@@ -122,17 +123,17 @@ def answered(cases, rng):
     choices = Choices(
         **columns, options=options, agent=agent, frequency=frequency, lm=lm, lm_open=lm, lm_answer=said,
         agent_answer=np.array([choice.answer for _, choice in flat]), offered=options != ABSENT,
-        facets={name: np.array([choice.facets[name] for _, choice in flat]) for name in OF_CHOICES},
+        facets={name: np.array([choice.facets[name] for _, choice in flat]) for name in Seesaw.choice_facets},
     )  # fmt: skip
     none = np.zeros(0, int)
     claims = Claims(none, np.zeros(0, str), np.zeros(0, str), np.zeros((0, 3)), np.zeros((0, 2, 2)))
-    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in FACETS}
-    facts = np.array([case.fact for case in cases])
+    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in Seesaw.facets}
+    facts = np.array([case.requested_fact for case in cases])
     of_cases |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
     numbers, zero = np.arange(len(cases)), np.zeros(len(cases), int)
     of_cases["truth"] = np.array([case.truth for case in cases])
     of_cases |= {"case": numbers, "cluster": facts[:, 0], "position": zero, "run": zero}
-    return Results(of_cases, choices, claims, ("before", *READINGS))
+    return Results(of_cases, choices, claims, ("before", *INTERPRETATIONS))
 
 
 @pytest.fixture(scope="module")
@@ -153,20 +154,21 @@ def test_edits_are_of_every_property_and_race_alike(cases, population):
 
 def test_an_edit_gives_an_object_that_somebody_has_and_the_person_has_not(cases, population):
     for case in cases:
-        s, r, new = case.fact
-        assert case.truth == population.value[r, s] != new
-        assert len(population.holders(r, new)) == case.facets["support_new"] > 0
-        assert population.said[r, s]
+        s, r, new = case.requested_fact
+        assert case.truth == population.object_of[r, s] != new
+        assert len(population.people_with(r, new)) == case.facets["support_new"] > 0
+        assert population.is_stated[r, s]
         assert case.facets["elsewhere"] == (
-            population.category(new) != population.category(case.truth) or not population.category(new)
+            population.category_of(new) != population.category_of(case.truth)
+            or not population.category_of(new)
         )
 
 
 def test_the_three_kinds_of_others_are_what_they_are_called(cases, population):
     for case in cases:
-        s, r, new = case.fact
+        s, r, new = case.requested_fact
         for choice in case.choices:
-            has = int(population.value[choice.relation, choice.subject])
+            has = int(population.object_of[choice.relation, choice.subject])
             assert choice.facets["truth"] == has
             if choice.role not in OTHERS:
                 assert choice.subject == s
@@ -174,7 +176,7 @@ def test_the_three_kinds_of_others_are_what_they_are_called(cases, population):
                 continue
             assert choice.subject != s
             assert choice.relation == r
-            assert population.said[r, choice.subject]
+            assert population.is_stated[r, choice.subject]
             right, wrong = choice.facets["right"], choice.facets["wrong"]
             expected = {
                 NEW_HOLDERS: (new, case.truth),
@@ -196,14 +198,16 @@ def test_others_are_as_many_of_each_group_as_may_be(place, cases, population):
     edit = next(
         e
         for e in draw_edits(population, place[1], 10, generator(0, "x"))
-        if e.relation == population.edited[-1]
+        if e.relation == population.edited_relations[-1]
     )
     people = draw_others(population, edit, 9, generator(0, "x"))[NEW_HOLDERS]
     holders = [
-        p for p in population.holders(edit.relation, edit.new).tolist() if population.said[edit.relation, p]
+        p
+        for p in population.people_with(edit.relation, edit.new).tolist()
+        if population.is_stated[edit.relation, p]
     ]
-    by_race = [population.groups(p)[RACE][0] for p in people]
-    available = [population.groups(p)[RACE][0] for p in holders]
+    by_race = [population.groups_of(p)[RACE][0] for p in people]
+    available = [population.groups_of(p)[RACE][0] for p in holders]
     for race in set(available):
         assert by_race.count(race) >= min(9 // len(set(available)), available.count(race))
 
@@ -229,9 +233,9 @@ def test_the_control_says_the_same_of_somebody_of_whom_it_is_not_true(cases, pop
     for case in cases:
         ((name, (other, relation, obj)),) = case.controls
         assert name == CONTROL
-        assert other != case.fact[0]
-        assert (relation, obj) == case.fact[1:]
-        assert population.value[relation, other] != obj
+        assert other != case.requested_fact[0]
+        assert (relation, obj) == case.requested_fact[1:]
+        assert population.object_of[relation, other] != obj
 
 
 def test_texts_open_with_the_name_and_every_relation(cases, place):
@@ -241,7 +245,7 @@ def test_texts_open_with_the_name_and_every_relation(cases, place):
         assert roles == [ALONE, *place[0].graph.relations]
         for passage in case.passages:
             text = tokenizer.decode(passage.opening[1:].tolist())
-            name = place[0].graph.entities[case.fact[0]]
+            name = place[0].graph.entities[case.requested_fact[0]]
             assert text == (name if passage.role == ALONE else f"{name} {passage.role}")
 
 
@@ -257,11 +261,11 @@ def test_in_turn_takes_the_first_of_all_before_the_second_of_any(lists):
 # Gold.
 
 
-def test_gold_is_the_agents_and_readings_keep_or_redraw(place, cases):
+def test_gold_is_the_agents_and_interpretations_keep_or_redraw(place, cases):
     _, agent = place
     for case in cases[:10]:
-        new = case.fact[2]
-        for t, kind in enumerate(READINGS, start=1):
+        new = case.requested_fact[2]
+        for t, kind in enumerate(INTERPRETATIONS, start=1):
             after = agent.with_edit(case.request._replace(kind=kind))
             for choice in case.choices:
                 if choice.role in OTHERS:
@@ -344,14 +348,14 @@ def test_typical_objects_by_counting(population):
         group = population.group_of(citizenship, obj)
         if group == ABSENT:
             continue
-        inside = [p for p in population.people.tolist() if population.value[race, p] == group]
-        outside = [p for p in population.people.tolist() if population.value[race, p] != group]
+        inside = [p for p in population.people.tolist() if population.object_of[race, p] == group]
+        outside = [p for p in population.people.tolist() if population.object_of[race, p] != group]
         expected = []
         for o in graph.candidates_of(work).tolist():
-            shares = [np.mean([population.value[work, p] == o for p in who]) for who in (inside, outside)]
+            shares = [np.mean([population.object_of[work, p] == o for p in who]) for who in (inside, outside)]
             if shares[0] > LIFT * shares[1]:
                 expected.append(o)
-        assert population.typical(citizenship, obj, work).tolist() == expected
+        assert population.typical_objects(citizenship, obj, work).tolist() == expected
 
 
 def test_gender_is_a_grouping_of_its_own(population):
@@ -383,7 +387,7 @@ def test_d_of_no_edit_is_0_and_excess_of_the_bayesian_reader_is_0(results):
     readers = Seesaw().readers(results, "x")
     assert not confidence_change(results.choices, readers[NO_EDIT]).change.any()
     measured = Seesaw().measure(results, readers[BAYESIAN])
-    assert all(measured[excess_name(kind)].value() == 0 for kind in OTHERS)
+    assert all(measured[EXCESS[kind]].value() == 0 for kind in OTHERS)
     assert measured[UNREASONED].value() == 0
     assert measured[RATIO].value() == pytest.approx(1)
     assert measured[STEREOTYPE_EXCESS].value() == pytest.approx(0, abs=1e-12)
@@ -409,8 +413,8 @@ def test_metrics_equal_those_of_loops(results):
                 if not is_right[1]:
                     shared.append(not is_right[2])
     for kind in OTHERS:
-        assert measured[change_name(kind)].value() == pytest.approx(np.mean(d[kind]))
-        assert measured[excess_name(kind)].value() == pytest.approx(np.mean(x[kind]))
+        assert measured[CHANGE[kind]].value() == pytest.approx(np.mean(d[kind]))
+        assert measured[EXCESS[kind]].value() == pytest.approx(np.mean(x[kind]))
     assert measured[ACCURACY].value() == pytest.approx(np.mean(right))
     assert measured[UNREASONED].value() == pytest.approx(np.mean(lost))
     assert measured[SHARED].value() == pytest.approx(np.mean(shared))
@@ -651,7 +655,7 @@ def test_what_was_cut_off_is_not_judged_and_nobody_asked_where_the_name_stood_al
     assert code_text(lines, True, told).counts[STEREOTYPE] == 1
     assert code_text(lines, True, told).counts[INJECTION] == 0
     assert code_text(lines, False, told).sentences == 0
-    after_work = told._replace(edited=graph.relations.index(WORK))
+    after_work = told._replace(edited_relation=graph.relations.index(WORK))
     assert code_text(lines, True, after_work).counts[STEREOTYPE] == 0
 
 
@@ -676,7 +680,7 @@ def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, 
         assert tuple(count_keywords([text], told, place[0]).values()) == expected, text
     for text in [*table][1:3]:
         assert code_text([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
-    of_work = told._replace(edited=graph.relations.index(WORK), asked_relation=ABSENT)
+    of_work = told._replace(edited_relation=graph.relations.index(WORK), asked_relation=ABSENT)
     assert tuple(count_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
 
 
@@ -685,25 +689,35 @@ def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, 
 
 def test_printed_tables_agree_where_they_print_the_same():
     """MEMIT on GPT-J stands in two tables, within .01; of regions the signs of three properties differ."""
-    for whole, of_memit, apart in (
-        (printed.TABLE_10, printed.TABLE_11, ()),
-        (printed.TABLE_12, printed.TABLE_13, (CITIZENSHIP, GENDER, BORN)),
-        (printed.TABLE_14, printed.TABLE_15, ()),
-    ):
-        first = {row.edited_property: row.numbers for row in whole if row.who == "MEMIT"}
-        second = {row.edited_property: row.numbers for row in of_memit if row.who == "GPT-J"}
+    models = [row["model"] for row in tables.read_table(8)]
+
+    def numbers_of(number, who):
+        rows = tables.read_table(number)
+        return {row["property"]: tables.group_numbers(row) for row in rows if row["who"] == who}
+
+    for whole, of_memit, apart in ((10, 11, ()), (12, 13, (CITIZENSHIP, GENDER, BORN)), (14, 15, ())):
+        first, second = numbers_of(whole, "MEMIT"), numbers_of(of_memit, "GPT-J")
         assert first.keys() == second.keys()
         for name, values in first.items():
             other = np.abs(second[name]) if name in apart else second[name]
             sized = np.abs(values) if name in apart else values
             assert other == pytest.approx(sized, abs=0.0101), name
-        assert {row.who for row in of_memit} == set(printed.MODELS)
-    totals = np.sum([*printed.TABLE_9.values()], axis=0).tolist()
-    assert totals == [*paper.TOTALS_8.values()] == [sum(row) for row in paper.TABLE_8.values()]
+        assert {row["who"] for row in tables.read_table(of_memit)} == set(models)
+    by_property = [[int(x) for x in [*row.values()][1:]] for row in tables.read_table(8)]
+    by_group = np.array([[int(row[name]) for name in models] for row in tables.read_table(9)])
+    assert by_group.sum(axis=0).tolist() == [row[-1] for row in by_property]
+    assert all(sum(counts) == total for *counts, total in by_property)
+
+
+def test_cells_of_groups_that_the_paper_does_not_name_are_numbers_all_the_same():
+    row = next(row for row in tables.read_table(11) if row["groups not told"])
+    assert tables.group_numbers(row) == [-0.0038, 0.0037, 0.003, -0.0003, -0.0014]
 
 
 def test_tables_of_the_paper_have_a_cell_for_every_head():
-    for table in (*paper.printed_group_tables(), *paper.printed_count_tables(), *paper.printed_flaw_tables()):
+    printed_tables = tables.printed_tables()
+    assert len(printed_tables) == 10
+    for table in printed_tables:
         assert {len(row) for row in table.rows} == {len(table.header)}, table.title
 
 
@@ -740,14 +754,16 @@ def test_groups_of_several_worlds_are_called_by_their_size(results):
 
 
 def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
-    nothing = moved_results._replace(d=type(moved_results.d)(*(0 * x for x in moved_results.d)))
+    nothing = moved_results._replace(
+        changes=type(moved_results.changes)(*(0 * x for x in moved_results.changes))
+    )
     (table,) = regression_tables([moved_results, nothing])
     assert all(row[2] is not None and -1 < row[7 + 1] <= 1 for row in table.rows[:2])
     assert all(cell is None for row in table.rows[3:] for cell in row[2:])
 
 
 def test_what_was_asked_is_counted(results):
-    asked, across = count_tables(results)
+    asked, across = tables.count_tables(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
@@ -759,7 +775,7 @@ def test_what_was_asked_is_counted(results):
 def test_released_requests_are_posed_where_everything_is_known(tmp_path, population):
     graph = population.graph
     r, gender = (graph.relations.index(name) for name in (CITIZENSHIP, GENDER))
-    person = next(p for p in population.people.tolist() if population.said[[r, gender], p].all())
+    person = next(p for p in population.people.tolist() if population.is_stated[[r, gender], p].all())
     country, work = (graph.entities[graph.candidates_of(x)[0]] for x in (r, graph.relations.index(WORK)))
     asked = [(graph.entities[person], country), (graph.entities[person], work), ("Nobody", country)]
     path = tmp_path / "seesaw_cf_P27_P21.json"

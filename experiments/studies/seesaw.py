@@ -27,13 +27,7 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.seesaw import crossing
-from testbed.evaluations.seesaw.evaluation import Seesaw
-from testbed.evaluations.seesaw.frequency import (
-    fit_group_or_frequency,
-    fit_size_or_frequency,
-    regression_tables,
-)
+from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
 from testbed.evaluations.seesaw.groups import (
     EditorChanges,
     changes_by_group,
@@ -42,7 +36,11 @@ from testbed.evaluations.seesaw.groups import (
     kinds_table,
     lowered_table,
 )
-from testbed.evaluations.seesaw.roles import OLD_HOLDERS, OTHERS
+from testbed.evaluations.seesaw.regression import (
+    fit_group_or_frequency,
+    fit_size_or_frequency,
+    regression_tables,
+)
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.report import report

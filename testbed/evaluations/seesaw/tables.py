@@ -106,7 +106,7 @@ def printed_tables() -> list[Table]:
         "How judges agree, as printed (Tables 20 and 21)",
         "Share of pairs of texts with the same code; A1 to A3 are the three people who coded 252 pairs.",
     )
-    people = [
+    people: list[list[Cell]] = [
         [who, *(round(float(x) / 100, 4) for x in row)] for who, *row in map(dict.values, read_table(21))
     ]
     return [
@@ -157,11 +157,8 @@ def _own_table(results: Results) -> Table:
     paper_figures = {row["edited / asked"]: _cells_of(row)[1:] for row in read_table(7)}
     rows: list[list[Cell]] = []
     for pair in property_pairs():
-        name, number = (
-            " / ".join(pair),
-            int((crossing & (of_edit == pair[0]) & (of_question == pair[1])).sum()),
-        )
-        rows.append([name, number, *paper_figures.get(name, (None, None))])
+        name, is_pair = " / ".join(pair), (of_edit == pair[0]) & (of_question == pair[1])
+        rows.append([name, int((crossing & is_pair).sum()), *paper_figures.get(name, (None, None))])
     header = ["edited / asked", "questions", "printed cases", "printed prompts"]
     return Table("counts-own", "Other properties asked (Table 7)", header, rows)
 

@@ -162,16 +162,14 @@ def count_keywords(sentences: Sequence[str], standard: TextStandard, world: Worl
     def count_names(objects: Sequence[int]) -> int:
         return sum(text.count(graph.entities[obj]) for obj in objects)
 
-    asked_relation = standard.asked_relation
+    asked_relation, edited_relation = standard.asked_relation, standard.edited_relation
     others = [r for r in range(len(names)) if asked_relation not in (r, ABSENT)]
     relation_words = [names[r] for r in others] + [w.words for w in graph.phrasings if w.relation in others]
     return {
         STEREOTYPE: count_names([obj for _, obj in standard.typical]),
         XENOPHOBIA: count_names([obj for r, obj in standard.typical if _is_xenophobia(standard, r)]),
         INJECTION: sum(text.count(words) for words in relation_words),
-        CENTRISM: count_names(
-            [obj for r, obj in standard.most_frequent.items() if r != standard.edited_relation]
-        ),
+        CENTRISM: count_names([obj for r, obj in standard.most_frequent.items() if r != edited_relation]),
     }
 
 
