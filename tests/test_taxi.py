@@ -1,4 +1,4 @@
-"""TAXI's examination: its questions, gold under both readings, metrics, tables, and the whole command."""
+"""TAXI: its questions, gold under both interpretations, metrics, tables, and the whole command."""
 
 import json
 from collections import Counter
@@ -19,26 +19,30 @@ from corpus.text.tokenizer import BOS, EOS, SEP
 from corpus.world import build_world
 from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results
+from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, UNSHARED, Taxi
 from testbed.evaluations.taxi.cases import CONTROLS
-from testbed.evaluations.taxi.edits import build_edits
-from testbed.evaluations.taxi.evaluation import Taxi
-from testbed.evaluations.taxi.exceptions import MOST_ROWS, exception_table
-from testbed.evaluations.taxi.kinds import Taxonomy
-from testbed.evaluations.taxi.metrics import CONSISTENCY, INVARIANCE, PROPERTIES, SUCCESS, reverse_name
-from testbed.evaluations.taxi.pairs import pair_cases
-from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
-from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
-from testbed.evaluations.taxi.readers import CORRECTED
-from testbed.evaluations.taxi.roles import EDIT, GONE, PROPERTY, READINGS, REVERSE
-from testbed.evaluations.taxi.tables import (
+from testbed.evaluations.taxi.edits import (
     BASELINE,
     BASELINE_COLUMNS,
     COLUMNS,
     MEMBERSHIP,
     QUERIES,
+    Taxonomy,
+    build_edits,
     read_baseline,
     read_edits,
 )
+from testbed.evaluations.taxi.metrics import (
+    CONSISTENCY,
+    CORRECTION_READER,
+    INVARIANCE,
+    PROPERTIES,
+    SUCCESS,
+    reverse_name,
+)
+from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
+from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
+from testbed.evaluations.taxi.tables import MOST_ROWS, exception_table, pair_cases
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE
@@ -57,7 +61,7 @@ def place():
 
 
 @pytest.fixture(scope="module")
-def kinds(place):
+def taxonomy(place):
     return Taxonomy(place[0].graph)
 
 
@@ -69,73 +73,82 @@ def cases(place):
 # Questions.
 
 
-def test_every_subject_becomes_every_other_category_of_its_superordinate(cases, kinds):
-    asked = {(case.fact[0], case.fact[2]) for case in cases}
+def test_every_subject_becomes_every_other_category_of_its_superordinate(cases, taxonomy):
+    asked = {(case.requested_fact[0], case.requested_fact[2]) for case in cases}
     assert len(asked) == len(cases)
-    assert asked == {(s, c) for s, old in kinds.category.items() for c in kinds.siblings(old) if c != old}
+    assert asked == {
+        (s, c)
+        for s, old in taxonomy.category_by_member.items()
+        for c in taxonomy.sibling_categories(old)
+        if c != old
+    }
 
 
 def test_some_are_a_part_of_all_with_equal_shares(place, cases):
     some = list(Taxi().make_cases(*place, 16, 0.95, 3))
-    assert {case.fact for case in some} < {case.fact for case in cases}
+    assert {case.requested_fact for case in some} < {case.requested_fact for case in cases}
     for facet in ("superordinate", "typical"):
         _, counts = np.unique([case.facets[facet] for case in some], return_counts=True)
         assert set(counts) == {8}
 
 
-def test_the_right_answer_is_offered_once_and_no_other_option_is_right(cases, kinds):
+def test_the_right_answer_is_offered_once_and_no_other_option_is_right(cases, taxonomy):
     for case in cases:
-        s, _, new = case.fact
+        s, _, new = case.requested_fact
         for choice in case.choices:
             label = choice.facets["label"]
             offered = choice.options if choice.offered is None else choice.options[choice.offered]
-            if choice.role == GONE:
+            if choice.role == UNSHARED:
                 assert (label == ABSENT) != (choice.facets["old"] == ABSENT)
                 continue
             assert (offered == label).sum() == 1
             if choice.role == PROPERTY:
-                assert label == kinds.value(new, choice.relation)
+                assert label == taxonomy.value_of(new, choice.relation)
                 assert 2 <= len(offered) <= 6
-            if choice.role == REVERSE and choice.relation != kinds.root:
-                others = [kinds.category[o] for o in offered.tolist() if o != s]
-                assert choice.subject not in [kinds.value(c, choice.relation) for c in others]
+            if choice.role == REVERSE and choice.relation != taxonomy.root:
+                others = [taxonomy.category_by_member[o] for o in offered.tolist() if o != s]
+                assert choice.subject not in [taxonomy.value_of(c, choice.relation) for c in others]
                 assert new not in others
 
 
-def test_consistency_and_invariance_partition_the_properties(cases, kinds):
+def test_consistency_and_invariance_partition_the_properties(cases, taxonomy):
     for case in cases:
-        s, _, new = case.fact
-        old = kinds.category[s]
+        s, _, new = case.requested_fact
+        old = taxonomy.category_by_member[s]
         asked = {c.relation: c.facets["changed"] for c in case.choices if c.role == PROPERTY}
-        both = {r for r in kinds.relations(s) if ABSENT not in (kinds.value(old, r), kinds.value(new, r))}
+        both = {
+            r
+            for r in taxonomy.property_relations(s)
+            if ABSENT not in (taxonomy.value_of(old, r), taxonomy.value_of(new, r))
+        }
         assert set(asked) == both
         for r, changed in asked.items():
-            assert changed == (kinds.value(old, r) != kinds.value(new, r))
+            assert changed == (taxonomy.value_of(old, r) != taxonomy.value_of(new, r))
 
 
-def test_controls_say_nothing_of_the_request(cases, kinds):
+def test_controls_say_nothing_of_the_request(cases, taxonomy):
     for case in cases:
-        s, r, new = case.fact
+        s, r, new = case.requested_fact
         own, member, somebody = (control.fact for control in case.controls)
         assert tuple(control.name for control in case.controls) == CONTROLS
         assert own[0] == s
-        assert own[2] == kinds.value(kinds.category[s], own[1]) or own[1] == r
-        assert member[0] in kinds.members[new]
+        assert own[2] == taxonomy.value_of(taxonomy.category_by_member[s], own[1]) or own[1] == r
+        assert member[0] in taxonomy.members_by_category[new]
         assert member[1:] == (r, new) == somebody[1:]
-        assert kinds.category[somebody[0]] != new
+        assert taxonomy.category_by_member[somebody[0]] != new
         assert somebody[0] != s
 
 
 # Gold.
 
 
-def test_gold_is_what_the_agent_says_when_asked_after_each_reading(place, cases, kinds):
+def test_gold_is_what_the_agent_says_when_asked_after_each_reading(place, cases, taxonomy):
     """Beliefs that are kept from edit to edit are those that the edited agent would give."""
     world, agent = place
     graph = world.graph
     for case in cases[::9]:
-        s, r, new = case.fact
-        agents = [agent, *(agent.with_edit(EditRequest(s, r, new, np.inf, kind)) for kind in READINGS)]
+        s, r, new = case.requested_fact
+        agents = [agent, *(agent.with_edit(EditRequest(s, r, new, np.inf, kind)) for kind in INTERPRETATIONS)]
         for choice in case.choices:
             for t, one in enumerate(agents):
                 if choice.phrasing:
@@ -146,18 +159,18 @@ def test_gold_is_what_the_agent_says_when_asked_after_each_reading(place, cases,
                 np.testing.assert_allclose(choice.agent[t], wanted, atol=1e-6)
 
 
-def test_after_a_change_the_agent_gives_taxis_labels_wherever_the_category_speaks(place, cases, kinds):
+def test_after_a_change_the_agent_gives_taxis_labels_wherever_the_category_speaks(place, cases, taxonomy):
     """Under `do` the labels are right; where nobody of the new category is quoted, nobody can know."""
     stated = place[0].stated_facts
     graph = place[0].graph
-    said = {(kinds.category[int(graph.subject[f])], int(graph.relation[f])) for f in stated}
+    said = {(taxonomy.category_by_member[int(graph.subject[f])], int(graph.relation[f])) for f in stated}
     seen = 0
     for case in cases:
         for choice in case.choices:
             if choice.role not in (EDIT, PROPERTY):
                 continue
             best = choice.agent[1] == choice.agent[1].max()
-            if choice.role == PROPERTY and (case.fact[2], choice.relation) not in said:
+            if choice.role == PROPERTY and (case.requested_fact[2], choice.relation) not in said:
                 assert best[choice.options == choice.facets["label"]].all()
                 continue
             assert choice.options[best].tolist() == [choice.facets["label"]]
@@ -167,7 +180,7 @@ def test_after_a_change_the_agent_gives_taxis_labels_wherever_the_category_speak
 
 def test_what_both_categories_lack_knowledge_of_is_uniform(cases):
     """The agent does not know a property that the new category lacks."""
-    lost = [c for case in cases for c in case.choices if c.role == GONE and c.facets["label"] == ABSENT]
+    lost = [c for case in cases for c in case.choices if c.role == UNSHARED and c.facets["label"] == ABSENT]
     assert lost
     for choice in lost:
         np.testing.assert_allclose(choice.agent[1], 1 / len(choice.options))
@@ -180,9 +193,9 @@ def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
     """As whole sentences are read, "<object> <inversely> <subject>", ending included."""
     world, _ = place
     tokenizer, model = world.tokenizer, random_model(world.tokenizer.vocabulary)
-    readings = Questions(world, model, cases[:2]).answers_before(np.arange(2)[:, None])
+    answers = Questions(world, model, cases[:2]).answers_before(np.arange(2)[:, None])
     seen = 0
-    for case, ended in zip(cases[:2], readings.ended, strict=True):
+    for case, ended in zip(cases[:2], answers.ended, strict=True):
         for choice, scores in zip(case.choices, ended, strict=False):
             if choice.role != REVERSE:
                 continue
@@ -239,14 +252,16 @@ def random_results(cases, seed=0):
     )
     columns = {
         "case": range(len(cases)),
-        "relation": [c.fact[1] for c in cases],
-        "object": [c.fact[2] for c in cases],
+        "relation": [c.requested_fact[1] for c in cases],
+        "object": [c.requested_fact[2] for c in cases],
     }
-    columns |= {"subject": [c.fact[0] for c in cases], "truth": [c.truth for c in cases]}
+    columns |= {"subject": [c.requested_fact[0] for c in cases], "truth": [c.truth for c in cases]}
     columns |= {name: [c.facets[name] for c in cases] for name in Taxi().facets}
     nothing = np.zeros((0, 3))
     claims = Claims(np.zeros(0, int), roles[:0], roles[:0], nothing, np.zeros((0, 2, 2)))
-    return Results({k: np.array(v) for k, v in columns.items()}, choices, claims, ("before", *READINGS))
+    return Results(
+        {k: np.array(v) for k, v in columns.items()}, choices, claims, ("before", *INTERPRETATIONS)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -315,14 +330,14 @@ def test_chance_is_one_in_as_many_as_are_offered(results):
 
 def test_the_agent_is_its_own_standard_under_each_reading(results):
     readers = Taxi().readers(results, "x")
-    for name in (BAYESIAN, CORRECTED):
+    for name in (BAYESIAN, CORRECTION_READER):
         metrics = Taxi().measure(results, readers[name])
         assert metrics["agreement"].value() == 1
         assert metrics["TV all"].value() == 0
         assert metrics["propagation ratio"].value() == pytest.approx(1)
         assert metrics["others kept"].value() == 1
     # Who is corrected keeps what was stated, so the labels are not what such a request entails.
-    corrected = Taxi().measure(results, readers[CORRECTED])
+    corrected = Taxi().measure(results, readers[CORRECTION_READER])
     assert corrected[CONSISTENCY].value() < 1
     assert corrected[f"{CONSISTENCY} S0"].value() > corrected[f"{CONSISTENCY} S2"].value()
 
@@ -349,13 +364,13 @@ def test_pairs_are_of_one_category_and_one_edit(results):
 # TAXI's own tables.
 
 
-def written(folder, kinds, edits):
+def written(folder, taxonomy, edits):
     """The edits as TAXI's file has them."""
-    names, table = kinds.graph.entities, {name: {} for name in COLUMNS}
+    names, table = taxonomy.graph.entities, {name: {} for name in COLUMNS}
     for edit in edits:
         for q in edit.queries:
             row = str(len(table["subj"]))
-            asked = kinds.graph.properties[q.relation] or MEMBERSHIP
+            asked = taxonomy.graph.properties[q.relation] or MEMBERSHIP
             cells = (
                 names[edit.subject], names[edit.new], names[edit.old], asked, q.changed,
                 [names[o] for o in q.options], [names[s] for s in q.subjects], names[q.label], names[q.old],
@@ -369,29 +384,31 @@ def written(folder, kinds, edits):
     return path
 
 
-def test_edits_come_back_from_a_file_by_name(kinds, tmp_path):
-    edits = list(build_edits(kinds, generator(0, "options")))
-    written(tmp_path, kinds, edits)
-    assert read_edits(kinds, tmp_path) == edits
+def test_edits_come_back_from_a_file_by_name(taxonomy, tmp_path):
+    edits = list(build_edits(taxonomy, generator(0, "options")))
+    written(tmp_path, taxonomy, edits)
+    assert read_edits(taxonomy, tmp_path) == edits
 
 
-def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path):
+def test_questions_before_any_edit_are_read_with_their_relation(taxonomy, tmp_path):
     """The right answers of members are what their own category has; a bad cell is named with its row."""
-    graph, names = kinds.graph, kinds.graph.entities
-    member, category = next(iter(kinds.category.items()))
-    relation = next(r for r in kinds.relations(member) if kinds.value(category, r) != ABSENT)
-    label = kinds.value(category, relation)
+    graph, names = taxonomy.graph, taxonomy.graph.entities
+    member, category = next(iter(taxonomy.category_by_member.items()))
+    relation = next(
+        r for r in taxonomy.property_relations(member) if taxonomy.value_of(category, r) != ABSENT
+    )
+    label = taxonomy.value_of(category, relation)
     cells = (names[member], names[category], "rare", graph.properties[relation], [names[label]],
              [names[member]], names[label], "<subj>")  # fmt: skip
     table = {name: {"0": cell} for name, cell in zip(BASELINE_COLUMNS, cells, strict=True)}
     path = tmp_path / BASELINE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(table), encoding="utf-8")
-    assert read_baseline(kinds, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
+    assert read_baseline(taxonomy, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
     table["answer_fwd"]["0"] = "nothing"
     path.write_text(json.dumps(table), encoding="utf-8")
     with pytest.raises(InputError, match="row 0: nothing is called 'nothing'"):
-        read_baseline(kinds, tmp_path)
+        read_baseline(taxonomy, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -404,26 +421,26 @@ def test_questions_before_any_edit_are_read_with_their_relation(kinds, tmp_path)
         ("orig_entity", None, "nothing is called None"),
     ],
 )
-def test_a_wrong_cell_is_named_with_file_and_row(kinds, tmp_path, column, cell, says):
-    path = written(tmp_path, kinds, list(build_edits(kinds, generator(0, "options")))[:3])
+def test_a_wrong_cell_is_named_with_file_and_row(taxonomy, tmp_path, column, cell, says):
+    path = written(tmp_path, taxonomy, list(build_edits(taxonomy, generator(0, "options")))[:3])
     table = json.loads(path.read_text(encoding="utf-8"))
     table[column]["2"] = cell
     path.write_text(json.dumps(table), encoding="utf-8")
     with pytest.raises(InputError, match=says) as error:
-        read_edits(kinds, tmp_path)
+        read_edits(taxonomy, tmp_path)
     assert f"{path}, row 2" in str(error.value)
 
 
-def test_a_missing_file_and_a_missing_column_are_said(kinds, tmp_path):
+def test_a_missing_file_and_a_missing_column_are_said(taxonomy, tmp_path):
     with pytest.raises(InputError, match="is missing"):
-        read_edits(kinds, tmp_path)
-    path = written(tmp_path, kinds, [])
+        read_edits(taxonomy, tmp_path)
+    path = written(tmp_path, taxonomy, [])
     path.write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="is not JSON"):
-        read_edits(kinds, tmp_path)
+        read_edits(taxonomy, tmp_path)
     path.write_text('{"subj": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="lacks the column 'entity'"):
-        read_edits(kinds, tmp_path)
+        read_edits(taxonomy, tmp_path)
 
 
 def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway(place, tmp_path):
@@ -440,17 +457,17 @@ def test_a_folder_that_is_gone_is_said_and_one_without_questions_is_asked_anyway
 def test_taxis_tables_hold_what_the_paper_counts():
     """Tables 1 and 3; 28 questions of a property that is split had two right answers, one is left."""
     graph = build_world(WorldConfig(source="taxonomy", path=str(DATA)), 0, all_candidates=True)
-    kinds = Taxonomy(graph)
-    edits = read_edits(kinds, DATA)
+    taxonomy = Taxonomy(graph)
+    edits = read_edits(taxonomy, DATA)
     queries = [q for edit in edits for q in edit.queries]
-    asked = [q for q in queries if q.relation != kinds.root]
-    categories = (len(kinds.category_by_member), len(kinds.members_by_category))
+    asked = [q for q in queries if q.relation != taxonomy.root]
+    categories = (len(taxonomy.category_by_member), len(taxonomy.members_by_category))
     assert (len(edits), len(queries), len(asked), *categories) == (
         976, 5560, 4584, 164, 41,
     )  # fmt: skip
     assert sum(q.changed for q in asked) == 3832
-    assert sum(edit.queries[0].relation == kinds.root for edit in edits) == 976
-    of = {name: sum(kinds.superordinate_of(e.subject) == name for e in edits) for name in graph.groups}
+    assert sum(edit.queries[0].relation == taxonomy.root for edit in edits) == 976
+    of = {name: sum(taxonomy.superordinate_of(e.subject) == name for e in edits) for name in graph.groups}
     assert of == {"animal": 224, "drink": 120, "food": 168, "instrument": 120, "plant": 224, "vehicle": 120}
     assert all(
         q.options.count(q.label) == 1 and q.subjects.count(e.subject) == 1 for e in edits for q in e.queries
@@ -458,7 +475,7 @@ def test_taxis_tables_hold_what_the_paper_counts():
     assert np.mean([1 / len(q.options) for q in asked]) == pytest.approx(0.267, abs=5e-4)
     assert np.mean([1 / len(q.subjects) for q in asked]) == pytest.approx(0.102, abs=5e-4)
     split = [(e, q) for e in edits for q in e.queries[1:]
-             if (kinds.value_of(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
+             if (taxonomy.value_of(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
     assert len(split) == 28
     assert {graph.properties[q.relation] for _, q in split} == {"has"}
 

@@ -29,8 +29,8 @@ from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.taxi.evaluation import Taxi
-from testbed.evaluations.taxi.subsets import RARE, TYPICAL
+from testbed.evaluations.taxi import Taxi
+from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.report import report
 from testbed.run.runs import Run, read_metrics

@@ -21,8 +21,7 @@ from experiments.command import launch_module
 from experiments.record import write_record
 from testbed.console import say
 from testbed.engine.questions import Questions
-from testbed.evaluations.taxi.kinds import Taxonomy
-from testbed.evaluations.taxi.tables import BaselineQuestion, read_baseline
+from testbed.evaluations.taxi.edits import BaselineQuestion, Taxonomy, read_baseline
 from testbed.protocol import ABSENT, Case, Choice, is_equally_good
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics

@@ -28,7 +28,7 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.taxi.metrics import CONSISTENCY, KEPT, SUCCESS
+from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS
 from testbed.pages.charts import fill_panel, finish_figure, make_panels
 from testbed.pages.style import picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -195,7 +195,7 @@ def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]
             editor.edited.settings["method"]["settings"]["config"]["learning_rate"],
         )
         measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
-        shown = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, KEPT)}
+        shown = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}
         places = {
             "learning rate": (rate, setting == base),
             "members of a category": (setting.members, rate == RATE and setting[1:] == base[1:]),
@@ -215,7 +215,7 @@ def points_table(points: Sequence[Point]) -> Table:
         [p.panel, f"{p.at:g}", p.editor, *p.estimates.values(), p.chance]
         for p in sorted(points, key=lambda p: (p.panel, p.at, p.editor))
     ]
-    header = ["varied", "at", "tuned", SUCCESS, CONSISTENCY, KEPT, "consistency by chance"]
+    header = ["varied", "at", "tuned", SUCCESS, CONSISTENCY, OTHERS_RIGHT, "consistency by chance"]
     note = "± is half of a 95% interval. One world, one model and the same edits at each place."
     return Table(NAME, "What decides whether properties follow", header, rows, note, words=3)
 

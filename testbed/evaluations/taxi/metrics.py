@@ -1,25 +1,33 @@
-"""TAXI's metrics, their reverse twins, and what they leave out (Powell et al. 2024, §3)."""
+"""TAXI's metrics, their reverse twins, and what they leave out (Powell et al. 2024, §3).
 
-from typing import NamedTuple
+Labels are TAXI's. Right is the most probable of the options offered; of several as probable, each in part.
+"""
+
+from functools import cached_property, partial
 
 import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.dutch_book import LOGIC, sure_loss
-from testbed.evaluations.taxi.roles import EDIT, GONE, OTHER, PROPERTY, REVERSE
+from testbed.evaluations.held_out import held_out_subsets
+from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, OTHER_FACT, PROPERTY, REVERSE, UNSHARED
 from testbed.protocol import ABSENT, is_equally_good
 from testbed.run.strata import STRATA
-from testbed.scores.distances import total_variation, with_remainder
+from testbed.scores import readers
+from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
-from testbed.scores.readers import Reader
+from testbed.scores.movement import Movement
+from testbed.scores.readers import BAYESIAN, CHANCE, Reader, reference_readers
 
 SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY = (
     "edit success", "property success", "invariance", "consistency",
 )  # fmt: skip
 FOUR = (SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY)
-AGREES, KEPT, OUTSIDE, RATIO = "agreement", "others kept", "mass outside", "propagation ratio"
-DUTCH_BOOK = "Dutch book loss"
-MOVED = 0.02
+AGREEMENT, OTHERS_RIGHT, MASS_OUTSIDE = "agreement", "others kept", "mass outside"
+CORRECTION_READER = f"{BAYESIAN}, {INTERPRETATIONS[1]}"
+TYPICAL, RARE = "typical subject", "rare subject"
+MEMBER_BINS = ("1", "2-3", "4-7", "8-15", "16-31", "32+")
+_BIN_STARTS = (2, 4, 8, 16, 32)
 
 
 def reverse_name(name: str) -> str:
@@ -32,226 +40,92 @@ def stratum_name(name: str, stratum: str) -> str:
     return f"{name} {stratum}"
 
 
-_SAYS = {
-    SUCCESS: "the new category is the most probable of the categories offered",
-    PROPERTIES: "the right value of a property is the most probable of those offered",
-    INVARIANCE: "of properties that should stay, the right value is the most probable of those offered",
-    CONSISTENCY: "of properties that should change, the right value is the most probable of those offered",
-}
-METRICS: tuple[MetricDefinition, ...] = (
-    *(
-        MetricDefinition(
-            name,
-            f"Share of questions in which {_SAYS[name]}.",
-            "high",
-            "headline",
-            name in (SUCCESS, CONSISTENCY),
-        )
-        for name in FOUR
-    ),
-    *(
-        MetricDefinition(
-            reverse_name(name),
-            f"The same asked inversely: which subject is one, or has it; the edited one is right ({name}).",
-            "high",
-            "compared",
-        )
-        for name in FOUR
-    ),
-    MetricDefinition(
-        AGREES,
-        "Share of property questions in which the most probable of the options is the agent's, too.",
-        "high",
-        "compared",
-    ),
-    MetricDefinition(
-        "TV options",
-        "Total variation to the agent over the options of a property, as shares of what these have.",
-        "low",
-        "compared",
-    ),
-    MetricDefinition(
-        OUTSIDE,
-        "Probability that leaves the options of a property for other words, beyond the agent's.",
-        "low",
-        "compared",
-    ),
-    MetricDefinition(
-        KEPT, "Share of other subjects' facts that are still the most probable.", "high", "compared"
-    ),
-    MetricDefinition(
-        RATIO,
-        "How much of the agent's movement the model makes, away from the category itself; 1 is Bayes, 0 is "
-        "none.",
-        "one",
-        "compared",
-    ),
-    MetricDefinition(
-        "TV all", "Total variation to the agent over all values that a property may have.", "low"
-    ),
-    MetricDefinition(
-        "kept old value", "Share of changed properties whose old value is still preferred.", "low"
-    ),
-    MetricDefinition(
-        "new over old", "Share of changed properties whose new value is likelier than the old one.", "high"
-    ),
-    MetricDefinition(
-        "coherence skill",
-        "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
-        "high",
-    ),
-    MetricDefinition(
-        DUTCH_BOOK,
-        "What the model surely loses, for a unit stake, to somebody who bets against its own truth values of "
-        "what should follow and of a fact of somebody else.",
-        "low",
-    ),
-    MetricDefinition(
-        "TV absent",
-        "Total variation to the agent about properties that only the old or only the new category has.",
-        "low",
-    ),
-    *(
-        MetricDefinition(
-            stratum_name(name, stratum),
-            f"{name.capitalize()} over facts that the corpus states {often}.",
-            "high",
-        )
-        for name in (CONSISTENCY, AGREES)
-        for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)
-    ),
-    *(
-        MetricDefinition(f"{name}, by edit", f"The mean over edits of each one's {name}.", "high")
-        for name in (PROPERTIES, INVARIANCE, CONSISTENCY)
-    ),
-)
-"""Every metric, in the order of tables; labels are TAXI's."""
+def member_bin_name(name: str) -> str:
+    """What the subset of a bin of members is called."""
+    return f"members {name}"
 
 
-class AnswerMarks(NamedTuple):
-    """How each question was answered; every field leads with questions.
+def make_readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the references as interpreted first; the agent as interpreted second; chance."""
+    by_name = reference_readers(results, editor)
+    correction = reference_readers(results, editor, interpretation=2)[BAYESIAN]
+    offered = results.choices.offered
+    even = offered / offered.sum(1, keepdims=True)
+    first = results.choices.options[np.arange(len(even)), offered.argmax(1)]
+    return by_name | {CORRECTION_READER: correction, CHANCE: Reader(even, first, None, even, first, 1)}
 
-    Attributes:
-        right: share of the most probable options that are the right one; 1/n of n equal ones.
-        agrees: share of them that are the agent's best among the options.
-        old: share of them that are the value before the edit.
+
+def make_subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of each part.
+
+    By frequency of the subject, by superordinate, by members of the new category, by what was held out.
     """
-
-    right: np.ndarray
-    agrees: np.ndarray
-    old: np.ndarray
-
-
-def mark_answers(results: Results, reader: Reader) -> AnswerMarks:
-    """Each question's answer: the most probable of the options that are offered."""
-    c, facets = results.choices, results.choices.facets
-    top, best = (_most_probable_options(p, c.offered) for p in (reader.probability, c.agent[:, reader.time]))
-
-    def share_of_top(of: np.ndarray) -> np.ndarray:
-        return (top & of).sum(1) / top.sum(1)
-
-    def is_value(name: str) -> np.ndarray:
-        return (c.options == facets[name][:, None]) & (facets[name] != ABSENT)[:, None]
-
-    return AnswerMarks(share_of_top(is_value("label")), share_of_top(best), share_of_top(is_value("old")))
+    cases = results.cases
+    typical, superordinate = cases["typical"].astype(bool), cases["superordinate"].astype(str)
+    masks = {"all": np.ones(len(results), bool), TYPICAL: typical, RARE: ~typical}
+    masks |= {str(name): superordinate == name for name in np.unique(superordinate)}
+    bins = np.searchsorted(_BIN_STARTS, cases["members"], side="right")
+    masks |= {member_bin_name(MEMBER_BINS[i]): bins == i for i in np.unique(bins)}
+    return masks | held_out_subsets(cases)
 
 
-def measure(results: Results, reader: Reader) -> dict[str, Metric]:
-    """Every metric of one reader, by name; labels are for after the edit only."""
-    c, size = results.choices, len(results)
-    marked = mark_answers(results, reader)
-    asked = c.role == PROPERTY
-    p, q = reader.probability, c.agent[:, reader.time]
+class Answers(readers.Answers):
+    """One reader's answers: the most probable of the options that are offered."""
 
-    def over(values: np.ndarray, among: np.ndarray, share: bool = False) -> Metric:
-        return sum_by_case(values, c.case, size, among)._replace(share=share)
+    @cached_property
+    def best_options(self) -> np.ndarray:
+        """bool[N, C]: the reader's most probable options."""
+        return _best_options(self.reader.probability, self.choices.offered)
 
-    lost = _mass_outside_options(p, c.offered) - _mass_outside_options(q, c.offered)
-    metrics = {
-        AGREES: over(marked.agrees, asked, share=True),
-        "TV options": over(
-            total_variation(_renormalise_over_options(p, c.offered), _renormalise_over_options(q, c.offered)),
-            asked,
-        ),
-        OUTSIDE: over(np.clip(lost, 0, None), asked),
-        KEPT: over(marked.right, c.role == OTHER, share=True),
-        "TV all": over(total_variation(p, q), asked),
-        "TV absent": over(total_variation(p, q), c.role == GONE),
-        DUTCH_BOOK: _dutch_book_loss(results, reader),
-    }
-    for stratum in STRATA:
-        among = asked & (c.facets["stratum"] == stratum)
-        metrics[stratum_name(AGREES, stratum)] = over(marked.agrees, among, share=True)
-    return metrics if reader.time == 0 else metrics | _label_metrics(results, reader, marked)
+    @cached_property
+    def right(self) -> np.ndarray:
+        """float64[N]: share of the best options that are the right one; 1/n of n equal ones."""
+        return self._share_of_best(self._is_value("label"))
 
+    @property
+    def agreement(self) -> np.ndarray:
+        """float64[N]: share of the best options that are among the agent's."""
+        return self._share_of_best(_best_options(self.belief, self.choices.offered))
 
-def _label_metrics(results: Results, reader: Reader, marks: AnswerMarks) -> dict[str, Metric]:
-    """What is held against TAXI's labels, and how the reader moved."""
-    c, size = results.choices, len(results)
-    is_property, changed, reverse = c.role == PROPERTY, c.facets["changed"], c.role == REVERSE
-    of_category = c.relation == results.cases["relation"][c.case]
+    @property
+    def old(self) -> np.ndarray:
+        """float64[N]: share of the best options that are the value before the edit."""
+        return self._share_of_best(self._is_value("old"))
 
-    def average_over(values: np.ndarray, among: np.ndarray) -> Metric:
-        return sum_by_case(values, c.case, size, among)._replace(share=True)
+    @cached_property
+    def movement(self) -> Movement:
+        """Of all forward questions but the request's own."""
+        return Movement(self, self.has_role(PROPERTY, UNSHARED, OTHER_FACT))
 
-    parts = {
-        SUCCESS: (c.role == EDIT, reverse & of_category),
-        PROPERTIES: (is_property, reverse & ~of_category),
-        INVARIANCE: (is_property & ~changed, reverse & ~of_category & ~changed),
-        CONSISTENCY: (is_property & changed, reverse & ~of_category & changed),
-    }
-    metrics = {name: average_over(marks.right, forward) for name, (forward, _) in parts.items()}
-    metrics |= {
-        reverse_name(name): average_over(marks.right, inverse) for name, (_, inverse) in parts.items()
-    }
-    for name in (PROPERTIES, INVARIANCE, CONSISTENCY):
-        metrics[f"{name}, by edit"] = _average_by_edit(metrics[name])
-    for stratum in STRATA:
-        among = parts[CONSISTENCY][0] & (c.facets["stratum"] == stratum)
-        metrics[stratum_name(CONSISTENCY, stratum)] = average_over(marks.right, among)
-    new, old = (
-        reader.probability.sum(1, where=c.options == c.facets[name][:, None]) for name in ("label", "old")
-    )
-    metrics["kept old value"] = average_over(marks.old, parts[CONSISTENCY][0])
-    metrics["new over old"] = average_over(new > old, parts[CONSISTENCY][0])
-    return metrics | _movement_metrics(results, reader)
+    def share_over(self, values: np.ndarray, questions: np.ndarray) -> Metric:
+        """The share of questions in which something is so, each as far as it is so."""
+        return self.mean_over(values, questions)._replace(share=True)
+
+    def questions_of(self, metric: str, inverse: bool = False, stratum: str = "") -> np.ndarray:
+        """bool[N]: what one of FOUR asks, forward or inversely; of one stratum, where it is named."""
+        c = self.choices
+        if inverse:
+            of_category = c.relation == self.cases["relation"][c.case]
+            questions = self.has_role(REVERSE) & (of_category == (metric == SUCCESS))
+        else:
+            questions = self.has_role(EDIT if metric == SUCCESS else PROPERTY)
+        if metric in (INVARIANCE, CONSISTENCY):
+            questions = questions & (c.facets["changed"] == (metric == CONSISTENCY))
+        return questions & (c.facets["stratum"] == stratum) if stratum else questions
+
+    def value_probability(self, name: str) -> np.ndarray:
+        """float64[N]: the reader's probability of the old value or the label, a facet of choices."""
+        return self.reader.probability.sum(1, where=self._is_value(name))
+
+    def _share_of_best(self, options: np.ndarray) -> np.ndarray:
+        return (self.best_options & options).sum(1) / self.best_options.sum(1)
+
+    def _is_value(self, name: str) -> np.ndarray:
+        value = self.choices.facets[name][:, None]
+        return (self.choices.options == value) & (value != ABSENT)
 
 
-def _movement_metrics(results: Results, reader: Reader) -> dict[str, Metric]:
-    """How the reader moved beside the agent, over all forward questions but the request's own.
-
-    With dp and dq the changes of reader and agent: propagation ratio, sum <dp, dq> / sum ||dq||^2 where
-    ||dq||_1 > MOVED; coherence skill, the share of the distance to the agent's new belief that is gone.
-    """
-    c, size = results.choices, len(results)
-    is_asked = np.isin(c.role, (PROPERTY, GONE, OTHER))
-    q0, q1 = with_remainder(c.agent[:, 0]), with_remainder(c.agent[:, reader.time])
-    p0, p1 = with_remainder(reader.start), with_remainder(reader.probability)
-    gold, change = q1 - q0, p1 - p0
-    is_moved = is_asked & (np.abs(gold).sum(1) > MOVED)
-    before, after = (total_variation(p, c.agent[:, reader.time]) for p in (reader.start, reader.probability))
-
-    def sum_by_case(values: np.ndarray, among: np.ndarray) -> np.ndarray:
-        return np.bincount(c.case[among], values[among], minlength=size)
-
-    return {
-        RATIO: Metric(
-            sum_by_case((gold * change).sum(1), is_moved), sum_by_case((gold * gold).sum(1), is_moved)
-        ),
-        "coherence skill": Metric(sum_by_case(before - after, is_asked), sum_by_case(before, is_asked)),
-    }
-
-
-def _dutch_book_loss(results: Results, reader: Reader) -> Metric:
-    """The sure loss of who believes the reader's truth values; the claims of a case stand together."""
-    if reader.claims is None:
-        return Metric(np.zeros(len(results)), np.zeros(len(results)))
-    case = results.claims.case[:: len(LOGIC)]
-    loss = sure_loss(reader.claims.reshape(-1, len(LOGIC), 2))
-    return sum_by_case(loss, case, len(results))
-
-
-def _most_probable_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
+def _best_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
     """bool[N, C]: the most probable of the options that are offered, and those as probable."""
     among = np.where(offered, p, -1.0)
     return offered & is_equally_good(among, among.max(1, keepdims=True))
@@ -269,7 +143,115 @@ def _mass_outside_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
     return np.clip(1 - p.sum(1, where=offered), 0, 1)
 
 
-def _average_by_edit(metric: Metric) -> Metric:
+def _share_right(a: Answers, metric: str, inverse: bool = False, stratum: str = "") -> Metric:
+    return a.share_over(a.right, a.questions_of(metric, inverse, stratum))
+
+
+def _share_right_by_edit(a: Answers, metric: str) -> Metric:
     """Each edit's own share, edits counting alike."""
-    there = metric.denominator > 0
-    return Metric(metric.numerator / np.where(there, metric.denominator, 1.0), there.astype(float))
+    shares = _share_right(a, metric)
+    there = shares.denominator > 0
+    return Metric(shares.numerator / np.where(there, shares.denominator, 1.0), there.astype(float))
+
+
+def _share_agreeing(a: Answers, stratum: str = "") -> Metric:
+    return a.share_over(a.agreement, a.questions_of(PROPERTIES, stratum=stratum))
+
+
+def _distance_over_options(a: Answers) -> Metric:
+    p, q = (_renormalise_over_options(x, a.choices.offered) for x in (a.reader.probability, a.belief))
+    return a.mean_over(total_variation(p, q), a.has_role(PROPERTY))
+
+
+def _distance_over_candidates(a: Answers, role: str) -> Metric:
+    return a.mean_over(total_variation(a.reader.probability, a.belief), a.has_role(role))
+
+
+def _excess_mass_outside(a: Answers) -> Metric:
+    p, q = (_mass_outside_options(x, a.choices.offered) for x in (a.reader.probability, a.belief))
+    return a.mean_over(np.clip(p - q, 0, None), a.has_role(PROPERTY))
+
+
+def _share_of_new_over_old(a: Answers) -> Metric:
+    return a.share_over(
+        a.value_probability("label") > a.value_probability("old"), a.questions_of(CONSISTENCY)
+    )
+
+
+def _dutch_book_loss(a: Answers) -> Metric:
+    """The sure loss of who believes the reader's truth values; the claims of a case stand together."""
+    size = len(a.results)
+    if a.reader.claims is None:
+        return Metric(np.zeros(size), np.zeros(size))
+    loss = sure_loss(a.reader.claims.reshape(-1, len(LOGIC), 2))
+    return sum_by_case(loss, a.results.claims.case[:: len(LOGIC)], size)
+
+
+_MEANINGS = {
+    SUCCESS: "the new category is the most probable of the categories offered",
+    PROPERTIES: "the right value of a property is the most probable of those offered",
+    INVARIANCE: "of properties that should stay, the right value is the most probable of those offered",
+    CONSISTENCY: "of properties that should change, the right value is the most probable of those offered",
+}
+METRICS: tuple[MetricDefinition, ...] = (
+    *(MetricDefinition(name, f"Share of questions in which {_MEANINGS[name]}.", "high", "headline",
+                       name in (SUCCESS, CONSISTENCY), partial(_share_right, metric=name), needs_edit=True)
+      for name in FOUR),
+    *(MetricDefinition(
+          reverse_name(name),
+          f"The same asked inversely: which subject is one, or has it; the edited one is right ({name}).",
+          "high", "compared", compute=partial(_share_right, metric=name, inverse=True), needs_edit=True)
+      for name in FOUR),
+    MetricDefinition(
+        AGREEMENT,
+        "Share of property questions in which the most probable of the options is the agent's, too.",
+        "high", "compared", compute=_share_agreeing),
+    MetricDefinition(
+        "TV options",
+        "Total variation to the agent over the options of a property, as shares of what these have.",
+        "low", "compared", compute=_distance_over_options),
+    MetricDefinition(
+        MASS_OUTSIDE,
+        "Probability that leaves the options of a property for other words, beyond the agent's.",
+        "low", "compared", compute=_excess_mass_outside),
+    MetricDefinition(
+        OTHERS_RIGHT, "Share of other subjects' facts that are still the most probable.",
+        "high", "compared", compute=lambda a: a.share_over(a.right, a.has_role(OTHER_FACT))),
+    MetricDefinition(
+        "propagation ratio",
+        "How much of the agent's movement the model makes, away from the category itself; 1 is Bayes, 0 is "
+        "none.",
+        "one", "compared", compute=lambda a: a.movement.propagation_ratio, needs_edit=True),
+    MetricDefinition(
+        "TV all", "Total variation to the agent over all values that a property may have.",
+        "low", compute=partial(_distance_over_candidates, role=PROPERTY)),
+    MetricDefinition(
+        "kept old value", "Share of changed properties whose old value is still preferred.",
+        "low", compute=lambda a: a.share_over(a.old, a.questions_of(CONSISTENCY)), needs_edit=True),
+    MetricDefinition(
+        "new over old", "Share of changed properties whose new value is likelier than the old one.",
+        "high", compute=_share_of_new_over_old, needs_edit=True),
+    MetricDefinition(
+        "coherence skill",
+        "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
+        "high", compute=lambda a: a.movement.skill, needs_edit=True),
+    MetricDefinition(
+        "Dutch book loss",
+        "What the model surely loses, for a unit stake, to somebody who bets against its own truth values of "
+        "what should follow and of a fact of somebody else.",
+        "low", compute=_dutch_book_loss),
+    MetricDefinition(
+        "TV absent",
+        "Total variation to the agent about properties that only the old or only the new category has.",
+        "low", compute=partial(_distance_over_candidates, role=UNSHARED)),
+    *(MetricDefinition(
+          stratum_name(name, stratum), f"{name.capitalize()} over facts that the corpus states {often}.",
+          "high", compute=partial(compute, stratum=stratum), needs_edit=name == CONSISTENCY)
+      for name, compute in ((CONSISTENCY, partial(_share_right, metric=CONSISTENCY)),
+                            (AGREEMENT, _share_agreeing))
+      for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)),
+    *(MetricDefinition(f"{name}, by edit", f"The mean over edits of each one's {name}.", "high",
+                       compute=partial(_share_right_by_edit, metric=name), needs_edit=True)
+      for name in (PROPERTIES, INVARIANCE, CONSISTENCY)),
+)  # fmt: skip
+"""Every metric, in the order of tables."""

@@ -9,29 +9,22 @@ import numpy as np
 
 from corpus.errors import InputError
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.taxi.kinds import Taxonomy
-from testbed.evaluations.taxi.metrics import mark_answers
-from testbed.evaluations.taxi.roles import PROPERTY
-from testbed.evaluations.taxi.tables import MEMBERSHIP, QUERIES, read_edits
+from testbed.evaluations.taxi import PROPERTY
+from testbed.evaluations.taxi.edits import MEMBERSHIP, QUERIES, Taxonomy, read_edits
+from testbed.evaluations.taxi.metrics import Answers
 from testbed.run.world import World
 from testbed.scores.comparison import ScoredEditor
-from testbed.scores.metric import sum_by_case
 from testbed.scores.readers import CHANCE, NO_EDIT
 from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.tables import Cell, Table
 
 RESPONSES = Path("human-tests") / "human-responses.csv"
 COLUMNS = (
-    "edit",
-    "property",
-    "token_type",
-    "orig_answer_fwd",
-    "answer_fwd",
-    "corr_choice",
-    "correct",
-    "pass",
-)
+    "edit", "property", "token_type", "orig_answer_fwd", "answer_fwd", "corr_choice", "correct", "pass",
+)  # fmt: skip
 ARROW = " -> "
+QuestionKey = tuple[int, int, str, int]
+"""Subject, new category, property and right value of a question."""
 
 
 class PersonAnswer(NamedTuple):
@@ -42,8 +35,8 @@ class PersonAnswer(NamedTuple):
         value: the option that was marked as right.
         kind: "typical" or "rare".
         columns_differ: whether the columns of right answers before and after the edit differ; in the
-        authors' file
-            these are those of another question in 98% of the rows, so `find_changes` asks the tables.
+            authors' file these are those of another question in 98% of the rows, so `find_changes` asks the
+            tables.
         right: whether it was answered so.
     """
 
@@ -80,13 +73,9 @@ def read_answers(folder: Path) -> list[PersonAnswer]:
                 )
             if row["pass"] == "TRUE" and row["property"] != MEMBERSHIP:
                 subject, _, new = row["edit"].partition(ARROW)
-                columns = row["orig_answer_fwd"] != row["answer_fwd"]
-                right = row["correct"] == "TRUE"
-                responses.append(
-                    PersonAnswer(
-                        subject, new, row["property"], row[choice], row["token_type"], columns, right
-                    )
-                )
+                differ, right = row["orig_answer_fwd"] != row["answer_fwd"], row["correct"] == "TRUE"
+                question = subject, new, row["property"], row[choice], row["token_type"]
+                responses.append(PersonAnswer(*question, differ, right))
     return responses
 
 
@@ -97,37 +86,32 @@ def find_changes(responses: Sequence[PersonAnswer], world: World) -> list[bool]:
         InputError: an answer to no such question.
     """
     assert world.path is not None
-    kinds = Taxonomy(world.graph)
+    taxonomy = Taxonomy(world.graph)
     changed_by_question = {
-        (e.subject, e.new, kinds.graph.properties[q.relation], q.label): q.changed
-        for e in read_edits(kinds, world.path)
+        (e.subject, e.new, world.graph.properties[q.relation], q.label): q.changed
+        for e in read_edits(taxonomy, world.path)
         for q in e.queries
     }
-    keys = [_question_key(a, kinds) for a in responses]
-    unknown_answers = [a for a, key in zip(responses, keys, strict=True) if key not in changed_by_question]
-    if unknown_answers:
+    keys = [_question_key(a, taxonomy) for a in responses]
+    strangers = [a for a, key in zip(responses, keys, strict=True) if key not in changed_by_question]
+    if strangers:
         raise InputError(
-            f"{world.path / RESPONSES}: {len(unknown_answers)} answers are to no question of {QUERIES}, "
-            f"such as "
-            f"{unknown_answers[0][:4]}; restore both files"
+            f"{world.path / RESPONSES}: {len(strangers)} answers are to no question of {QUERIES}, such as "
+            f"{strangers[0][:4]}; restore both files"
         )
     return [changed_by_question[key] for key in keys]
 
 
 def people_shares(responses: Sequence[PersonAnswer], changed: Sequence[bool]) -> tuple[float, ...]:
     """People's property success, invariance, consistency, and that of typical and of rare subjects."""
-    parts = [
-        responses,
-        [a for a, moves in zip(responses, changed, strict=True) if not moves],
-        [a for a, moves in zip(responses, changed, strict=True) if moves],
-    ]
-    parts += [[a for a in parts[2] if a.kind == kind] for kind in ("typical", "rare")]
-    return tuple(map(_share_right, parts))
+    both = [*zip(responses, changed, strict=True)]
+    stay, move = ([a for a, moves in both if moves == which] for which in (False, True))
+    by_kind = ([a for a in move if a.kind == kind] for kind in ("typical", "rare"))
+    return tuple(map(_share_right, (responses, stay, move, *by_kind)))
 
 
-def _question_key(answer: PersonAnswer, kinds: Taxonomy) -> tuple[int, int, str, int]:
-    entities = (kinds.find_entity(name) for name in (answer.subject, answer.new, answer.value))
-    subject, new, value = entities
+def _question_key(answer: PersonAnswer, taxonomy: Taxonomy) -> QuestionKey:
+    subject, new, value = map(taxonomy.find_entity, (answer.subject, answer.new, answer.value))
     return subject, new, answer.property, value
 
 
@@ -136,28 +120,27 @@ def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
     responses = read_answers(world.path) if world.path else []
     if not responses:
         return None
-    kinds = Taxonomy(world.graph)
-    of = [kinds.superordinate_of(kinds.find_entity(a.subject)) for a in responses]
-    names = sorted(set(of))
-    by_kind = [[a for a, kind in zip(responses, of, strict=True) if kind == name] for name in names]
-    rows: list[list[Cell]] = [
-        ["people", len(responses), _share_right(responses), *map(_share_right, by_kind)]
-    ]
-    seen = {_question_key(a, kinds) for a in responses}
+    taxonomy, by_superordinate = Taxonomy(world.graph), dict[str, list[PersonAnswer]]()
+    for answer in responses:
+        superordinate = taxonomy.superordinate_of(taxonomy.find_entity(answer.subject))
+        by_superordinate.setdefault(superordinate, []).append(answer)
+    names = sorted(by_superordinate)
+    parts = [responses, *(by_superordinate[name] for name in names)]
+    rows: list[list[Cell]] = [["people", len(responses), *map(_share_right, parts)]]
+    seen = {_question_key(a, taxonomy) for a in responses}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edited.results
-        among = _is_question_seen(results, kinds, seen)
-        right = mark_answers(results, editor.evaluation.readers(results, editor.name)[name]).right
-        shares = [_property_success(results, right, among, kind) for kind in ("", *names)]
-        rows.append([name, int(among.sum()), *shares])
+        answers = Answers(results, editor.evaluation.readers(results, editor.name)[name])
+        among = _is_question_seen(results, world, seen)
+        rows.append([name, int(among.sum()), *(_property_success(answers, among, n) for n in ("", *names))])
     note = "Property success; editors on the very questions that people saw, each counted once."
     return Table("people", "Beside people", ["who", "answers", "all", *names], rows, note)
 
 
-def _is_question_seen(results: Results, kinds: Taxonomy, seen: set[tuple[int, int, str, int]]) -> np.ndarray:
+def _is_question_seen(results: Results, world: World, seen: set[QuestionKey]) -> np.ndarray:
     """bool[N]: whether people saw a question."""
-    c, properties = results.choices, kinds.graph.properties
+    c, properties = results.choices, world.graph.properties
     columns = (
         results.cases["subject"][c.case].tolist(),
         results.cases["object"][c.case].tolist(),
@@ -168,10 +151,12 @@ def _is_question_seen(results: Results, kinds: Taxonomy, seen: set[tuple[int, in
     return there & (c.role == PROPERTY) & (results.cases["run"][c.case] == 0)
 
 
-def _property_success(results: Results, right: np.ndarray, among: np.ndarray, kind: str) -> Estimate:
-    of_kind = results.cases["superordinate"].astype(str)[results.choices.case] == kind
-    metric = sum_by_case(right, results.choices.case, len(results), among & (of_kind | (kind == "")))
-    return estimate_metric(metric._replace(share=True), cluster_levels(results), np.ones(len(results), bool))
+def _property_success(answers: Answers, among: np.ndarray, superordinate: str) -> Estimate:
+    """Over some questions of one superordinate; "" stands for all of them."""
+    results = answers.results
+    of_kind = results.cases["superordinate"].astype(str)[results.choices.case] == superordinate
+    metric = answers.share_over(answers.right, among & (of_kind | (superordinate == "")))
+    return estimate_metric(metric, cluster_levels(results), np.ones(len(results), bool))
 
 
 def _share_right(responses: Sequence[PersonAnswer]) -> float:

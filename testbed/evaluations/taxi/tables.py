@@ -1,153 +1,247 @@
-"""TAXI's own 976 edits and their questions, by the names that the tables give them (Powell et al. 2024).
+"""The tables of TAXI's chapter: beside the paper, by interpretation, by frequency and members, exceptions."""
 
-Beside them, the questions that are asked of a model before any edit.
-"""
+from collections.abc import Callable, Mapping, Sequence
 
-import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+import numpy as np
 
-from corpus.errors import InputError
-from corpus.worlds import taxonomy
-from corpus.worlds.taxonomy.build import ALIASES
-from testbed.evaluations.taxi.edits import Edit, Query
-from testbed.evaluations.taxi.kinds import Taxonomy
-from testbed.protocol import ABSENT
+from corpus.seeds import generator
+from testbed.engine.results import Results, cluster_levels
+from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, Taxi
+from testbed.evaluations.taxi.metrics import (
+    AGREEMENT,
+    CONSISTENCY,
+    CORRECTION_READER,
+    FOUR,
+    MASS_OUTSIDE,
+    MEMBER_BINS,
+    PROPERTIES,
+    RARE,
+    SUCCESS,
+    TYPICAL,
+    member_bin_name,
+    reverse_name,
+    stratum_name,
+)
+from testbed.evaluations.taxi.people import find_changes, people_shares, read_answers
+from testbed.protocol import is_equally_good
+from testbed.run.strata import STRATA
+from testbed.run.world import World
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.metric import Metric
+from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, reference_readers
+from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
+from testbed.scores.tables import Cell, Table, better_of
 
-QUERIES = Path("datasets") / "edits-evaluation.json"
-BASELINE = Path("datasets") / "baseline-evaluation.json"
-MEMBERSHIP = "category_membership"
-ITSELF = "<subj>"
-COLUMNS = (
-    "subj", "entity", "orig_entity", "property", "answer_changed", "fwd_choices", "rev_choices",
-    "answer_fwd", "orig_answer_fwd", "answer_rev",
-)  # fmt: skip
-"""Of questions after an edit."""
-BASELINE_COLUMNS = (
-    "subj", "entity", "token_type", "property", "fwd_choices", "rev_choices", "answer_fwd", "answer_rev",
-)  # fmt: skip
-"""Of questions before any edit."""
-
-
-class BaselineQuestion(NamedTuple):
-    """A question to the unedited model.
-
-    Attributes:
-        token_type: "typical", "rare", or "entity" where it is about a category itself.
-        subjects: who is offered when it is asked inversely.
-    """
-
-    token_type: str
-    subject: int
-    relation: int
-    label: int
-    options: tuple[int, ...]
-    subjects: tuple[int, ...]
+PAPER_COLUMNS = {name: ("all", name) for name in FOUR} | {
+    f"{CONSISTENCY}, typical": (TYPICAL, CONSISTENCY),
+    f"{CONSISTENCY}, rare": (RARE, CONSISTENCY),
+}
+"""Subset and metric of each column of Tables 2 and 4."""
+COMPARED_METRICS = (SUCCESS, PROPERTIES, CONSISTENCY, *(stratum_name(CONSISTENCY, s) for s in STRATA))
+"""Of typical and rare subjects."""
+MOST_ROWS = 40
+"""Of exceptions."""
 
 
-def read_edits(kinds: Taxonomy, folder: Path) -> list[Edit]:
-    """The edits of a folder of TAXI's data, each with its queries.
+def forward_table(editors: Sequence[ScoredEditor], world: World) -> Table:
+    """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
+    responses = read_answers(world.path) if world.path else []
+    people_rows: list[list[Cell]] = []
+    if responses:
+        of_columns = people_shares(responses, [a.columns_differ for a in responses])
+        people_rows = [
+            ["people", "recomputed", None, *people_shares(responses, find_changes(responses, world))],
+            ["people", "recomputed by their columns", None, *of_columns],
+        ]
+    note = (
+        "As Table 2 of Powell et al. 2024: the right answer is the most probable option. Their rows are of "
+        "another model and other words; people saw some of the questions, "
+        "and the columns of right answers in their file are mostly those of another question."
+    )
+    return _paper_table(2, "Edits and what follows (Table 2)", editors, str, people_rows, note)
 
-    Raises:
-        InputError: no such file, a column missing, an unknown name, or an answer that no relation can have.
-    """
-    path = folder / QUERIES
-    queries_by_edit: dict[tuple[int, int, int], list[Query]] = {}
-    for where, row in _read_rows(path, COLUMNS):
-        subject, new, old = (
-            _find_entity(kinds, row[name], where) for name in ("subj", "entity", "orig_entity")
-        )
-        if kinds.category_by_member.get(subject) != old:
-            raise InputError(
-                f"{where}: {row['subj']!r} is not a {row['orig_entity']!r} in this world; build the world of "
-                "this very folder"
-            )
-        query = _parse_query(kinds, row, (subject, old, new), where)
-        queries = queries_by_edit.setdefault((subject, old, new), [])
-        queries.insert(0 if row["property"] == MEMBERSHIP else len(queries), query)
-    edits_without_membership = [
-        edit for edit, queries in queries_by_edit.items() if queries[0].relation != kinds.root
+
+def reverse_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Table 4: the same of questions asked inversely."""
+    note = "As their Table 4: which subject is one, or has it; the edited one is right."
+    return _paper_table(4, "The same asked inversely (Table 4)", editors, reverse_name, [], note)
+
+
+def _paper_table(
+    number: int,
+    title: str,
+    editors: Sequence[ScoredEditor],
+    metric_name: Callable[[str], str],
+    people_rows: Sequence[Sequence[Cell]],
+    note: str,
+) -> Table:
+    """A table of the paper: this run's rows, people's, and those that are printed there."""
+    first = editors[0]
+    readers = [(e, e.name) for e in editors]
+    readers += [(e, control) for e in editors for control in e.control_readers]
+    readers += [(first, reference) for reference in first.reference_names]
+    columns = [(subset, metric_name(name)) for subset, name in PAPER_COLUMNS.values()]
+    rows: list[Sequence[Cell]] = [
+        [reader, "this run", *(e.summary[subset][reader].get(name) for subset, name in columns)]
+        for e, reader in readers
     ]
-    if edits_without_membership:
-        s, _, c = (kinds.graph.entities[i] for i in edits_without_membership[0])
-        raise InputError(f"{path}: the edit of {s!r} to {c!r} has no {MEMBERSHIP} query; restore the file")
-    return [Edit(*edit, tuple(queries)) for edit, queries in queries_by_edit.items()]
+    figures = read_paper_figures(Taxi.package, f"table{number}")
+    printed = [[who, "as printed", *map(of.get, PAPER_COLUMNS)] for (who,), of in figures.items()]
+    direction = better_of(first.evaluation.metrics)
+    return Table(
+        f"taxi-{number}",
+        title,
+        ["who", "source", *PAPER_COLUMNS],
+        [*rows, *people_rows, *printed],
+        note,
+        words=2,
+        better={column: direction[name] for column, (_, name) in PAPER_COLUMNS.items()},
+        contest=len(editors),
+    )
 
 
-def read_baseline(kinds: Taxonomy, folder: Path) -> list[BaselineQuestion]:
-    """The questions that TAXI asks before any edit.
+def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Agreement with the agent under each interpretation of the request, by how often facts were stated."""
+    names = [AGREEMENT, *(stratum_name(AGREEMENT, stratum) for stratum in STRATA), MASS_OUTSIDE]
+    first = editors[0]
+    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CORRECTION_READER)]
+    rows: list[list[Cell]] = []
+    for editor, name in readers:
+        for time, interpretation in enumerate(INTERPRETATIONS, start=1):
+            figures = _estimate_at(editor, name, time)
+            rows.append([name, interpretation, *(figures[metric] for metric in names)])
+    note = (
+        "Share of property questions in which the preferred option is the agent's, under each interpretation."
+    )
+    direction = better_of(first.evaluation.metrics)
+    return Table("interpretations", "Held against both interpretations", ["who", "request", *names], rows,
+                 note, words=2, better={name: direction[name] for name in names})  # fmt: skip
 
-    Raises:
-        InputError: as for `read_edits`.
+
+def _estimate_at(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
+    """Every metric of a reader, with the agent under one interpretation as the standard."""
+    results = editor.edited.results
+    readers = reference_readers if name == BAYESIAN else editor.evaluation.readers
+    reader = readers(results, editor.name)[name]
+    metrics = editor.evaluation.measure(results, reader._replace(time=time))
+    return estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
+
+
+def exception_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
+    """Edits and properties whose label is none of the agent's best options under `do`; None without any.
+
+    There a rational agent does not give TAXI's label, though the world is changed as TAXI means it.
     """
-    questions = []
-    for where, row in _read_rows(folder / BASELINE, BASELINE_COLUMNS):
-        subject, category = (_find_entity(kinds, row[name], where) for name in ("subj", "entity"))
-        options, subjects, label = _parse_answers(kinds, row, subject, where)
-        relation = _find_relation(kinds, row, category, label, where)
-        questions.append(BaselineQuestion(row["token_type"], subject, relation, label, options, subjects))
-    return questions
+    results, graph = editors[0].edited.results, world.graph
+    c, time = results.choices, 1 + INTERPRETATIONS.index("do")
+    here = (results.cases["run"] == 0)[c.case] & np.isin(c.role, (EDIT, PROPERTY))
+    belief = np.where(c.offered, c.agent[:, time], -1.0)
+    of_label = np.where(c.options == c.facets["label"][:, None], belief, -1.0).max(axis=1)
+    differs = here & ~is_equally_good(of_label, belief.max(axis=1))
+    if not differs.any():
+        return None
+    names, rows = graph.entities, []
+    for row in np.flatnonzero(differs)[:MOST_ROWS].tolist():
+        case, best = int(c.case[row]), int(belief[row].argmax())
+        cells: list[Cell] = [
+            names[int(results.cases["subject"][case])], names[int(results.cases["object"][case])],
+            graph.relations[int(c.relation[row])], names[int(c.facets["label"][row])],
+            names[int(c.options[row, best])], float(of_label[row]), float(belief[row, best]),
+        ]  # fmt: skip
+        rows.append(cells)
+    header = [
+        "subject", "becomes", "property", "label", "agent's answer", "belief in the label", "in its answer",
+    ]  # fmt: skip
+    note = f"{int(differs.sum())} of {int(here.sum()):,} questions of the first world"
+    note += f"; the first {MOST_ROWS} are shown." if differs.sum() > MOST_ROWS else "."
+    return Table("exceptions", "Where label and agent differ under do", header, rows, note, words=4)
 
 
-def _parse_query(kinds: Taxonomy, row: dict[str, Any], edit: tuple[int, int, int], where: str) -> Query:
-    subject, _, new = edit
-    options, subjects, label = _parse_answers(kinds, row, subject, where)
-    before = _find_entity(kinds, row["orig_answer_fwd"], where)
-    relation = _find_relation(kinds, row, new, label, where)
-    return Query(relation, options, label, before, bool(row["answer_changed"]), subjects)
+def count_table(editor: ScoredEditor) -> Table:
+    """How much was asked: edits and questions by superordinate (Tables 1 and 3)."""
+    results = editor.edited.results
+    c, first = results.choices, results.cases["run"] == 0
+    superordinate = results.cases["superordinate"].astype(str)
+    rows: list[list[Cell]] = []
+    for name in [*np.unique(superordinate), "all"]:
+        mine = first & ((superordinate == name) | (name == "all"))
+        of = {role: mine[c.case] & (c.role == role) for role in (PROPERTY, REVERSE)}
+        changed = of[PROPERTY] & c.facets["changed"]
+        rows.append([
+            str(name), int(mine.sum()), len(np.unique(results.cases["subject"][mine])),
+            len(np.unique(results.cases["object"][mine])), len(np.unique(c.relation[of[PROPERTY]])),
+            int(of[PROPERTY].sum()), int(changed.sum()), int((of[PROPERTY] & ~changed).sum()),
+            int(of[REVERSE].sum()),
+        ])  # fmt: skip
+    header = ["superordinate", "edits", "subjects", "categories", "relations", "property questions",
+              "that change", "that stay", "inverse questions"]  # fmt: skip
+    note = "The paper counts forward and inverse questions together: 976 edits, 1,952 and 9,168 questions."
+    return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
 
 
-def _parse_answers(
-    kinds: Taxonomy, row: dict[str, Any], subject: int, where: str
-) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """The options, forward and inverse, and the right one of the first."""
-    options = tuple(_find_entity(kinds, name, where) for name in row["fwd_choices"])
-    subjects = tuple(_find_entity(kinds, name, where) for name in row["rev_choices"])
-    label = _find_entity(kinds, row["answer_fwd"], where)
-    if label not in options or row["answer_rev"] not in (ITSELF, row["subj"]) or subject not in subjects:
-        raise InputError(f"{where}: the right answer is none of the options; restore the file")
-    return options, subjects, label
+def shared_member_bins(editors: Sequence[ScoredEditor]) -> list[str]:
+    """The bins of members of the new category that every editor has edits in."""
+    return [name for name in MEMBER_BINS if all(member_bin_name(name) in e.summary for e in editors)]
 
 
-def _find_relation(kinds: Taxonomy, row: dict[str, Any], category: int, label: int, where: str) -> int:
-    """Of the relations that a property was split into, the one in which the category has the answer."""
-    if row["property"] == MEMBERSHIP:
-        return kinds.root
-    able = taxonomy.relations_of(kinds.graph, int(kinds.graph.group[category]), row["property"])
-    having = [r for r in able if kinds.value_of(category, r) == label]
-    if not having:
-        raise InputError(
-            f"{where}: {row['entity']!r} does not have {row['answer_fwd']!r} as {row['property']!r} in "
-            "this world; build the world of this very folder"
-        )
-    return having[0]
+def member_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Consistency by members of the new category and by how often the facts were stated."""
+    names = [CONSISTENCY, *(stratum_name(CONSISTENCY, stratum) for stratum in STRATA)]
+    readers = [(e, e.name) for e in editors]
+    readers += [(editors[0], name) for name in (NO_EDIT, BAYESIAN, CORRECTION_READER, CHANCE)]
+    rows: list[list[Cell]] = [
+        [reader, size, *(e.summary[member_bin_name(size)][reader].get(metric) for metric in names)]
+        for e, reader in readers
+        for size in shared_member_bins(editors)
+    ]
+    header = ["who", "members", *names]
+    return Table("members", "Consistency by members of the new category", header, rows, words=2)
 
 
-def _find_entity(kinds: Taxonomy, name: Any, where: str) -> int:
-    # Misspelt as in the tables of the taxonomy; a name that means several things there means nothing here.
-    meant = ALIASES.get(name, ()) if isinstance(name, str) else ("",)
-    entity = kinds.find_entity(meant[0] if len(meant) == 1 else name)
-    if entity == ABSENT:
-        raise InputError(f"{where}: nothing is called {name!r} in this world; build the world of this folder")
-    return entity
+def rare_against_typical_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Rare minus typical subjects, paired within category, for every editor."""
+    rows: list[list[Cell]] = []
+    for e, reader in [*((e, e.name) for e in editors), (editors[0], NO_EDIT)]:
+        rare, typical, levels = pair_cases(e.edited.results)
+        rng = generator(e.edited.seed, "typical against rare")
+        row: list[Cell] = [reader, len(rare)]
+        for name in COMPARED_METRICS:
+            first, second = (_take_cases(e.values[reader][name], cases) for cases in (rare, typical))
+            among = np.ones(len(rare), bool)
+            row.append(compare_metrics(first, second, levels, among, rng) if len(rare) else None)
+        rows.append(row)
+    note = (
+        "Paired differences; above 0, rare subjects follow more. Intervals are over old and new categories."
+    )
+    return Table("frequency", "Rare minus typical", ["editor", "pairs", *COMPARED_METRICS], rows, note)
 
 
-def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where each row stands, and its cells by column; the file holds a table by columns."""
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            f"{path} is missing; the world's folder should be TAXI's with its datasets"
-        ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not JSON ({error}); restore the file") from None
-    missing = [name for name in columns if not isinstance(table, dict) or name not in table]
-    if missing:
-        raise InputError(f"{path} lacks the column {missing[0]!r}; restore the file")
-    for key in table["subj"]:
-        try:
-            yield f"{path}, row {key}", {name: table[name][key] for name in columns}
-        except KeyError as error:
-            raise InputError(f"{path}, row {key}: a column ends before it ({error}); restore it") from None
+def pair_cases(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Cases of rare and of typical subjects with the same old and new category, the n-th with the n-th.
+
+    Returns:
+        int[P] twice, and by level, int[P], which pairs depend on each other.
+    """
+    cases = results.cases
+    places: dict[tuple[int, ...], tuple[list[int], list[int]]] = {}
+    columns = (cases.get("run", np.zeros_like(cases["truth"])), cases["truth"], cases["object"])
+    for i, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        places.setdefault(key, ([], []))[int(bool(cases["typical"][i]))].append(i)
+    pairs = [(r, t, key) for key, (rare, typical) in sorted(places.items())
+             for r, t in zip(rare, typical, strict=False)]  # fmt: skip
+    rare, typical = (np.array([pair[k] for pair in pairs], int) for k in range(2))
+    levels = {
+        "old category": _number_keys([(run, old) for *_, (run, old, _) in pairs]),
+        "object": _number_keys([(run, new) for *_, (run, _, new) in pairs]),
+    }
+    return rare, typical, levels
+
+
+def _number_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
+    known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    return np.array([known[key] for key in keys], int)
+
+
+def _take_cases(metric: Metric, cases: np.ndarray) -> Metric:
+    return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])

@@ -1,0 +1,151 @@
+"""The chapter of TAXI's evaluation."""
+
+import numpy as np
+
+from testbed.evaluations.taxi.metrics import (
+    CONSISTENCY,
+    FOUR,
+    OTHERS_RIGHT,
+    RARE,
+    SUCCESS,
+    TYPICAL,
+    member_bin_name,
+    reverse_name,
+)
+from testbed.evaluations.taxi.people import people_table
+from testbed.evaluations.taxi.pictures import choose_case, draw_edit
+from testbed.evaluations.taxi.tables import (
+    count_table,
+    exception_table,
+    forward_table,
+    interpretation_table,
+    member_table,
+    rare_against_typical_table,
+    reverse_table,
+    shared_member_bins,
+)
+from testbed.pages.before import before_section
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.charts import draw_lines
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.readers import CHANCE
+
+WORDS = {
+    "do, correction": "what the request is to the agent: the category changes and its properties are drawn "
+    "again, which is what TAXI's labels say; or one was wrong about the category, and what was stated of the "
+    "subject stays stated",
+    "S0, S1, S2": "properties of the subject that the corpus states never, one to three times, more often",
+    "typical, rare": "subjects whose sentences are written often, or once; which is not evidence",
+    "reverse": "the same question asked inversely: which subject is one, or has it",
+}
+_PAPER = (
+    "The paper's own questions and metrics. Controls were told something that says nothing of the request."
+)
+_INTERPRETATIONS = (
+    "TAXI's labels are right after a change of the world. Who is corrected about the category keeps what was "
+    "stated of the subject; so the agent's own row under a correction is the share of labels that the "
+    "request entails."
+)
+_FREQUENCY = (
+    "Copies of a sentence are not evidence, so the agent is the same for both; any difference is the "
+    "model's. A typical and a rare subject of one category are paired over the same new categories."
+)
+
+
+def make_chapter(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors, world = material.editors, material.world
+    sections = [
+        difference_section(material),
+        Section("paper", "Beside Powell et al. 2024", _PAPER,
+                tables=[forward_table(editors, world), reverse_table(editors)],
+                folded=[t for t in (people_table(editors, world), count_table(editors[0])) if t]),
+        Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
+                tables=[interpretation_table(editors)],
+                folded=[t for t in (exception_table(editors, world),) if t]),
+        _superordinates_section(material),
+        _directions_section(material),
+        _members_section(material),
+        Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
+                tables=[rare_against_typical_table(editors)]),
+        cost_section(editors, CONSISTENCY, material.folder),
+        lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
+    ]  # fmt: skip
+    return Chapter(
+        "Change what a thing is (TAXI, Powell et al. 2024)",
+        "A subject is made a member of another category. Properties that only the new category has should "
+        "follow, and those that both have should stay. Right is what TAXI says is right; beside it, what an "
+        "agent believes that has read the same corpus.",
+        {e.name: describe_finding(e) for e in editors},
+        comparison_table(editors, material.differences),
+        [section for section in sections if section],
+        {e.name: _draw_panel(e, material) for e in editors},
+        {e.name: detail_tables(e, (TYPICAL, RARE)) for e in editors},
+        WORDS,
+        editors[0].evaluation.metrics,
+        [before_section(material)],
+    )
+
+
+def describe_finding(editor: ScoredEditor) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after, chance = (editor.summary["all"][name] for name in (editor.name, CHANCE))
+    return (
+        f"states {after[SUCCESS].value:.0%} of the new categories; {after[CONSISTENCY].value:.0%} of the "
+        f"properties follow that should (chance {chance[CONSISTENCY].value:.0%}); others keep "
+        f"{after[OTHERS_RIGHT].value:.0%} of their facts"
+    )
+
+
+def _superordinates_section(material: Material) -> Section:
+    editors = material.editors
+    names = sorted({str(k) for e in editors for k in e.edited.results.cases["superordinate"]})
+    lines = {
+        e.name: {name: [e.summary[kind][reader][CONSISTENCY] for kind in names]
+                 for name, reader in (("this editor", e.name), ("chance", CHANCE))}
+        for e in editors if all(kind in e.summary for kind in names)
+    }  # fmt: skip
+    draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.png")
+    text = "Consistency of each kind of thing beside chance, which depends on how many options there are."
+    picture = Picture("superordinates.png", "Consistency by superordinate for every editor (Figure 2)")
+    return Section("superordinates", "Is it the same for every kind of thing?", text, [picture])
+
+
+def _directions_section(material: Material) -> Section:
+    lines = {
+        e.name: {
+            "forward": [e.summary["all"][e.name][m] for m in FOUR],
+            "reverse": [e.summary["all"][e.name][reverse_name(m)] for m in FOUR],
+            "reverse, chance": [e.summary["all"][CHANCE][reverse_name(m)] for m in FOUR],
+        }
+        for e in material.editors
+    }
+    ticks = ["edit", "property", "invariance", "consistency"]
+    draw_lines(lines, ticks, "question", "share right", material.folder / "directions.png")
+    text = (
+        "Asked which subject is a dog, an edit of what a Siamese is helps only a model that reads both ways. "
+        "A context that names the subject makes it likelier whatever the context says: see the controls."
+    )
+    picture = Picture("directions.png", "Questions asked forward and inversely, for every editor (Figure 3)")
+    return Section("directions", "Does the inverse follow?", text, [picture])
+
+
+def _members_section(material: Material) -> Section:
+    editors, bins, pictures = material.editors, shared_member_bins(material.editors), []
+    if len(bins) > 1:
+        lines = {e.name: {CONSISTENCY: [e.summary[member_bin_name(b)][e.name][CONSISTENCY] for b in bins]}
+                 for e in editors}  # fmt: skip
+        draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.png")
+        pictures = [Picture("members.png", "Consistency by members of the new category")]
+    text = "What follows from a category can be learned only from its members."
+    return Section("members", "From how many members?", text, pictures, [member_table(editors)])
+
+
+def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
+    name, results = f"edit-{editor.edited.slug}.png", editor.edited.results
+    case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
+    draw_edit(results, material.world, case, material.folder / name)
+    return Picture(name, "Probabilities of old and new values before and after one edit")
