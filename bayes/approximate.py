@@ -12,7 +12,7 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
-from corpus.arrays import most_frequent
+from corpus.arrays import find_modes
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -35,7 +35,7 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
     fact = graph.find(sentences.a[:, 0], sentences.a[:, 1])
     root = graph.upstream_fact[fact] < 0
     atomic, truth = sentences.kind == Kind.ATOMIC, (sentences.kind == Kind.TRUTH) & root
-    most_said = most_frequent(fact[atomic], sentences.a[atomic, 2], len(graph))
+    most_said = find_modes(fact[atomic], sentences.a[atomic, 2], len(graph))
     names_it = sentences.a[:, 2] == most_said[fact]
     noise = 1 - names_it[atomic & root].mean() if (atomic & root).any() else LEAST_NOISE
     label_noise = (sentences.label != names_it)[truth].mean() if truth.any() else LEAST_NOISE

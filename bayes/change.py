@@ -43,7 +43,7 @@ class Turn(NamedTuple):
         return (self.was * self.now).sum(axis=1) + self.same
 
 
-def after_do(
+def change_beliefs(
     tree: Tree, log_before: dict[int, np.ndarray], changed: int, place: int, redraw: float
 ) -> dict[int, np.ndarray]:
     """Log p(k) of the facts that a change may have moved: the one that was set, and what depends on it.
@@ -75,27 +75,27 @@ def after_do(
 
 def _draw_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     """float64[K]: p(is = k) of a fact drawn from the row of what the fact above it is now."""
-    totals, kept = tree.known.row_mass + tree.totals(fact), above.was_and_is()
+    totals, kept = tree.known.row_mass + tree.row_totals(fact), above.was_and_is()
     if tree.known.has_truth(fact):
-        inside, messages = tree.support(fact)
+        inside, messages = tree.inside_and_messages(fact)
         # Where the row is still the same, the earlier draw is one of its draws.
-        earlier = 0.0 if tree.known.given_mass else 1.0
+        earlier = 0.0 if tree.known.has_given_rows else 1.0
         repeats = earlier * kept / (totals + earlier)
-        repeated = inside * tree.spread(fact, repeats / (messages * totals))
+        repeated = inside * tree.spread_shares(fact, repeats / (messages * totals))
     else:
-        said = tree.known.own_objects(fact)
+        said = tree.known.evidence_about(fact)
         earlier = sum(said.values())
-        repeated = np.zeros(tree.known.candidates(fact))
+        repeated = np.zeros(tree.known.count_candidates(fact))
         for k, count in said.items():
             repeated[k] = count * (kept / (totals + earlier)).sum()
-    return tree.spread(fact, (above.is_now() - kept) / totals + kept / (totals + earlier)) + repeated
+    return tree.spread_shares(fact, (above.is_now() - kept) / totals + kept / (totals + earlier)) + repeated
 
 
 def _turn_row(tree: Tree, fact: int, above: Turn) -> Turn:
     """What a fact was and is, drawn from the row of what the fact above it is now."""
-    totals = tree.known.row_mass + tree.totals(fact)
-    inside, messages = tree.support(fact)
-    repeats = np.zeros_like(totals) if tree.known.given_mass else above.was_and_is() / (totals + 1)
+    totals = tree.known.row_mass + tree.row_totals(fact)
+    inside, messages = tree.inside_and_messages(fact)
+    repeats = np.zeros_like(totals) if tree.known.has_given_rows else above.was_and_is() / (totals + 1)
     # The diagonal is as many further terms, but few of a change's own are not 0.
     alike = above.same - repeats
     terms = np.eye(len(alike))[:, np.flatnonzero(alike)]
@@ -103,7 +103,7 @@ def _turn_row(tree: Tree, fact: int, above: Turn) -> Turn:
     now = np.hstack([above.now, terms * alike[:, None]])
     scale = (messages * totals)[:, None]
     return Turn(
-        inside[:, None] * tree.spread(fact, was / scale),
-        tree.spread(fact, now / totals[:, None]),
-        inside * tree.spread(fact, repeats / (messages * totals)),
+        inside[:, None] * tree.spread_shares(fact, was / scale),
+        tree.spread_shares(fact, now / totals[:, None]),
+        inside * tree.spread_shares(fact, repeats / (messages * totals)),
     )

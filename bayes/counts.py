@@ -64,7 +64,7 @@ class ChangedRows(NamedTuple):
     rows: Rows
 
 
-def contributions(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def observation_counts(weight: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What one observation of each weight adds to (excess, base, total) of its row (design.md 5.1).
 
     Raises:
@@ -97,12 +97,12 @@ def count_statements(
         The rows, and float64[entries]: how many observations named each entry's object, whatever their
         weight.
     """
-    excess, base, total = contributions(weight, size)
+    excess, base, total = observation_counts(weight, size)
     # Excess and mentions share their cells; as one complex number they are sorted into them once.
     cells = coo_array((copies * excess + 1j * copies, (key, places)), shape=(rows, size)).tocsr()
     cells.sort_indices()
     summed = Rows(
-        *structure(cells),
+        *sparse_structure(cells),
         cells.data.real.copy(),
         copies * np.bincount(key, base, rows),
         copies * np.bincount(key, total, rows),
@@ -110,12 +110,12 @@ def count_statements(
     return summed, cells.data.imag.copy()
 
 
-def structure(cells: csr_array) -> tuple[np.ndarray, np.ndarray]:
+def sparse_structure(cells: csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and places of a sparse matrix whose rows are sorted, in the types of `Rows`."""
     return cells.indptr.astype(np.int64), cells.indices.astype(np.int32)
 
 
-def changed_rows(rows: Mapping[int, Row]) -> ChangedRows:
+def stack_rows(rows: Mapping[int, Row]) -> ChangedRows:
     """Rows by their key, as arrays."""
     ordered = [rows[key] for key in sorted(rows)]
     sizes = [len(row.places) for row in ordered]

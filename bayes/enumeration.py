@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bayes.change import after_do
+from bayes.change import change_beliefs
 from bayes.known import Draw, Known
 from bayes.tree import Tree, normalise_rows
 from corpus.errors import InputError
@@ -36,23 +36,25 @@ def log_beliefs(
     Raises:
         InputError: too many states of subjects in doubt.
     """
-    tree, family = known.tree(asked[0]), known.family(asked[0])
-    doubtful = {t[0]: t for t in map(known.tree, (*known.edited, *focus)) if t != tree}
-    others = [t for t in doubtful.values() if known.family(t[0]) == family and not known.given_mass]
+    tree, family = known.tree_of(asked[0]), known.root_relation(asked[0])
+    doubtful = {t[0]: t for t in map(known.tree_of, (*known.edited, *focus)) if t != tree}
+    others = [
+        t for t in doubtful.values() if known.root_relation(t[0]) == family and not known.has_given_rows
+    ]
     log_total: dict[int, np.ndarray] = {}
     changes = done.keys() & set(tree)
-    for log_state, draws in _states(known, others, tree, once=not changes):
+    for log_state, draws in _weigh_states(known, others, tree, once=not changes):
         subject = Tree(known, tree, draws)
-        log_z, log_p = subject.marginals(asked)
+        log_z, log_p = subject.compute_marginals(asked)
         for changed in changes:
-            log_p = log_p | after_do(subject, log_p, changed, *done[changed])
+            log_p = log_p | change_beliefs(subject, log_p, changed, *done[changed])
         for fact in asked:
             here = log_state + log_z + log_p[fact]
             log_total[fact] = np.logaddexp(log_total[fact], here) if fact in log_total else here
     return {fact: normalise_rows(total) for fact, total in log_total.items()}
 
 
-def _states(
+def _weigh_states(
     known: Known, trees: list[list[int]], asked: list[int], once: bool
 ) -> Iterator[tuple[float, Draws]]:
     """Log-weight of every state of the given trees, and how it changes the resolved rows.
@@ -61,25 +63,25 @@ def _states(
     one tree is in doubt, what its last facts may be is therefore summed beforehand: they draw shares.
 
     Args:
-        trees: the facts of each tree in doubt, as `Known.tree` lists them.
+        trees: the facts of each tree in doubt, as `Known.tree_of` lists them.
         asked: the tree of whoever is asked about, whose own draws are taken out of the rows too.
         once: whether no fact of it is drawn again.
 
     Raises:
         InputError: more than MOST_STATES of them.
     """
-    without = [(draw, -n) for tree in (*trees, asked) for draw, n in known.draws(tree)]
+    without = [(draw, -n) for tree in (*trees, asked) for draw, n in known.draws_of(tree)]
     if not trees:
         yield 0.0, without
         return
     alone = [Tree(known, tree, without) for tree in (*trees, asked)]
     least = _weight_of_a_likely_state(alone, without) + NEGLIGIBLE
-    ceilings = [tree.ceiling() for tree in alone]
+    ceilings = [tree.bound_weight() for tree in alone]
     options = [
-        tree.options(least - sum(ceilings) + ceiling)
+        tree.likely_places(least - sum(ceilings) + ceiling)
         for tree, ceiling in zip(alone[:-1], ceilings[:-1], strict=True)
     ]
-    summed = alone[0].last() if once and len(trees) == 1 else frozenset()
+    summed = alone[0].last_facts() if once and len(trees) == 1 else frozenset()
     told_apart = [places for tree in options for fact, places in tree.items() if fact not in summed]
     count = math.prod(map(len, told_apart))
     if count > MOST_STATES:
@@ -89,10 +91,10 @@ def _states(
         )
     # What the weight of the trees seen must reach at least, given the ceilings of those that follow.
     floors = least - np.cumsum(ceilings[:0:-1])[::-1]
-    yield from _extend(known, 0.0, without, list(zip(trees, options, floors, strict=True)), summed)
+    yield from _extend_state(known, 0.0, without, list(zip(trees, options, floors, strict=True)), summed)
 
 
-def _extend(
+def _extend_state(
     known: Known,
     log_weight: float,
     draws: Draws,
@@ -103,9 +105,9 @@ def _extend(
         yield log_weight, draws
         return
     (facts, options, floor), *rest = trees
-    for weight, added in Tree(known, facts, draws).states(options, summed):
+    for weight, added in Tree(known, facts, draws).weigh_states(options, summed):
         if log_weight + weight >= floor:
-            yield from _extend(known, log_weight + weight, [*draws, *added], rest, summed)
+            yield from _extend_state(known, log_weight + weight, [*draws, *added], rest, summed)
 
 
 def _weight_of_a_likely_state(alone: Sequence[Tree], draws: Draws) -> float:

@@ -80,8 +80,8 @@ class ExactAgent:
         Raises:
             InputError: the subject has no such fact, or too many states are to be enumerated.
         """
-        fact = self._beliefs_of_fact(subject, relation)
-        return self._beliefs([fact])[fact]
+        fact = self._find_fact(subject, relation)
+        return self._compute_beliefs([fact])[fact]
 
     def probability(
         self,
@@ -95,8 +95,8 @@ class ExactAgent:
         pairs, which = np.unique(
             np.column_stack([subject.ravel(), relation.ravel()]), axis=0, return_inverse=True
         )
-        facts = [self._beliefs_of_fact(s, r) for s, r in pairs.tolist()]
-        beliefs = self._beliefs(facts)
+        facts = [self._find_fact(s, r) for s, r in pairs.tolist()]
+        beliefs = self._compute_beliefs(facts)
         probabilities = np.empty(objects.size)
         for i, fact in enumerate(facts):
             here = which.ravel() == i
@@ -113,8 +113,8 @@ class ExactAgent:
 
         One pass over a subject's tree of facts answers all that is asked of it.
         """
-        facts = [self._beliefs_of_fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
-        beliefs = self._beliefs(facts)
+        facts = [self._find_fact(int(s), int(r)) for s, r in zip(subjects, relations, strict=True)]
+        beliefs = self._compute_beliefs(facts)
         probabilities = np.zeros((len(facts), len(self.objects)))
         for row, fact, relation in zip(probabilities, facts, relations.tolist(), strict=True):
             row[self.graph.among_objects[relation]] = beliefs[fact].probability
@@ -129,16 +129,18 @@ class ExactAgent:
                 a `do` about the same tree of facts.
         """
         s, r, target, weight, kind, redraw = request
-        fact, place = self._beliefs_of_fact(s, r), self._place(r, target)
+        fact, place = self._find_fact(s, r), self._find_place(r, target)
         if kind not in get_args(RequestKind):
             raise InputError(f"a request is one of {', '.join(get_args(RequestKind))}, not {kind!r}")
         self._refuse_if_changed(fact)
         if self.graph.is_link[fact]:
             raise InputError(
-                f"{self.named(s, r)!r} is a link, by which other facts depend; edit those instead"
+                f"{self.name_ids(s, r)!r} is a link, by which other facts depend; edit those instead"
             )
         if kind != "evidence" and not self.has_truth(fact):
-            raise InputError(f"{self.named(s, r)!r} is drawn for every statement; use a request 'evidence'")
+            raise InputError(
+                f"{self.name_ids(s, r)!r} is drawn for every statement; use a request 'evidence'"
+            )
         if kind == "do":
             if not 0 <= redraw <= 1:
                 raise InputError(f"redraw is a probability; {redraw} is not in [0, 1]")
@@ -146,13 +148,13 @@ class ExactAgent:
         if kind == "correction":
             if self.rules_out(s, r, np.array(target)):
                 raise InputError(
-                    f"the evidence rules out {self.named(s, r, target)!r}, so no correction can say it"
+                    f"the evidence rules out {self.name_ids(s, r, target)!r}, so no correction can say it"
                 )
-            return replace(self, known=self.known.told_objects(fact, place, math.inf))
+            return replace(self, known=self.known.with_evidence(fact, place, math.inf))
         if not 0 < weight <= MOST_WEIGHT:
             raise InputError(f"an edit's weight should be positive and at most {MOST_WEIGHT:g}, not {weight}")
-        worth = self.known.strength(r) if self.has_truth(fact) else 1.0
-        return replace(self, known=self.known.told_objects(fact, place, weight * worth))
+        worth = self.known.statement_strength(r) if self.has_truth(fact) else 1.0
+        return replace(self, known=self.known.with_evidence(fact, place, weight * worth))
 
     def with_focus(self, subjects: Iterable[int]) -> "ExactAgent":
         """The agent that takes none of these subjects' facts as resolved, but sums over what they may be.
@@ -167,7 +169,7 @@ class ExactAgent:
         if not np.isin(asked, self.graph.subjects).all():
             stranger = asked[~np.isin(asked, self.graph.subjects)][0]
             raise InputError(
-                f"{self.named(stranger)!r} is not the subject of any fact, so it cannot be in focus"
+                f"{self.name_ids(stranger)!r} is not the subject of any fact, so it cannot be in focus"
             )
         facts = np.flatnonzero(np.isin(self.graph.subject, asked))
         return replace(self, focus=self.focus | frozenset(facts.tolist()))
@@ -183,12 +185,12 @@ class ExactAgent:
             InputError: the evidence settles the fact, or rules the target out; or the fact, or one of its
                 tree, was changed by a `do`.
         """
-        fact, place = self._beliefs_of_fact(subject, relation), self._place(relation, target)
+        fact, place = self._find_fact(subject, relation), self._find_place(relation, target)
         self._refuse_if_changed(fact)
         if self.known.is_settled(fact) or self.rules_out(subject, relation, np.array(target)):
             raise InputError(
-                f"no evidence can change the belief in {self.named(subject, relation, target)!r}, which what "
-                "was said settles; a request of kind 'do' changes the world instead"
+                f"no evidence can change the belief in {self.name_ids(subject, relation, target)!r}, which "
+                "what was said settles; a request of kind 'do' changes the world instead"
             )
         log_belief = self._log_beliefs([fact])[fact]
         before = log_belief[place]
@@ -199,18 +201,22 @@ class ExactAgent:
             else:
                 shift = logit(credence) - before + logsumexp(np.delete(log_belief, place))
             # A belief that is all but there needs some evidence still.
-            return max(float(shift / self.known.strength(relation)), LEAST_WEIGHT)
+            return max(float(shift / self.known.statement_strength(relation)), LEAST_WEIGHT)
         p = float(np.exp(before))
         wanted = credence if p < credence else (1 + p) / 2
 
-        def missing(weight: float) -> float:
+        def missing_credence(weight: float) -> float:
             edited = self.with_edit(EditRequest(subject, relation, target, weight))
             return float(np.exp(edited._log_beliefs([fact])[fact][place])) - wanted
 
         most = 1.0
-        while missing(most) < 0:
+        while missing_credence(most) < 0:
             most *= 2
-        return LEAST_WEIGHT if missing(LEAST_WEIGHT) >= 0 else float(brentq(missing, LEAST_WEIGHT, most))
+        return (
+            LEAST_WEIGHT
+            if missing_credence(LEAST_WEIGHT) >= 0
+            else float(brentq(missing_credence, LEAST_WEIGHT, most))
+        )
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
         """Whether a request of this kind about (subject, relation) means anything.
@@ -218,14 +224,14 @@ class ExactAgent:
         No evidence moves what sentences have settled, and nothing a link; only a fact with a truth of its own
         can be corrected, or change, and nothing is modelled after a change.
         """
-        fact = self._beliefs_of_fact(subject, relation)
+        fact = self._find_fact(subject, relation)
         open_to_it = not self.graph.is_link[fact] and (kind == "do" or not self.known.is_settled(fact))
         meant = kind == "evidence" or self.has_truth(fact)
         return open_to_it and meant and not self._has_changed(fact)
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether it is impossible, by what was said for certain, that (subject, relation) is each object."""
-        own = self.known.own_objects(self._beliefs_of_fact(subject, relation))
+        own = self.known.evidence_about(self._find_fact(subject, relation))
         candidates = self.graph.candidates_of(relation)
         sure = [candidates[k] for k, ratio in own.items() if ratio == math.inf]
         never = [candidates[k] for k, ratio in own.items() if ratio == -math.inf]
@@ -236,41 +242,41 @@ class ExactAgent:
         """Whether a fact is drawn once, not once per statement."""
         return self.known.has_truth(fact)
 
-    def named(self, *ids: int) -> str:
+    def name_ids(self, *ids: int) -> str:
         """Subject, relation and perhaps object as their names, or as numbers where there are none."""
         columns = (self.graph.entities, self.graph.relations, self.graph.entities)
         return " ".join(
             names[i] if 0 <= i < len(names) else str(i) for i, names in zip(ids, columns, strict=False)
         )
 
-    def _beliefs_of_fact(self, subject: int, relation: int) -> int:
+    def _find_fact(self, subject: int, relation: int) -> int:
         known = 0 <= subject < len(self.graph.entities) and 0 <= relation < len(self.graph.relations)
         fact = int(self.graph.find(subject, relation)) if known else -1
         if fact < 0:
-            raise InputError(f"there is no fact {self.named(subject, relation)!r} in this world")
+            raise InputError(f"there is no fact {self.name_ids(subject, relation)!r} in this world")
         return fact
 
     def _has_changed(self, fact: int) -> bool:
-        return bool(self.done.keys() & set(self.known.tree(fact)))
+        return bool(self.done.keys() & set(self.known.tree_of(fact)))
 
     def _refuse_if_changed(self, fact: int) -> None:
         if self._has_changed(fact):
             name = self.graph.entities[self.graph.subject[fact]]
             raise InputError(f"{name} changed already; what came after a change is not modelled")
 
-    def _place(self, relation: int, target: int) -> int:
+    def _find_place(self, relation: int, target: int) -> int:
         candidates = self.graph.candidates_of(relation)
         place = int(np.searchsorted(candidates, target))
         if place == len(candidates) or candidates[place] != target:
             name = self.graph.relations[relation]
-            raise InputError(f"{self.named(target)!r} cannot be the object of {name!r} in this world")
+            raise InputError(f"{self.name_ids(target)!r} cannot be the object of {name!r} in this world")
         return place
 
-    def _beliefs(self, facts: Iterable[int]) -> dict[int, Distribution]:
+    def _compute_beliefs(self, facts: Iterable[int]) -> dict[int, Distribution]:
         """What `predict` says of each fact, by one pass over each tree of which any are asked."""
         trees: dict[int, list[int]] = {}
         for fact in dict.fromkeys(facts):
-            trees.setdefault(self.known.upstream_place(fact)[-1], []).append(fact)
+            trees.setdefault(self.known.upstream_facts(fact)[-1], []).append(fact)
         beliefs = {}
         for asked in trees.values():
             for fact, log_p in self._log_beliefs(asked).items():

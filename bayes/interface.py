@@ -63,8 +63,8 @@ class Distribution(NamedTuple):
     def of(self, objects: np.ndarray) -> np.ndarray:
         """Probability of each given object, 0 outside the support; same shape as `objects`."""
         objects = np.asarray(objects)
-        probabilities = np.where(_among(self.support, objects)[0], self.remainder, 0.0)
-        named, at = _among(self.objects, objects)
+        probabilities = np.where(_find_among(self.support, objects)[0], self.remainder, 0.0)
+        named, at = _find_among(self.objects, objects)
         probabilities[named] = self.probability[at[named]]
         return probabilities
 
@@ -131,7 +131,7 @@ class Agent(Protocol):
         """
 
 
-def _among(sorted_objects: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _find_among(sorted_objects: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Whether each object is in a sorted array, and where."""
     if not len(sorted_objects):
         return np.zeros(objects.shape, bool), np.zeros(objects.shape, np.int64)

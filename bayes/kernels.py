@@ -8,7 +8,7 @@ of the first two is `DenseAgent` in tests/naive.py, of the third a sort.
 import numpy as np
 
 
-def probabilities(
+def query_probabilities(
     low, high, direct, up, relation, place,
     observed, new_observed, tables, new_tables, background, mass, size, out,
 ):  # fmt: skip
@@ -59,11 +59,11 @@ def probabilities(
         out[i] = p
 
 
-def distributions(
+def query_distributions(
     low, high, direct, up, relation,
     observed, new_observed, tables, new_tables, background, floor, mass, size, out, rest,
 ):  # fmt: skip
-    """p(o | s, r) of every o, for each query i in [low, high); arguments as in `probabilities`.
+    """p(o | s, r) of every o, for each query i in [low, high); arguments as in `query_probabilities`.
 
     Args:
         floor: float64[relations], the background of an object that no table names.
@@ -110,7 +110,7 @@ def distributions(
                 out[i, table.places[inside]] += weight * table.excess[inside]
 
 
-def most_probable(low, high, values, count, out):
+def rank_most_probable(low, high, values, count, out):
     """The places of the `count` largest values of each row i in [low, high), largest first.
 
     Ties go to the lower place.

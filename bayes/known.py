@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from corpus.arrays import ranges
+from corpus.arrays import concatenate_ranges
 from corpus.config import ExactConfig
 from corpus.graph import KnowledgeGraph
-from corpus.likelihood import check_noise, has_truths, log_ratios, strength
+from corpus.likelihood import check_noise, has_truths, log_ratios, statement_strength
 from corpus.rows import rows_of
 from corpus.text.sentences import Sentences
 
@@ -80,34 +80,34 @@ class Known:
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     @property
-    def given_mass(self) -> bool:
+    def has_given_rows(self) -> bool:
         """Whether rows are told, not learned: then no draw tells of a row, and all trees are independent."""
         return self.config.rows == "given"
 
     @property
     def row_mass(self) -> float:
         """What the prior adds to the draws of a row."""
-        return 0.0 if self.given_mass else self.config.row_mass
+        return 0.0 if self.has_given_rows else self.config.row_mass
 
     @property
     def root_mass(self) -> float:
         """What the prior adds to the draws of facts without an upstream fact."""
-        return 0.0 if self.given_mass else self.config.root_mass
+        return 0.0 if self.has_given_rows else self.config.root_mass
 
-    def told_objects(self, fact: int, place: int, more: float) -> "Known":
+    def with_evidence(self, fact: int, place: int, more: float) -> "Known":
         """The same after further evidence: a log-likelihood ratio, or a count of statements."""
         added = dict(self.edited.get(fact, {}))
         added[place] = added.get(place, 0.0) + more
         return replace(self, edited={**self.edited, fact: added})
 
-    def own_objects(self, fact: int) -> dict[int, float]:
+    def evidence_about(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
-        evidence = dict(self._read(fact))
+        evidence = dict(self._stored_evidence(fact))
         for place, more in self.edited.get(fact, {}).items():
             evidence[place] = evidence.get(place, 0.0) + more
         return evidence
 
-    def _read(self, fact: int) -> list[tuple[int, float]]:
+    def _stored_evidence(self, fact: int) -> list[tuple[int, float]]:
         part = slice(self.offsets[fact], self.offsets[fact + 1])
         return list(zip(self.places[part].tolist(), self.ratios[part].tolist(), strict=True))
 
@@ -117,42 +117,42 @@ class Known:
 
     def is_settled(self, fact: int) -> bool:
         """Whether sentences say for certain what a fact is, be it by excluding everything else."""
-        ratios = list(self.own_objects(fact).values())
-        return math.inf in ratios or ratios.count(-math.inf) == self.candidates(fact) - 1
+        ratios = list(self.evidence_about(fact).values())
+        return math.inf in ratios or ratios.count(-math.inf) == self.count_candidates(fact) - 1
 
     def is_spoken_of(self, fact: int) -> bool:
         """Whether anything was said of a fact or of one below it; others sum out of everything."""
-        return bool(self.own_objects(fact)) or any(
+        return bool(self.evidence_about(fact)) or any(
             map(self.is_spoken_of, self.graph.dependents.get(fact, []))
         )
 
-    def strength(self, relation: int) -> float:
+    def statement_strength(self, relation: int) -> float:
         """lambda: log-likelihood ratio of one statement, of the object it names against any other."""
-        return float(strength(self.config, len(self.graph.candidates_of(relation)) - 1))
+        return float(statement_strength(self.config, len(self.graph.candidates_of(relation)) - 1))
 
-    def candidates(self, fact: int) -> int:
+    def count_candidates(self, fact: int) -> int:
         """How many objects a fact may have."""
         return len(self.graph.candidates_of(int(self.graph.relation[fact])))
 
-    def family(self, fact: int) -> int:
+    def root_relation(self, fact: int) -> int:
         """The relation that a fact's relation depends on in the end; only families share rows."""
         return self.graph.root_of(int(self.graph.relation[fact]))
 
-    def upstream_place(self, fact: int) -> list[int]:
+    def upstream_facts(self, fact: int) -> list[int]:
         """A fact and all that it depends on, nearest first."""
         facts = [fact]
         while (up := int(self.graph.upstream_fact[facts[-1]])) >= 0:
             facts.append(up)
         return facts
 
-    def tree(self, fact: int) -> list[int]:
+    def tree_of(self, fact: int) -> list[int]:
         """All facts joined with this one by dependence, each after the one it depends on."""
-        facts = [self.upstream_place(fact)[-1]]
+        facts = [self.upstream_facts(fact)[-1]]
         for one in facts:
             facts += self.graph.dependents.get(one, [])
         return facts
 
-    def draws(self, tree: list[int]) -> list[tuple[Draw, float]]:
+    def draws_of(self, tree: list[int]) -> list[tuple[Draw, float]]:
         """What the resolved facts of a tree add to rows; nothing where the row is not known."""
         draws = []
         for fact in tree:
@@ -162,7 +162,7 @@ class Known:
             if row == UNRESOLVED:
                 continue
             if not self.has_truth(fact):
-                draws += [(Draw(relation, row, place), count) for place, count in self._read(fact)]
+                draws += [(Draw(relation, row, place), count) for place, count in self._stored_evidence(fact)]
             elif self.resolved[fact] != UNRESOLVED:
                 draws.append((Draw(relation, row, int(self.resolved[fact])), 1.0))
         return draws
@@ -208,7 +208,7 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
     resolved[lone] = (size * (size - 1) // 2 - sum_named)[lone]
     resolved[by_sentence] = UNRESOLVED
     if config.rows == "given":
-        rows, roots = _given(graph, config)
+        rows, roots = _pack_given_rows(graph, config)
         return Known(graph, config, offsets, places, ratios, np.full(n, UNRESOLVED), rows, roots)
 
     rows, roots = {}, {}
@@ -223,7 +223,7 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
         below = mine[above >= 0]
         if config.persistence == "sentence":
             named = np.diff(offsets)[below]
-            cell_of, below = ranges(offsets[below], named), np.repeat(below, named)
+            cell_of, below = concatenate_ranges(offsets[below], named), np.repeat(below, named)
             place, weight = places[cell_of], ratios[cell_of]
         else:
             place, weight = resolved[below], np.ones(len(below))
@@ -235,7 +235,9 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
     return Known(graph, config, offsets, places, ratios, resolved, rows, roots)
 
 
-def _given(graph: KnowledgeGraph, config: ExactConfig) -> tuple[dict[int, DrawnState], dict[int, np.ndarray]]:
+def _pack_given_rows(
+    graph: KnowledgeGraph, config: ExactConfig
+) -> tuple[dict[int, DrawnState], dict[int, np.ndarray]]:
     """Rows and shares as they are, each a draw in all."""
     rows, roots = {}, {}
     for r, (shares, table) in enumerate(rows_of(graph, config)):

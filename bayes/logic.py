@@ -17,7 +17,7 @@ from corpus.text.language import Atom, Kind, Sentence
 MOST_ATOMS = 12
 
 
-def probability_of_conditional(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
+def sentence_probabilities(agent: ExactAgent, sentences: Sequence[Sentence]) -> list[float]:
     """p(the sentence is right | evidence, edits) of each sentence, label included, from one joint.
 
     "not A" is true is right where A does not hold; "A and B" is false where not both hold; an atomic
@@ -32,9 +32,9 @@ def probability_of_conditional(agent: ExactAgent, sentences: Sequence[Sentence])
     probabilities = []
     for kind, label, a, b, _ in sentences:
         if kind in (Kind.ATOMIC, Kind.TRUTH, Kind.NOT):
-            p = _conjunction(agent, [a])
+            p = _multiply_out(agent, [a])
         elif kind in (Kind.AND, Kind.OR) and b:
-            p = _conjunction(agent, [a, b]) if kind == Kind.AND else _disjunction(agent, [a, b])
+            p = _multiply_out(agent, [a, b]) if kind == Kind.AND else _include_and_exclude(agent, [a, b])
         else:
             raise InputError(f"a sentence of kind {kind.name.lower()} states nothing that could hold")
         says = (label is not False) != (kind == Kind.NOT)
@@ -42,38 +42,38 @@ def probability_of_conditional(agent: ExactAgent, sentences: Sequence[Sentence])
     return probabilities
 
 
-def conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
+def conjunction_probability(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     """p(all atoms hold | evidence, edits); 1 for none."""
-    return _conjunction(agent.with_focus({a.subject for a in atoms}), atoms)
+    return _multiply_out(agent.with_focus({a.subject for a in atoms}), atoms)
 
 
-def disjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
+def disjunction_probability(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     """p(at least one atom holds | evidence, edits), by inclusion and exclusion; 0 for none.
 
     Raises:
         InputError: more than MOST_ATOMS atoms, whose subsets would be too many.
     """
-    return _disjunction(agent.with_focus({a.subject for a in atoms}), atoms)
+    return _include_and_exclude(agent.with_focus({a.subject for a in atoms}), atoms)
 
 
-def conditional(agent: ExactAgent, atom: Atom, given: Sequence[Atom]) -> float:
+def conditional_probability(agent: ExactAgent, atom: Atom, given: Sequence[Atom]) -> float:
     """p(atom holds | all of `given` hold, evidence, edits).
 
     Raises:
         InputError: `given` cannot hold.
     """
     agent = agent.with_focus({a.subject for a in (atom, *given)})
-    known = _conjunction(agent, given)
+    known = _multiply_out(agent, given)
     if known == 0.0:
         raise InputError("what is given has probability 0, so nothing follows from it")
-    return _conjunction(agent, [*given, atom]) / known
+    return _multiply_out(agent, [*given, atom]) / known
 
 
-def _conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
+def _multiply_out(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     p = 1.0
     for i, (s, r, o) in enumerate(atoms):
         if not agent.has_truth(int(agent.graph.find(s, r))):
-            raise InputError(f"{agent.named(s, r)!r} is drawn anew for every statement, so it cannot hold")
+            raise InputError(f"{agent.name_ids(s, r)!r} is drawn anew for every statement, so it cannot hold")
         p *= float(agent.probability(s, r, o))
         if p == 0.0:
             return 0.0
@@ -82,11 +82,11 @@ def _conjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     return p
 
 
-def _disjunction(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
+def _include_and_exclude(agent: ExactAgent, atoms: Sequence[Atom]) -> float:
     if len(atoms) > MOST_ATOMS:
         raise InputError(f"a disjunction of {len(atoms)} atoms is more than {MOST_ATOMS}")
     return sum(
-        (-1) ** (size + 1) * _conjunction(agent, some)
+        (-1) ** (size + 1) * _multiply_out(agent, some)
         for size in range(1, len(atoms) + 1)
         for some in combinations(atoms, size)
     )

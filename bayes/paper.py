@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bayes import kernels
-from bayes.counts import ChangedRows, Row, Rows, add_statement, changed_rows, count_statements
+from bayes.counts import ChangedRows, Row, Rows, add_statement, count_statements, stack_rows
 from bayes.evidence import Evidence
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.tables import Tables, fill_tables
@@ -31,7 +31,7 @@ from corpus.graph import NO_UPSTREAM
 
 @dataclass(frozen=True, eq=False)
 class PaperAgent:
-    """Beliefs after reading a corpus. Fit with `fit`; never changed afterwards.
+    """Beliefs after reading a corpus. Fit with `fit_paper`; never changed afterwards.
 
     Attributes:
         objects: int[K], the objects of the world, ascending. Places are indices into it.
@@ -75,7 +75,7 @@ class PaperAgent:
 
         `belief="direct"` asks for the direct posterior even then.
         """
-        (dense,), (rest,) = self._distributions(np.array([subject]), np.array([relation]), belief)
+        (dense,), (rest,) = self._fill_distributions(np.array([subject]), np.array([relation]), belief)
         named = np.flatnonzero(dense != rest)
         return Distribution(self.objects[named], dense[named], float(rest), self.objects)
 
@@ -93,10 +93,10 @@ class PaperAgent:
         """
         asked = np.broadcast_arrays(subject, relation, objects)
         shape, (subject, relation, objects) = asked[0].shape, (x.ravel().astype(np.int64) for x in asked)
-        places = self._places(objects)
-        direct, up = self._rows_asked(subject, relation, belief)
+        places = self._find_places(objects)
+        direct, up = self._query_rows(subject, relation, belief)
         out = np.empty(len(places))
-        self._kernel(kernels.probabilities, len(places))(
+        self._choose_kernel(kernels.query_probabilities, len(places))(
             0, len(places), direct, up, relation, places,
             self.observed, self._changed_observed, self.tables.filled, self.tables.changed_rows,
             self.tables.background, self.prior_mass, len(self.objects), out,
@@ -107,11 +107,11 @@ class PaperAgent:
         self, subjects: np.ndarray, relations: np.ndarray, belief: Belief = "best"
     ) -> np.ndarray:
         """float64[n, K]: p(o | s, r, evidence) as in `predict`, of each pair, columns as in `objects`."""
-        return self._distributions(subjects, relations, belief)[0]
+        return self._fill_distributions(subjects, relations, belief)[0]
 
     def conditional(self, relation: int, upstream_object: int) -> Distribution:
         """p(o | r, upstream object, evidence), the shared table."""
-        place = int(self._places(np.array([upstream_object]))[0])
+        place = int(self._find_places(np.array([upstream_object]))[0])
         row = self.tables.row(relation * len(self.objects) + place)
         scale = 1.0 / (row.total + self.prior_mass)
         remainder = (row.base + self.prior_mass / len(self.objects)) * scale
@@ -119,8 +119,8 @@ class PaperAgent:
 
     def has_seen(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Whether any evidence is about (subject, relation); any shape."""
-        self._check(subject, relation)
-        return self._is_seen(self._key(subject, relation))
+        self._check_ids(subject, relation)
+        return self._is_seen(self._row_key(subject, relation))
 
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
         """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
@@ -133,8 +133,11 @@ class PaperAgent:
         """
         if not 0 < credence < 1:
             raise InputError(f"a credence is a probability inside (0, 1), not {credence}")
-        self._check(subject, relation)
-        row, place = self._observed(self._key(subject, relation)), self._places(np.array([target]))[0]
+        self._check_ids(subject, relation)
+        row, place = (
+            self._observed_row(self._row_key(subject, relation)),
+            self._find_places(np.array([target]))[0],
+        )
         mass = self.prior_mass
         for_target = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
         rest = row.total + mass - for_target
@@ -157,8 +160,8 @@ class PaperAgent:
             raise InputError(f"the paper's agent takes requests of kind 'evidence' only, not {kind!r}")
         if not 0 < weight < math.inf:
             raise InputError(f"an edit's weight should be positive and finite, not {weight}")
-        self._check(s, r)
-        key, place = self._key(s, r), int(self._places(np.array([target]))[0])
+        self._check_ids(s, r)
+        key, place = self._row_key(s, r), int(self._find_places(np.array([target]))[0])
         item = Row(np.array([place], np.int32), np.array([float(weight)]), 0.0, float(weight))
 
         # What is added to which tables: (row to add, {upstream place: how often}) per relation.
@@ -166,13 +169,13 @@ class PaperAgent:
         up = int(self.upstream[r])
         if up != NO_UPSTREAM and self.has_seen(s, up):
             # A downstream fact: its tables receive the item in proportion to the mention share.
-            moved[r] = (item, self._mention_share(self._key(s, up)))
+            moved[r] = (item, self._mention_share(self._row_key(s, up)))
         old_share = self._mention_share(key)
         said = self.extra_mentions.get(key, {})
         mentions = {**self.extra_mentions, key: {**said, place: said.get(place, 0.0) + 1.0}}
         agent = replace(
             self,
-            changed_observed={**self.changed_observed, key: add_statement(self._observed(key), item)},
+            changed_observed={**self.changed_observed, key: add_statement(self._observed_row(key), item)},
             extra_mentions=mentions,
         )
         new_share = agent._mention_share(key)
@@ -180,22 +183,22 @@ class PaperAgent:
             # An upstream fact: the subject's downstream counts move between tables with its share.
             if self.has_seen(s, down):
                 change = {a: share - old_share.get(a, 0.0) for a, share in new_share.items()}
-                moved[down] = (self._observed(self._key(s, down)), change)
-        return replace(agent, tables=self.tables.row_change(moved))
+                moved[down] = (self._observed_row(self._row_key(s, down)), change)
+        return replace(agent, tables=self.tables.with_changes(moved))
 
-    def _kernel(self, kernel: Callable, work: int) -> Callable:
+    def _choose_kernel(self, kernel: Callable, work: int) -> Callable:
         """A kernel as it stands for a few questions about a small world, else compiled."""
         return choose_kernels(kernel, max(work, len(self.observed.places)))
 
     @cached_property
     def _changed_observed(self) -> ChangedRows:
-        return changed_rows(self.changed_observed)
+        return stack_rows(self.changed_observed)
 
-    def _key(self, subject: Any, relation: Any) -> Any:
+    def _row_key(self, subject: Any, relation: Any) -> Any:
         """Row of (s, r); numbers or arrays."""
         return subject * len(self.upstream) + relation
 
-    def _check(self, subject: Any, relation: Any) -> None:
+    def _check_ids(self, subject: Any, relation: Any) -> None:
         """Refuse numbers that are no entity or no relation; indexing would take some for others."""
         entities = len(self.observed.total) // len(self.upstream)
         for name, ids, most in (("entity", subject, entities), ("relation", relation, len(self.upstream))):
@@ -203,27 +206,27 @@ class PaperAgent:
             if len(wrong):
                 raise InputError(f"there is no {name} {wrong[0]} in this world, which has {most:,} from 0 on")
 
-    def _places(self, objects: np.ndarray) -> np.ndarray:
-        return places_of(self.objects, objects)
+    def _find_places(self, objects: np.ndarray) -> np.ndarray:
+        return find_places(self.objects, objects)
 
-    def _rows_asked(
+    def _query_rows(
         self, subject: np.ndarray, relation: np.ndarray, belief: Belief
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows of each (s, r), and of (s, upstream) where the belief is marginal, else -1."""
-        self._check(subject, relation)
+        self._check_ids(subject, relation)
         above = self.upstream[relation].astype(np.int64)
-        up = np.where(above != NO_UPSTREAM, self._key(subject, above), -1)
+        up = np.where(above != NO_UPSTREAM, self._row_key(subject, above), -1)
         marginal = (up >= 0) & self._is_seen(up) & (belief == "best")
-        return self._key(subject, relation), np.where(marginal, up, -1)
+        return self._row_key(subject, relation), np.where(marginal, up, -1)
 
-    def _distributions(
+    def _fill_distributions(
         self, subjects: np.ndarray, relations: np.ndarray, belief: Belief
     ) -> tuple[np.ndarray, np.ndarray]:
         subjects, relations = np.array(subjects, np.int64), np.array(relations, np.int64)
-        direct, up = self._rows_asked(subjects, relations, belief)
+        direct, up = self._query_rows(subjects, relations, belief)
         size = len(self.objects)
         out, rest = np.empty((len(subjects), size)), np.empty(len(subjects))
-        self._kernel(kernels.distributions, out.size)(
+        self._choose_kernel(kernels.query_distributions, out.size)(
             0, len(out), direct, up, relations,
             self.observed, self._changed_observed, self.tables.filled, self.tables.changed_rows,
             self.tables.background, self.tables.floor, self.prior_mass, size, out, rest,
@@ -235,7 +238,7 @@ class PaperAgent:
         seen = self.observed.total[key] > 0
         return seen | np.isin(key, self._changed_observed.keys) if self.changed_observed else seen
 
-    def _observed(self, key: int) -> Row:
+    def _observed_row(self, key: int) -> Row:
         return self.changed_observed[key] if key in self.changed_observed else self.observed.row(key)
 
     def _mention_share(self, key: int) -> dict[int, float]:
@@ -248,7 +251,7 @@ class PaperAgent:
         return {place: n / total for place, n in named.items()}
 
 
-def fit(
+def fit_paper(
     evidence: Evidence,
     upstream: np.ndarray,
     entities: int,
@@ -274,7 +277,7 @@ def fit(
     objects = np.array(objects)
     objects.flags.writeable = False
     key = evidence.subject.astype(np.int64) * relations + evidence.relation
-    places = places_of(objects, evidence.object)
+    places = find_places(objects, evidence.object)
     observed, mentions = count_statements(
         key, places, evidence.weight, entities * relations, size, evidence_multiplicity
     )
@@ -282,7 +285,7 @@ def fit(
     return PaperAgent(objects, upstream, prior_mass, evidence_multiplicity, observed, mentions, tables)
 
 
-def places_of(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def find_places(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """int64[n]: where each object stands among the world's, by a table rather than by bisection.
 
     Raises:

@@ -22,7 +22,7 @@ from bayes.structure import log_dirichlet_multinomial
 from corpus.config import ExactConfig
 from corpus.exact import FULLY_STATED
 from corpus.graph import KnowledgeGraph
-from corpus.likelihood import strength
+from corpus.likelihood import statement_strength
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 
@@ -74,7 +74,7 @@ def persistence_posterior(
     best = order[np.unique(owner[order], return_index=True)[1]]
     most, z = count[best], named[best]
     total = np.bincount(at)
-    ratio = strength(config, size - 1)
+    ratio = statement_strength(config, size - 1)
     log_said = most * np.log(1 - config.noise) + (total - most) * np.log(config.noise / (size - 1))
 
     others = np.ones(len(cells), bool)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayes.counts import ChangedRows, Row, Rows, add_statement, changed_rows, structure
+from bayes.counts import ChangedRows, Row, Rows, add_statement, sparse_structure, stack_rows
 from corpus.graph import NO_UPSTREAM
 
 
@@ -36,13 +36,13 @@ class Tables:
     @cached_property
     def changed_rows(self) -> ChangedRows:
         """The tables that edits replaced, as the kernels read them."""
-        return changed_rows(self.replaced)
+        return stack_rows(self.replaced)
 
     def row(self, index: int) -> Row:
         """One table."""
         return self.replaced[index] if index in self.replaced else self.filled.row(index)
 
-    def row_change(self, added: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
+    def with_changes(self, added: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
         """The tables after a row was added to some of them.
 
         Args:
@@ -94,7 +94,7 @@ def fill_tables(
     excess = shares @ counts
     excess.sort_indices()
     base, total = shares @ observed.base[key], shares @ observed.total[key]
-    filled = Rows(*structure(excess), excess.data, base, total)
+    filled = Rows(*sparse_structure(excess), excess.data, base, total)
 
     scale = 1.0 / (filled.total + prior_mass)
     floor = ((filled.base + prior_mass / size) * scale).reshape(relations, size).sum(axis=1)

@@ -64,14 +64,14 @@ class Tree:
             listed.setdefault((draw.relation, draw.row == NO_ROW), []).append((draw.row, draw.place, by))
         self._changes = {where: Changes.of(changes) for where, changes in listed.items()}
 
-    def marginals(self, asked: Iterable[int] | None = None) -> tuple[float, dict[int, np.ndarray]]:
+    def compute_marginals(self, asked: Iterable[int] | None = None) -> tuple[float, dict[int, np.ndarray]]:
         """Log-probability of all that was said of the tree, and log p(k) of the candidates of facts.
 
         Args:
             asked: some of the tree's facts; what they depend on is answered too. All of them by default.
         """
         log_z, log_inside, _, messages = self._pass_up
-        wanted = set(self.facts if asked is None else itertools.chain(*map(self.known.upstream_place, asked)))
+        wanted = set(self.facts if asked is None else itertools.chain(*map(self.known.upstream_facts, asked)))
         log_belief: dict[int, np.ndarray] = {}
         for fact in filter(wanted.__contains__, self.facts):
             up = int(self.graph.upstream_fact[fact])
@@ -79,10 +79,10 @@ class Tree:
                 log_belief[fact] = np.log(self._next_statement(fact, np.exp(log_belief[up])))
                 continue
             if up < 0:
-                outside = self._prior(fact)
+                outside = self._root_distribution(fact)
             else:
-                sums = self.known.row_mass + self.totals(fact)
-                outside = self.spread(fact, np.exp(log_belief[up]) / messages[fact] / sums)
+                sums = self.known.row_mass + self.row_totals(fact)
+                outside = self.spread_shares(fact, np.exp(log_belief[up]) / messages[fact] / sums)
             log_belief[fact] = normalise_rows(log_inside[fact] + np.log(outside))
         return log_z, log_belief
 
@@ -91,47 +91,51 @@ class Tree:
         """Log-probability of all that was said of the tree."""
         return self._pass_up[0]
 
-    def ceiling(self) -> float:
+    def bound_weight(self) -> float:
         """Log of the most that what was said of the tree can weigh, whatever is in its rows.
 
         Statements that are draws of a row have a probability, which is at most 1.
         """
         return float(sum(self._log_likelihood(f).max() for f in self.facts if self.known.has_truth(f)))
 
-    def options(self, least: float) -> dict[int, np.ndarray]:
+    def likely_places(self, least: float) -> dict[int, np.ndarray]:
         """Places of the facts to be enumerated that leave the tree a log-weight of at least `least`."""
         log_z, log_belief = self._all_marginals
-        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerate_states()}
+        return {f: np.flatnonzero(log_z + log_belief[f] >= least) for f in self._enumerated_facts()}
 
     def likely_state(self) -> tuple[float, list[tuple[Draw, float]]]:
         """Log-weight and draws of one state, each of its places being the likeliest by itself."""
         _, log_belief = self._all_marginals
-        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerate_states()}
-        return next(self.states(modes), (-math.inf, []))
+        modes = {f: np.array([log_belief[f].argmax()]) for f in self._enumerated_facts()}
+        return next(self.weigh_states(modes), (-math.inf, []))
 
     @cached_property
     def _all_marginals(self) -> tuple[float, dict[int, np.ndarray]]:
-        return self.marginals()
+        return self.compute_marginals()
 
-    def last(self) -> frozenset[int]:
+    def last_facts(self) -> frozenset[int]:
         """Enumerated facts on which nothing depends of which anything was said."""
         below = self.graph.dependents
         return frozenset(
-            f for f in self._enumerate_states() if not any(map(self.known.is_spoken_of, below.get(f, [])))
+            f for f in self._enumerated_facts() if not any(map(self.known.is_spoken_of, below.get(f, [])))
         )
 
-    def states(
+    def weigh_states(
         self, options: Mapping[int, np.ndarray], summed: Container[int] = ()
     ) -> Iterator[tuple[float, list[tuple[Draw, float]]]]:
         """Log-probability of every possible state of the enumerated facts, with the draws it makes.
 
         Args:
             options: places of each of them.
-            summed: those of `last` whose places are no states: each state sums over them, and draws of each
-                place the share that is its probability.
+            summed: those of `last_facts` whose places are no states: each state sums over them, and draws of
+                each place the share that is its probability.
         """
         counted = [f for f in self.facts if self.known.is_spoken_of(f)]
-        row_of, said_of, likely = cache(self._row), cache(self._log_said), cache(self._log_likelihood)
+        row_of, said_of, likely = (
+            cache(self._row_distribution),
+            cache(self._log_said),
+            cache(self._log_likelihood),
+        )
         told_apart = {fact: places.tolist() for fact, places in options.items() if fact not in summed}
         for places in itertools.product(*told_apart.values()):
             state = dict(zip(told_apart, places, strict=True))
@@ -155,16 +159,16 @@ class Tree:
                     draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
                     log_p += float(said_of(fact)[row])
-                    said = self.known.own_objects(fact).items()
+                    said = self.known.evidence_about(fact).items()
                     draws += [(Draw(relation, row, place), count) for place, count in said]
             if log_p > -math.inf:
                 yield log_p, draws
 
-    def _enumerate_states(self) -> list[int]:
+    def _enumerated_facts(self) -> list[int]:
         """Facts whose places make up a state: those with truths of which anything was said, or below them."""
         return [f for f in self.facts if self.known.is_spoken_of(f) and self.known.has_truth(f)]
 
-    def support(self, fact: int) -> tuple[np.ndarray, np.ndarray]:
+    def inside_and_messages(self, fact: int) -> tuple[np.ndarray, np.ndarray]:
         """What was said of a fact and below: h(k) of each candidate, scaled; its message to each row."""
         _, _, inside, messages = self._pass_up
         return inside[fact], messages[fact]
@@ -185,10 +189,10 @@ class Tree:
                 log_z += most
             up = int(self.graph.upstream_fact[fact])
             if up < 0:
-                log_z += math.log(self._prior(fact) @ inside[fact])
+                log_z += math.log(self._root_distribution(fact) @ inside[fact])
                 continue
             if self.known.has_truth(fact):
-                messages[fact] = self._message(fact, inside[fact])
+                messages[fact] = self._pass_message(fact, inside[fact])
                 log_inside[up] = log_inside[up] + np.log(messages[fact])
             else:
                 # In logs: many statements may say of a row what no float holds.
@@ -196,8 +200,8 @@ class Tree:
         return log_z, log_inside, inside, messages
 
     def _log_likelihood(self, fact: int) -> np.ndarray:
-        log_p = np.zeros(self.known.candidates(fact))
-        for place, ratio in self.known.own_objects(fact).items():
+        log_p = np.zeros(self.known.count_candidates(fact))
+        for place, ratio in self.known.evidence_about(fact).items():
             if ratio == math.inf:
                 settled = np.full(len(log_p), -math.inf)
                 settled[place] = 0.0
@@ -205,78 +209,78 @@ class Tree:
             log_p[place] = ratio
         return log_p
 
-    def _prior(self, root: int) -> np.ndarray:
+    def _root_distribution(self, root: int) -> np.ndarray:
         """p(k) of a fact that depends on none."""
-        size, mass = self.known.candidates(root), self.known.root_mass
+        size, mass = self.known.count_candidates(root), self.known.root_mass
         relation = int(self.graph.relation[root])
         counts = self.known.roots.get(relation, np.zeros(size)).copy()
         changes = self._changes.get((relation, True), NONE)
         np.add.at(counts, changes.place, changes.by)
         return (mass / size + counts) / (mass + counts.sum())
 
-    def _in_rows(self, relation: int) -> Changes:
+    def _row_changes(self, relation: int) -> Changes:
         """Changes to the rows of a relation's facts with an upstream fact."""
         return self._changes.get((relation, False), NONE)
 
-    def totals(self, fact: int) -> np.ndarray:
+    def row_totals(self, fact: int) -> np.ndarray:
         """Draws in each row that a downstream fact may belong to."""
         relation = int(self.graph.relation[fact])
         totals = self.known.rows[relation].totals.copy()
-        changes = self._in_rows(relation)
+        changes = self._row_changes(relation)
         np.add.at(totals, changes.row, changes.by)
         return totals
 
-    def _message(self, fact: int, inside: np.ndarray) -> np.ndarray:
+    def _pass_message(self, fact: int, inside: np.ndarray) -> np.ndarray:
         """sum_k p(k | row a) inside[k] for every row a."""
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         summed = self.known.rows[relation].by_row @ inside
-        changes = self._in_rows(relation)
+        changes = self._row_changes(relation)
         np.add.at(summed, changes.row, changes.by * inside[changes.place])
-        return (mass * inside.mean() + summed) / (mass + self.totals(fact))
+        return (mass * inside.mean() + summed) / (mass + self.row_totals(fact))
 
-    def spread(self, fact: int, share: np.ndarray) -> np.ndarray:
+    def spread_shares(self, fact: int, share: np.ndarray) -> np.ndarray:
         """sum_a share[a] (mass / K + draws of k in row a) for every k, of each column of `share`."""
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
-        mixed = mass / self.known.candidates(fact) * share.sum(axis=0)
+        mixed = mass / self.known.count_candidates(fact) * share.sum(axis=0)
         mixed = mixed + self.known.rows[relation].by_place @ share
-        changes = self._in_rows(relation)
+        changes = self._row_changes(relation)
         by = changes.by.reshape(-1, *[1] * (share.ndim - 1))
         np.add.at(mixed, changes.place, by * share[changes.row])
         return mixed
 
-    def _row(self, fact: int, row: int) -> np.ndarray:
+    def _row_distribution(self, fact: int, row: int) -> np.ndarray:
         """p(k | row)."""
         if row == NO_ROW:
-            return self._prior(fact)
+            return self._root_distribution(fact)
         relation, mass = int(self.graph.relation[fact]), self.known.row_mass
         counts = dense_row(self.known.rows[relation].by_row, row)
-        changes = self._in_rows(relation)
+        changes = self._row_changes(relation)
         np.add.at(counts, changes.place, changes.by * (changes.row == row))
         return (mass / len(counts) + counts) / (mass + counts.sum())
 
-    def _column(self, fact: int, place: int) -> np.ndarray:
+    def _count_in_rows(self, fact: int, place: int) -> np.ndarray:
         """Draws of one object in each row."""
         relation = int(self.graph.relation[fact])
         column = dense_row(self.known.rows[relation].by_place, place)
-        changes = self._in_rows(relation)
+        changes = self._row_changes(relation)
         np.add.at(column, changes.row, changes.by * (changes.place == place))
         return column
 
     def _log_said(self, fact: int) -> np.ndarray:
         """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
-        mass, alpha = self.known.row_mass, self.known.row_mass / self.known.candidates(fact)
-        said, totals = self.known.own_objects(fact), self.totals(fact)
+        mass, alpha = self.known.row_mass, self.known.row_mass / self.known.count_candidates(fact)
+        said, totals = self.known.evidence_about(fact), self.row_totals(fact)
         log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
         for place, count in said.items():
-            column = self._column(fact, place)
+            column = self._count_in_rows(fact, place)
             log_p += gammaln(alpha + column + count) - gammaln(alpha + column)
         return log_p
 
     def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
         """p(k) of a further statement, its row distributed as `above`."""
-        said = self.known.own_objects(fact)
-        share = above / (self.known.row_mass + self.totals(fact) + sum(said.values()))
-        p = self.spread(fact, share)
+        said = self.known.evidence_about(fact)
+        share = above / (self.known.row_mass + self.row_totals(fact) + sum(said.values()))
+        p = self.spread_shares(fact, share)
         for place, count in said.items():
             p[place] += count * share.sum()
         return p

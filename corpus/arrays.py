@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import again
+from corpus.files import advise_remake
 
 Holder = TypeVar("Holder")
 
@@ -24,13 +24,15 @@ def load_arrays(kind: type[Holder], path: Path) -> Holder:
     Raises:
         InputError: the file holds something else.
     """
-    arrays = arrays_of(path)
+    arrays = read_arrays(path)
     if arrays.keys() != {f.name for f in fields(kind)}:  # type: ignore[arg-type]
-        raise InputError(f"{path} holds {', '.join(arrays)}, of another version; {again(path.parent)}")
+        raise InputError(
+            f"{path} holds {', '.join(arrays)}, of another version; {advise_remake(path.parent)}"
+        )
     return kind(**arrays)
 
 
-def arrays_of(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name; nothing in it is run.
 
     Raises:
@@ -40,16 +42,18 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
     except (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, BadZipFile) as error:
-        raise InputError(f"{path} is not a file of arrays ({error!s:.200}); {again(path.parent)}") from None
+        raise InputError(
+            f"{path} is not a file of arrays ({error!s:.200}); {advise_remake(path.parent)}"
+        ) from None
 
 
-def ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:
+def concatenate_ranges(starts: np.ndarray | int, sizes: np.ndarray) -> np.ndarray:
     """The integers of [start, start + size) for each pair, end to end."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
 
 
-def places(values: np.ndarray) -> np.ndarray:
+def rank_values(values: np.ndarray) -> np.ndarray:
     """int32[n]: the place of each value among the different ones, ascending."""
     new = values[1:] != values[:-1]
     if (values[1:] >= values[:-1]).all():
@@ -57,7 +61,7 @@ def places(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].astype(np.int32)
 
 
-def most_frequent(group: np.ndarray, value: np.ndarray, groups: int) -> np.ndarray:
+def find_modes(group: np.ndarray, value: np.ndarray, groups: int) -> np.ndarray:
     """int64[groups]: the value that each group has most often (the lower of equals), -1 where it has none.
 
     Args:

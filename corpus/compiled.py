@@ -42,16 +42,16 @@ def run_blocks(work: Callable[[int, int], None], count: int, size: int, threads:
         # One block needs no thread, which would cost a small world more than the block itself.
         work(0, count)
         return
-    for _ in in_order(lambda low: work(low, min(low + size, count)), lows, threads):
+    for _ in map_in_order(lambda low: work(low, min(low + size, count)), lows, threads):
         pass
 
 
-def streams(rng: np.random.Generator, count: int, size: int) -> list[np.random.Generator]:
+def spawn_streams(rng: np.random.Generator, count: int, size: int) -> list[np.random.Generator]:
     """A random stream for each block of `size` of `count` items; block i begins at item i * size."""
     return rng.spawn(-(-count // size))
 
 
-def in_order(function: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
+def map_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], threads: int) -> Iterator[Result]:
     """`map` over threads that yields results in the order of tasks and runs only a little ahead."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: list[Future[Result]] = []

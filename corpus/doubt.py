@@ -22,7 +22,7 @@ def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: S
     n = len(graph)
     size = np.diff(graph.candidate_offsets)[graph.relation].astype(float)
     has_truth = has_truths(graph, config)
-    joined = are_joined(graph, sentences)
+    joined = find_joined_facts(graph, sentences)
 
     fact, said, ratio = log_ratios(graph, config, sentences)
     settled = np.zeros(n, bool)
@@ -57,10 +57,10 @@ def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: S
         log_odds = scale + np.log(rest) - best + _largest_ratio(graph, config, sentences, size)
     bound = np.exp(np.minimum(log_odds, 0.0))
     bound[joined] = 1.0
-    return np.where(settled | ~has_truth | ~_matters(graph, sentences), 0.0, bound)
+    return np.where(settled | ~has_truth | ~_find_spoken_facts(graph, sentences), 0.0, bound)
 
 
-def are_joined(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
+def find_joined_facts(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
     """bool[facts]: those in and/or sentences."""
     joined = np.zeros(len(graph), bool)
     rows = (sentences.kind == Kind.AND) | (sentences.kind == Kind.OR)
@@ -69,7 +69,7 @@ def are_joined(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
     return joined
 
 
-def _matters(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
+def _find_spoken_facts(graph: KnowledgeGraph, sentences: Sentences) -> np.ndarray:
     """bool[facts]: whether a sentence speaks of the fact or of what depends on it; others sum out."""
     atoms = np.concatenate([sentences.a, sentences.b[sentences.b[:, 0] >= 0]])
     matters = np.zeros(len(graph), bool)
@@ -91,7 +91,7 @@ def _largest_ratio(
     atomic = sentences.a[sentences.kind == Kind.ATOMIC]
     fact = graph.find(atomic[:, 0], atomic[:, 1])
     stated = np.bincount(fact, minlength=n)
-    matters = _matters(graph, sentences)
+    matters = _find_spoken_facts(graph, sentences)
     draws = np.where(has_truth, matters, stated)
     most = np.bincount(graph.relation, weights=draws, minlength=relations)[graph.relation]
     mass = np.where(downstream, config.row_mass, config.root_mass)

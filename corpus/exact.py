@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus import kernels
-from corpus.arrays import most_frequent, ranges
-from corpus.compiled import choose_kernels, run_blocks, streams
+from corpus.arrays import concatenate_ranges, find_modes
+from corpus.compiled import choose_kernels, run_blocks, spawn_streams
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, mention_chance
-from corpus.resolution import Resolution, certify, state_again, stay_correctable
+from corpus.resolution import Resolution, certify_facts, find_correctable, state_again
 from corpus.text.sentences import FACTS_PER_BLOCK, Sentences
 
 NEVER, SELDOM, FULLY = 0, 1, 2
@@ -76,7 +76,7 @@ def draw_world(
     downstream = graph.upstream_fact >= 0
     by_sentence = config.persistence == "sentence"
     parents = graph.upstream_fact[downstream]
-    correctable = stay_correctable(graph, config)
+    correctable = find_correctable(graph, config)
     if by_sentence and (graph.upstream_fact[parents] >= 0).any():
         raise InputError("persistence 'sentence' needs pairs: no relation may depend on a dependent one")
 
@@ -108,7 +108,9 @@ def draw_world(
         up = np.where(downstream[mine], truth[graph.upstream_fact[mine]], -1)
         drawn = mine[has_truth[mine]]
         if redraw and relation not in graph.links:
-            truth[drawn] = _urn(graph, config, relation, up[has_truth[mine]], np.full(len(drawn), -1), rng)
+            truth[drawn] = _draw_from_urns(
+                graph, config, relation, up[has_truth[mine]], np.full(len(drawn), -1), rng
+            )
         spoken = mine[~has_truth[mine]]
         if len(spoken):
             # The graph's own objects, where they count, come before the statements in each row.
@@ -116,7 +118,7 @@ def draw_world(
             known = np.where(redraw | graph.silent[spoken], -1, truth[spoken])
             kept = known >= 0
             keys = np.concatenate([row[kept], np.repeat(row, times)])
-            values = _urn(
+            values = _draw_from_urns(
                 graph,
                 config,
                 relation,
@@ -124,8 +126,8 @@ def draw_world(
                 np.concatenate([known[kept], np.full(times.sum(), -1)]),
                 rng,
             )
-            said[np.repeat(spoken, times), ranges(0, times)] = values[kept.sum() :]
-            mode = most_frequent(keys, values, len(graph.entities))[row]
+            said[np.repeat(spoken, times), concatenate_ranges(0, times)] = values[kept.sum() :]
+            mode = find_modes(keys, values, len(graph.entities))[row]
             truth[spoken] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
     model = ExactModel(
         truth=truth.astype(np.int32),
@@ -169,11 +171,11 @@ def sample_exact(
     offsets = graph.candidate_offsets
     low_candidate, high_candidate = offsets[graph.relation], offsets[graph.relation + 1]
     place = graph.place_of(model.truth)
-    sample = choose_kernels(kernels.exact, rows)
+    sample = choose_kernels(kernels.draw_exact_statements, rows)
 
-    streams_of = streams(rng, n, FACTS_PER_BLOCK)
+    streams_of = spawn_streams(rng, n, FACTS_PER_BLOCK)
 
-    def block(low: int, high: int) -> None:
+    def sample_block(low: int, high: int) -> None:
         sample(
             streams_of[low // FACTS_PER_BLOCK], low, high, starts,
             graph.subject, graph.relation, model.truth, model.statements, model.truths, model.said,
@@ -183,10 +185,10 @@ def sample_exact(
             kind, label, a, b,
         )  # fmt: skip
 
-    run_blocks(block, n, FACTS_PER_BLOCK, threads)
+    run_blocks(sample_block, n, FACTS_PER_BLOCK, threads)
     sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b, np.zeros(rows, np.int16))
     sentences = state_again(graph, model.truth, config, sentences, rng)
-    return certify(graph, model.truth, model.open, config, sentences)
+    return certify_facts(graph, model.truth, model.open, config, sentences)
 
 
 def _upstream_first(graph: KnowledgeGraph) -> list[int]:
@@ -200,7 +202,7 @@ def _upstream_first(graph: KnowledgeGraph) -> list[int]:
     return np.argsort(depth, kind="stable").tolist()
 
 
-def _urn(
+def _draw_from_urns(
     graph: KnowledgeGraph,
     config: ExactConfig,
     relation: int,
@@ -212,7 +214,7 @@ def _urn(
     order = np.argsort(row, kind="stable")
     keys, starts = np.unique(row[order], return_index=True)
     drawn = np.empty(len(row), np.int32)
-    kernels_urn = choose_kernels(kernels.urn, len(row))
+    kernels_urn = choose_kernels(kernels.draw_from_urns, len(row))
     kernels_urn(
         rng, np.append(starts, len(row)), np.where(keys < 0, config.root_mass, config.row_mass),
         graph.candidates_of(relation), given[order].astype(np.int32), drawn,

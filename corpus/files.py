@@ -28,12 +28,12 @@ def staged_folder(folder: Path) -> Iterator[Path]:
     try:
         yield aside
         files = sorted(p for p in aside.rglob("*") if p.is_file())
-        sums = {str(p.relative_to(aside)): sha256(p) for p in files}
-        (aside / CHECKSUMS).write_text(_listed(sums), encoding="utf-8")
+        sums = {str(p.relative_to(aside)): hash_file(p) for p in files}
+        (aside / CHECKSUMS).write_text(_format_checksums(sums), encoding="utf-8")
         for path in [*files, aside / CHECKSUMS]:
-            _sync(path)
+            _sync_path(path)
         os.replace(aside, folder)
-        _sync(folder.parent)
+        _sync_path(folder.parent)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -46,9 +46,9 @@ def partial_folder(folder: Path) -> Path:
 
 def seal_folder(folder: Path, names: Iterable[str]) -> None:
     """Write the checksums of some files of a folder; until then it counts as unfinished."""
-    sums = {name: sha256(folder / name) for name in sorted(names)}
+    sums = {name: hash_file(folder / name) for name in sorted(names)}
     with staged_file(folder / CHECKSUMS) as aside:
-        aside.write_text(_listed(sums), encoding="utf-8")
+        aside.write_text(_format_checksums(sums), encoding="utf-8")
 
 
 def verify_folder(folder: Path, only: str = "") -> None:
@@ -58,16 +58,16 @@ def verify_folder(folder: Path, only: str = "") -> None:
         InputError: the folder or a file is missing, or a file has changed, be it the list of checksums.
     """
     sums = read_json(folder / CHECKSUMS, folder)
-    if not sums or (folder / CHECKSUMS).read_bytes() != _listed(sums).encode():
+    if not sums or (folder / CHECKSUMS).read_bytes() != _format_checksums(sums).encode():
         raise InputError(
-            f"{folder / CHECKSUMS} is not a list of checksums as they are written; {again(folder)}"
+            f"{folder / CHECKSUMS} is not a list of checksums as they are written; {advise_remake(folder)}"
         )
     for name, expected in sums.items():
         path = folder / name
         if only and name != only:
             continue
-        if not path.is_file() or sha256(path) != expected:
-            raise InputError(f"{path} is missing or differs from its checksum; {again(folder)}")
+        if not path.is_file() or hash_file(path) != expected:
+            raise InputError(f"{path} is missing or differs from its checksum; {advise_remake(folder)}")
 
 
 @contextmanager
@@ -77,9 +77,9 @@ def staged_file(path: Path) -> Iterator[Path]:
     aside = path.with_name(f".{path.name}.partial")
     try:
         yield aside
-        _sync(aside)
+        _sync_path(aside)
         os.replace(aside, path)
-        _sync(path.parent)
+        _sync_path(path.parent)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
@@ -88,7 +88,7 @@ def staged_file(path: Path) -> Iterator[Path]:
 def write_json(path: Path, content: dict) -> None:
     """Write a small JSON file whole or not at all."""
     with staged_file(path) as aside:
-        aside.write_text(_text(content), encoding="utf-8")
+        aside.write_text(_format_json(content), encoding="utf-8")
 
 
 def write_json_once(path: Path, content: dict) -> None:
@@ -96,11 +96,11 @@ def write_json_once(path: Path, content: dict) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}")
     try:
-        aside.write_text(_text(content), encoding="utf-8")
-        _sync(aside)
+        aside.write_text(_format_json(content), encoding="utf-8")
+        _sync_path(aside)
         with suppress(FileExistsError):
             os.link(aside, path)
-            _sync(path.parent)
+            _sync_path(path.parent)
     finally:
         aside.unlink(missing_ok=True)
 
@@ -115,7 +115,7 @@ def read_json(path: Path, part: Path | None = None) -> dict:
         InputError: it is missing, or holds something else.
     """
     require_regular(path)
-    todo = again(part or path)
+    todo = advise_remake(part or path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -129,7 +129,7 @@ def read_json(path: Path, part: Path | None = None) -> dict:
 
 def write_record(path: Path, content: dict) -> None:
     """Write a small JSON file with its own checksum in it, whole or not at all."""
-    write_json(path, content | {OWN_SUM: digest_of(content, 64)})
+    write_json(path, content | {OWN_SUM: hash_content(content, 64)})
 
 
 def read_record(path: Path) -> dict:
@@ -140,10 +140,10 @@ def read_record(path: Path) -> dict:
     """
     content = read_json(path)
     expected = content.pop(OWN_SUM, None)
-    whole = _text(content | {OWN_SUM: digest_of(content, 64)})
+    whole = _format_json(content | {OWN_SUM: hash_content(content, 64)})
     if path.read_bytes() != whole.encode():
         why = "has no checksum" if expected is None else "differs from its checksum"
-        raise InputError(f"{path} {why}; {again(path)}")
+        raise InputError(f"{path} {why}; {advise_remake(path)}")
     return content
 
 
@@ -157,31 +157,31 @@ def require_regular(path: Path) -> None:
         raise InputError(f"{path} is a pipe or a device; write what it says to a file, and name that")
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest_of(content: Any, digits: int = 12) -> str:
+def hash_content(content: Any, digits: int = 12) -> str:
     """A hash of something that JSON can hold, a short one by default."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:digits]
 
 
-def again(path: Path) -> str:
+def advise_remake(path: Path) -> str:
     """What to do about a damaged file or folder."""
     return f"move {path} away and make it again (python -m testbed.verify says by which command)"
 
 
-def _listed(sums: dict) -> str:
+def _format_checksums(sums: dict) -> str:
     return json.dumps(sums, indent=1)
 
 
-def _text(content: dict) -> str:
+def _format_json(content: dict) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

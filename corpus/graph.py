@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from corpus.arrays import arrays_of
+from corpus.arrays import read_arrays
 from corpus.errors import InputError
 from corpus.files import read_json
 from corpus.text.language import Phrasing
@@ -64,7 +64,7 @@ def check_links(
         below = np.flatnonzero((via == link) & (upstream >= 0)).tolist()
         for r in below:
             followed = facts[np.isin(facts[:, 0], triples[triples[:, 1] == r, 0])]
-            for o in _repeated(followed[:, 2]):
+            for o in _find_repeated(followed[:, 2]):
                 first, second = (entities[s] for s in followed[followed[:, 2] == o, 0][:2].tolist())
                 raise InputError(
                     f"{first!r} and {second!r} both have {relations[r]!r} from {entities[o]!r} by the link "
@@ -72,7 +72,7 @@ def check_links(
                 )
 
 
-def _repeated(values: np.ndarray) -> list[int]:
+def _find_repeated(values: np.ndarray) -> list[int]:
     distinct, times = np.unique(values, return_counts=True)
     return distinct[times > 1].tolist()
 
@@ -160,7 +160,7 @@ class KnowledgeGraph:
         """The same graph with other objects, each a candidate of its relation."""
         return replace(self, object=objects)
 
-    def called(self, groups: Sequence[str], properties: Sequence[str]) -> "KnowledgeGraph":
+    def with_names(self, groups: Sequence[str], properties: Sequence[str]) -> "KnowledgeGraph":
         """The same graph with names of its groups, and of its relations in their source."""
         return replace(self, groups=tuple(groups), properties=tuple(properties))
 
@@ -343,7 +343,7 @@ def load_graph(folder: Path) -> KnowledgeGraph:
     Raises:
         InputError: another version of this project wrote it.
     """
-    names, arrays = read_json(folder / "names.json"), arrays_of(folder / "graph.npz")
+    names, arrays = read_json(folder / "names.json"), read_arrays(folder / "graph.npz")
     known = {f.name for f in fields(KnowledgeGraph)}
     lists = all(isinstance(one, list) for one in names.values())
     if names.keys() | arrays.keys() != known or names.keys() != {*NAMED, "phrasings"} or not lists:

@@ -90,7 +90,7 @@ def draw_statements(
                     a[row, column], b[row, column] = b[row, column], a[row, column]
 
 
-def shuffle(rng, low, high, starts, times, bases, order):
+def shuffle_sentences(rng, low, high, starts, times, bases, order):
     """Each group's items in so many random orders, one after another (Fisher and Yates).
 
     Args:
@@ -110,7 +110,9 @@ def shuffle(rng, low, high, starts, times, bases, order):
                 order[base + i], order[base + j] = order[base + j], order[base + i]
 
 
-def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row_starts, row_tokens, out):
+def spell_sentences(
+    kind, label, a, b, phrasing, words, relations, phrasings, inverse, row_starts, row_tokens, out
+):
     """The tokens of sentences, one after another from the start of `out`.
 
     Args:
@@ -155,12 +157,12 @@ def spell(kind, label, a, b, phrasing, words, relations, phrasings, inverse, row
                 at += 1
 
 
-def join(low, high, offsets, order, place, spelled, bos, sep, eos, out):
+def join_documents(low, high, offsets, order, place, spelled, bos, sep, eos, out):
     """The tokens of documents [low, high), one after another from the start of `out`.
 
     Args:
         offsets, order: the sentences of document d are order[offsets[d] : offsets[d + 1]].
-        place, spelled: the tokens of each sentence, as `spell` writes them.
+        place, spelled: the tokens of each sentence, as `spell_sentences` writes them.
     """
     at = 0
     for d in range(low, high):
@@ -175,7 +177,7 @@ def join(low, high, offsets, order, place, spelled, bos, sep, eos, out):
         out[at - 1] = eos
 
 
-def measure(low, high, offsets, order, place, length):
+def measure_documents(low, high, offsets, order, place, length):
     """Tokens of documents [low, high), with their beginning and separators."""
     for d in range(low, high):
         total = 1
@@ -204,7 +206,7 @@ def next_fit(lengths, row_length, starts):
     return rows + 1
 
 
-def urn(rng, starts, mass, objects, given, out):
+def draw_from_urns(rng, starts, mass, objects, given, out):
     """Draws from one Dirichlet-categorical table after another, tables integrated out (Polya's urn).
 
     Draw j of a table is one of `objects`, uniformly, with probability mass / (mass + j), else a copy of
@@ -229,7 +231,7 @@ def urn(rng, starts, mass, objects, given, out):
                 out[at] = out[starts[g] + min(int(u - mass[g]), before - 1)]
 
 
-def exact(
+def draw_exact_statements(
     rng, low, high, starts,
     subject, relation, truth, statements, truths, said, candidates, first_candidate, last_candidate, place,
     partners, first_partner, last_partner, mention, noise, label_noise,

@@ -32,7 +32,7 @@ def log_ratios(
     ratio = np.select(
         [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
         [
-            strength(config, others),
+            statement_strength(config, others),
             mentioned + np.where(label, labelled, -labelled),
             -np.inf,
         ],
@@ -41,7 +41,7 @@ def log_ratios(
     return fact, atom[:, 2], ratio
 
 
-def strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
+def statement_strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:
     """lambda: log-likelihood ratio of one statement, of the object it names against any of `others` many."""
     return np.log((1 - config.noise) * others / config.noise)
 

@@ -13,12 +13,12 @@ from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.resolution import Resolution
 from corpus.seeds import generator
-from corpus.text.counterfactual import ChosenDocuments, choose_documents, further_documents
-from corpus.text.documents import Documents, append_documents, copies_of, cut_documents, save_documents
-from corpus.text.essays import join_essays, outlined_essays
+from corpus.text.counterfactual import ChosenDocuments, choose_documents, write_further_documents
+from corpus.text.documents import Documents, append_documents, count_copies, cut_documents, save_documents
+from corpus.text.essays import join_essays, outline_essays
 from corpus.text.language import Kind
-from corpus.text.phrasings import rephrase
-from corpus.text.sentences import Sentences, concatenate, mentions, sample_sentences
+from corpus.text.phrasings import rephrase_sentences
+from corpus.text.sentences import Sentences, concatenate_sentences, count_mentions, sample_sentences
 from corpus.text.store import write_documents
 from corpus.text.tokenizer import Tokenizer, entity_tokenizer, save_tokenizer, train_bpe
 
@@ -79,24 +79,28 @@ def compose_corpus(
     Raises:
         InputError: documents are asked for that this world does not have, or too small a vocabulary.
     """
-    copies = copies_of(graph.frequency, config.copies)
+    copies = count_copies(graph.frequency, config.copies)
     documents = cut_documents(sentences, config, generator(seed, "documents"), threads, copies)
     ordinary = len(documents)
     rng = generator(seed, "further documents")
     chosen = choose_documents(graph, config, rng)
-    further, more = further_documents(graph, truth, sentences, ordinary, config, chosen, rng)
+    further, more = write_further_documents(graph, truth, sentences, ordinary, config, chosen, rng)
     rng = generator(seed, "phrasings")
-    sentences = rephrase(sentences, graph.phrasings, config, rng)
-    further = rephrase(further, graph.phrasings, config, rng)
+    sentences = rephrase_sentences(sentences, graph.phrasings, config, rng)
+    further = rephrase_sentences(further, graph.phrasings, config, rng)
     rng = generator(seed, "essays")
     more = append_documents(more, join_essays(graph, sentences, ordinary, config, rng))
     documents = append_documents(documents, more)
-    outlines, documents = outlined_essays(graph, concatenate(sentences, further), documents, config, rng)
-    further = concatenate(further, outlines)
+    outlines, documents = outline_essays(
+        graph, concatenate_sentences(sentences, further), documents, config, rng
+    )
+    further = concatenate_sentences(further, outlines)
     if tokenizer.kind == "entity":
         return Corpus(sentences, further, chosen, documents, entity_tokenizer(graph))
     names = len(graph.entities), len(graph.relations), len(graph.phrasings)
-    bpe = train_bpe(graph, mentions(concatenate(sentences, further), *names), tokenizer.vocabulary)
+    bpe = train_bpe(
+        graph, count_mentions(concatenate_sentences(sentences, further), *names), tokenizer.vocabulary
+    )
     return Corpus(sentences, further, chosen, documents, bpe)
 
 
@@ -119,5 +123,5 @@ def save_corpus(
     if resolution is not None:
         save_arrays(resolution, folder / "resolution.npz")
     save_tokenizer(corpus.tokenizer, folder / "tokenizer.json")
-    spoken = concatenate(corpus.sentences, corpus.further)
+    spoken = concatenate_sentences(corpus.sentences, corpus.further)
     write_documents(folder, spoken, corpus.documents, corpus.tokenizer, threads, advance)

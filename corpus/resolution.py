@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.config import ExactConfig
-from corpus.doubt import are_joined, doubt_of_statements
+from corpus.doubt import doubt_of_statements, find_joined_facts
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import Kind
-from corpus.text.sentences import Sentences, concatenate
+from corpus.text.sentences import Sentences, concatenate_sentences
 
 TOLERANCE = 1e-6
 # A fact that is in doubt after so many rounds of statements will stay so.
@@ -37,7 +37,7 @@ class Resolution:
     bound: np.ndarray
 
 
-def stay_correctable(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
+def find_correctable(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
     """bool[facts]: those that are to stay open to correction: what others depend on, if so configured."""
     correctable = np.zeros(len(graph), bool)
     auto = config.correctable == "auto" and (bool(graph.properties) or len(graph.links) > 0)
@@ -61,24 +61,26 @@ def state_again(
     Raises:
         InputError: the noise is such that doubt remains.
     """
-    correctable = np.flatnonzero(stay_correctable(graph, config))
+    correctable = np.flatnonzero(find_correctable(graph, config))
     if not len(correctable) or config.rows == "given":
         return sentences
     for _ in range(MOST_ROUNDS):
-        facts = correctable[doubt_of_statements(graph, config, sentences)[correctable] > _tolerance(graph)]
+        facts = correctable[
+            doubt_of_statements(graph, config, sentences)[correctable] > _fact_tolerance(graph)
+        ]
         if not len(facts):
             return sentences
         facts = np.repeat(facts, config.statements)
-        said = _misheard(graph, truth[facts], graph.relation[facts], config.noise, rng)
+        said = _draw_with_noise(graph, truth[facts], graph.relation[facts], config.noise, rng)
         atoms = np.column_stack([graph.subject[facts], graph.relation[facts], said])
-        sentences = _in_order(sentences, _plainly(Kind.ATOMIC, atoms))
+        sentences = _merge_by_subject(sentences, _make_sentences(Kind.ATOMIC, atoms))
     raise InputError(
         f"{len(facts) // config.statements:,} facts are in doubt however often they are stated; lower "
         "--exact.noise, or settle them (--exact.correctable False)"
     )
 
 
-def _misheard(
+def _draw_with_noise(
     graph: KnowledgeGraph, truth: np.ndarray, relation: np.ndarray, noise: float, rng: np.random.Generator
 ) -> np.ndarray:
     """int32[n]: the truths, or with probability `noise` another candidate of each relation."""
@@ -89,7 +91,7 @@ def _misheard(
     return said
 
 
-def _plainly(kind: Kind, atoms: np.ndarray) -> Sentences:
+def _make_sentences(kind: Kind, atoms: np.ndarray) -> Sentences:
     """Sentences of one atom; "is false", where they have a label."""
     n = len(atoms)
     return Sentences(
@@ -102,18 +104,18 @@ def _plainly(kind: Kind, atoms: np.ndarray) -> Sentences:
     )
 
 
-def _in_order(sentences: Sentences, more: Sentences) -> Sentences:
+def _merge_by_subject(sentences: Sentences, more: Sentences) -> Sentences:
     """The sentences of both, those about one subject next to each other."""
-    both = concatenate(sentences, more)
+    both = concatenate_sentences(sentences, more)
     return both.take(np.argsort(both.about, kind="stable"))
 
 
-def _tolerance(graph: KnowledgeGraph) -> float:
+def _fact_tolerance(graph: KnowledgeGraph) -> float:
     """How much doubt one fact may leave, so that no subject's facts leave more than TOLERANCE."""
     return TOLERANCE / np.bincount(np.searchsorted(graph.subjects, graph.subject)).max()
 
 
-def certify(
+def certify_facts(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     open_facts: np.ndarray,
@@ -130,15 +132,15 @@ def certify(
     """
     bound = np.where(open_facts, 0.0, doubt_of_statements(graph, config, sentences))
     if config.rows == "given":
-        bound *= are_joined(graph, sentences)
-    unsure = bound > _tolerance(graph)
+        bound *= find_joined_facts(graph, sentences)
+    unsure = bound > _fact_tolerance(graph)
     certified = np.zeros(len(graph), bool)
     if config.certify:
         certified = unsure
         bound = np.where(unsure, 0.0, bound)
         facts = np.flatnonzero(unsure)
         atoms = np.column_stack([graph.subject[facts], graph.relation[facts], truth[facts]])
-        sentences = _in_order(sentences, _plainly(Kind.NOT, atoms))
+        sentences = _merge_by_subject(sentences, _make_sentences(Kind.NOT, atoms))
     per_subject = np.bincount(np.searchsorted(graph.subjects, graph.subject), weights=bound)
     if (per_subject > TOLERANCE).any():
         raise InputError(

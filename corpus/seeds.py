@@ -9,15 +9,15 @@ import zlib
 import numpy as np
 
 
-def _sequence(root: int, purpose: str) -> np.random.SeedSequence:
+def _seed_sequence(root: int, purpose: str) -> np.random.SeedSequence:
     return np.random.SeedSequence(entropy=root, spawn_key=(zlib.crc32(purpose.encode()),))
 
 
 def generator(root: int, purpose: str) -> np.random.Generator:
     """A NumPy generator for one purpose ("world", "sentences", ...) under a root seed."""
-    return np.random.default_rng(_sequence(root, purpose))
+    return np.random.default_rng(_seed_sequence(root, purpose))
 
 
 def integer(root: int, purpose: str) -> int:
     """A 31-bit seed for libraries that take an integer, such as jax.random."""
-    return int(_sequence(root, purpose).generate_state(1)[0] >> 1)
+    return int(_seed_sequence(root, purpose).generate_state(1)[0] >> 1)

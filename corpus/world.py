@@ -9,13 +9,13 @@ from corpus.seeds import generator
 from corpus.worlds.account import Account
 from corpus.worlds.builtin import build_builtin_world
 from corpus.worlds.couples.generated import build_coupled_world
-from corpus.worlds.couples.real import read_coupled_people
+from corpus.worlds.couples.real import read_couples
 from corpus.worlds.people.generated import build_people_world
 from corpus.worlds.people.real import read_people_world
 from corpus.worlds.rawfiles import Watch, read_unwatched
-from corpus.worlds.selection import select
+from corpus.worlds.selection import select_facts
 from corpus.worlds.tables import read_tables
-from corpus.worlds.taxonomy.build import generate_taxonomy, graph_of, read_taxonomy
+from corpus.worlds.taxonomy.build import build_taxonomy_graph, generate_taxonomy, read_taxonomy
 from corpus.worlds.wikidata import read_wikidata
 
 
@@ -50,10 +50,10 @@ def build_world(
                 kinds = read_taxonomy(Path(config.path), config.taxonomy, account)
             else:
                 kinds = generate_taxonomy(config.taxonomy, rng)
-            return graph_of(kinds, config, account, all_candidates)
+            return build_taxonomy_graph(kinds, config, account, all_candidates)
         case "coupled":
             if config.path:
-                return read_coupled_people(config, rng, cache, watch, note, account)
+                return read_couples(config, rng, cache, watch, note, account)
             return build_coupled_world(config.subjects, config.coupled, rng)
         case "people":
             if config.path:
@@ -63,4 +63,4 @@ def build_world(
             facts = read_wikidata(config, cache, watch, note, account)
         case "tsv":
             facts = read_tables(config, watch, account)
-    return select(facts, config, rng, account, note, two_objects=all_candidates)
+    return select_facts(facts, config, rng, account, note, two_objects=all_candidates)

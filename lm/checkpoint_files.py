@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from corpus.errors import InputError
-from corpus.files import again, read_json
+from corpus.files import advise_remake, read_json
 
 MEASURED = "measured.json"
 NEEDED = {"step", "accuracy"}
@@ -36,5 +36,5 @@ def read_measurements(path: Path) -> list[dict]:
     """
     lines = read_json(path / MEASURED, path).get("lines")
     if not isinstance(lines, list) or not all(isinstance(x, dict) and x.keys() >= NEEDED for x in lines):
-        raise InputError(f"{path / MEASURED} holds no measurements; {again(path)}")
+        raise InputError(f"{path / MEASURED} holds no measurements; {advise_remake(path)}")
     return lines

@@ -12,7 +12,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from corpus.errors import InputError
-from corpus.files import digest_of
+from corpus.files import hash_content
 from lm.config import ClusterConfig
 
 
@@ -84,7 +84,7 @@ def require_same(content: str) -> None:
     """
     if jax.process_count() == 1:
         return
-    mine = np.frombuffer(digest_of(content).encode(), np.uint8)
+    mine = np.frombuffer(hash_content(content).encode(), np.uint8)
     if (multihost_utils.process_allgather(mine) != mine).any():
         raise InputError(
             f"process {jax.process_index()} and others have different settings, corpora or checkpoints; "

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes.structure import log_gain, log_scores
-from corpus.arrays import most_frequent
+from corpus.arrays import find_modes
 from corpus.config import ExactConfig
 from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
-from corpus.worlds.pairing import cooccurrence
+from corpus.worlds.pairing import count_cooccurrence
 from testbed.console import print_table, say
 
 NAMED = 10
@@ -51,7 +51,7 @@ def find_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependen
         if len(facts):
             size = len(graph.candidates_of(down))
             gain = log_gain(rows, objects, prior.root_mass, prior.row_mass, size) / len(facts)
-            followed = float((most_frequent(rows, objects, len(graph.entities))[rows] == objects).mean())
+            followed = float((find_modes(rows, objects, len(graph.entities))[rows] == objects).mean())
         pairs.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
     return sorted(pairs, key=lambda one: -one.gain * one.subjects)
 
@@ -63,7 +63,7 @@ def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int)
     relations that at least `least` subjects have both.
     """
     scores = log_scores(graph, prior.root_mass, prior.row_mass)
-    together = cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
+    together = count_cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
     if not ((scores > 0) & (together >= least)).any():
         say(
             "this world has NO DEPENDENCES, so no edit has a consequence to judge: no relation that shares "

@@ -23,7 +23,7 @@ def export(options: ExportSettings) -> None:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder
             with something else in it.
     """
-    from corpus.text.tokenizer import tokenizer_files, unsure_stops
+    from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
     from lm.huggingface import export_model
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
@@ -47,7 +47,7 @@ def export(options: ExportSettings) -> None:
     shown = ("config.json", "model.safetensors", "tokenizer.json")
     sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in shown]
     print_table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
-    unsure = unsure_stops(world.tokenizer)
+    unsure = find_unsure_stops(world.tokenizer)
     if unsure:
         named = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
         say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {named}")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.arrays import most_frequent
+from corpus.arrays import find_modes
 from corpus.exact import ExactModel
 from corpus.graph import NO_UPSTREAM
 from corpus.text.documents import DocumentKind, load_documents
@@ -86,7 +86,7 @@ def judged_share(world: World) -> float:
         named = stated.objects_by_relation[int(graph.upstream[relation])]
         facts = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
         above, here = truth[graph.upstream_fact[facts]], truth[facts]
-        implied = most_frequent(above, here, len(graph.entities))
+        implied = find_modes(above, here, len(graph.entities))
         implied[np.bincount(above, minlength=len(graph.entities)) < 2] = -1
         # Requests for the fact's own truth are not edits.
         among = np.bincount(implied[named][implied[named] >= 0], minlength=len(graph.entities))

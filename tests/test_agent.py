@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bayes.counts import contributions
+from bayes.counts import observation_counts
 from bayes.evidence import Evidence, evidence_from
 from bayes.interface import Distribution, EditRequest
-from bayes.paper import fit
+from bayes.paper import fit_paper
 from corpus.errors import InputError
 from tests.naive import DenseAgent, evidence
 from tests.worlds import make_world
@@ -33,7 +33,9 @@ objects = np.arange(SIZE)
 
 
 def agent_of(rows, mass=1.0, copies=1.0, upstream=UPSTREAM):
-    return fit(Evidence(*map(np.array, zip(*rows, strict=True))), upstream, SUBJECTS, objects, mass, copies)
+    return fit_paper(
+        Evidence(*map(np.array, zip(*rows, strict=True))), upstream, SUBJECTS, objects, mass, copies
+    )
 
 
 def beliefs(agent):
@@ -137,7 +139,7 @@ def test_the_weight_reaches_the_credence(rows, request, credence):
     goal = credence if before <= credence else (1 + before) / 2
     # The weight is rounded up to a whole count, so the credence is reached and hardly passed.
     assert after >= goal - TOLERANCE
-    rest = agent._observed(agent._key(s, r)).total + agent.prior_mass
+    rest = agent._observed_row(agent._row_key(s, r)).total + agent.prior_mass
     assert after <= goal + 1 / (rest * (1 - before) / (1 - goal))
 
 
@@ -198,7 +200,7 @@ def test_a_whole_world_equals_the_dense_twin(seed):
     graph = world.graph
     index = {int(o): i for i, o in enumerate(graph.objects)}
     upstream, size = graph.upstream, len(graph.objects)
-    agent = fit(evidence_from(world.sentences), upstream, len(graph.entities), graph.objects)
+    agent = fit_paper(evidence_from(world.sentences), upstream, len(graph.entities), graph.objects)
     rows = [(w, s, r, index[o]) for w, s, r, o in evidence(world.sentences)]
     twin = DenseAgent(rows, upstream, size, 1.0, 5.0)
     for s, r in zip(graph.subject, graph.relation, strict=True):
@@ -207,7 +209,7 @@ def test_a_whole_world_equals_the_dense_twin(seed):
 
 def test_the_agent_knows_the_ground_truth(world):
     graph = world.graph
-    agent = fit(evidence_from(world.sentences), graph.upstream, len(graph.entities), graph.objects)
+    agent = fit_paper(evidence_from(world.sentences), graph.upstream, len(graph.entities), graph.objects)
     answers = [
         agent.predict(s, r, "direct").mode() for s, r in zip(graph.subject, graph.relation, strict=True)
     ]
@@ -217,7 +219,7 @@ def test_the_agent_knows_the_ground_truth(world):
 @pytest.mark.parametrize("weight", [0.0, -0.5, -2.0, float("nan"), float("inf")])
 def test_meaningless_weights_are_refused(weight):
     with pytest.raises(InputError, match="evidence weight"):
-        contributions(np.array([weight]), SIZE)
+        observation_counts(np.array([weight]), SIZE)
 
 
 def test_a_belief_about_nothing_is_uniform():

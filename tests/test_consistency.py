@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.text.consistency import facts_of, is_true, most_true
+from corpus.text.consistency import count_most_true, facts_of, is_true
 from corpus.text.language import Atom, Kind, Sentence
 
 OBJECTS = 3
@@ -32,7 +32,7 @@ def worlds(said):
 @given(st.lists(sentences, max_size=14))
 def test_the_most_that_can_be_true_equals_the_truth_table(said):
     best = max(sum(is_true(sentence, world) for sentence in said) for world in worlds(said))
-    assert most_true(said, size) == (best, len(said))
+    assert count_most_true(said, size) == (best, len(said))
 
 
 @settings(max_examples=25)
@@ -40,15 +40,15 @@ def test_the_most_that_can_be_true_equals_the_truth_table(said):
 def test_the_most_that_can_be_true_is_the_largest_satisfiable_set(said):
     sets = chain.from_iterable(combinations(said, n) for n in range(len(said) + 1))
     satisfiable = [some for some in sets if any(all(is_true(s, w) for s in some) for w in worlds(some))]
-    assert most_true(said, size)[0] == max(map(len, satisfiable))
+    assert count_most_true(said, size)[0] == max(map(len, satisfiable))
 
 
 @settings(max_examples=50)
 @given(st.lists(sentences, max_size=10), st.randoms(use_true_random=False))
 def test_order_and_repetition_change_nothing(said, random):
     shuffled = random.sample(said, len(said))
-    assert most_true(shuffled, size) == most_true(said, size)
-    assert most_true(said * 3, size) == tuple(3 * n for n in most_true(said, size))
+    assert count_most_true(shuffled, size) == count_most_true(said, size)
+    assert count_most_true(said * 3, size) == tuple(3 * n for n in count_most_true(said, size))
 
 
 def test_formulas_mean_what_they_say():
@@ -71,12 +71,14 @@ def test_formulas_mean_what_they_say():
 def test_a_fact_has_one_object_and_perhaps_another():
     """Two statements of one fact contradict each other; denying all objects that there are does, too."""
     fact = [Atom(0, 0, o) for o in range(3)]
-    assert most_true([Sentence(Kind.ATOMIC, None, x) for x in fact], size) == (1, 3)
+    assert count_most_true([Sentence(Kind.ATOMIC, None, x) for x in fact], size) == (1, 3)
     denied = [Sentence(Kind.TRUTH, False, x) for x in fact]
-    assert most_true(denied, size) == (2, 3)
-    assert most_true(denied, lambda _: 4) == (3, 3)
-    assert most_true([], size) == (0, 0)
-    assert most_true([Sentence(Kind.IMAGINE, None, fact[0]), Sentence(Kind.ABOUT, None, fact[1])], size) == (
+    assert count_most_true(denied, size) == (2, 3)
+    assert count_most_true(denied, lambda _: 4) == (3, 3)
+    assert count_most_true([], size) == (0, 0)
+    assert count_most_true(
+        [Sentence(Kind.IMAGINE, None, fact[0]), Sentence(Kind.ABOUT, None, fact[1])], size
+    ) == (
         0,
         0,
     )

@@ -15,18 +15,18 @@ from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.text.counterfactual import ChosenDocuments, choose_documents, further_documents
+from corpus.text.counterfactual import ChosenDocuments, choose_documents, write_further_documents
 from corpus.text.documents import (
     MIXED,
     DocumentKind,
     append_documents,
-    copies_of,
+    count_copies,
     cut_documents,
     load_documents,
     save_documents,
 )
 from corpus.text.language import Kind, Language
-from corpus.text.sentences import concatenate, sample_sentences
+from corpus.text.sentences import concatenate_sentences, sample_sentences
 from testbed.run.world import World
 from tests.worlds import make_world
 
@@ -62,7 +62,7 @@ def test_every_sentence_stands_in_as_many_documents_as_asked(seed, mix, reshuffl
 def test_copies_are_further_documents(seed, mix, reshuffles, copies):
     world = make_world(subjects=9, seed=seed)
     s, frequency = world.sentences, np.random.default_rng(seed).integers(1, 11, len(world.graph.entities))
-    times = copies_of(frequency, copies)
+    times = count_copies(frequency, copies)
     assert times.max() == copies
     assert (times[frequency == frequency.min()] == times.min()).all()
     assert copies > 1 or (times == 1).all()
@@ -88,7 +88,7 @@ def further(world, config, seed=0):
     rng = np.random.default_rng(seed)
     chosen = choose_documents(world.graph, config, rng)
     truth = world.generative.truth
-    return chosen, *further_documents(world.graph, truth, world.sentences, 900, config, chosen, rng)
+    return chosen, *write_further_documents(world.graph, truth, world.sentences, 900, config, chosen, rng)
 
 
 def follows_of(world):
@@ -117,7 +117,7 @@ def test_what_further_documents_say(seed):
     graph, truth = world.graph, world.generative.truth
     config = DocumentConfig(joint=0.1, imagine=0.1, revise=0.1)
     chosen, more, documents = further(world, config, seed)
-    spoken = concatenate(world.sentences, more)
+    spoken = concatenate_sentences(world.sentences, more)
     follows = follows_of(world)
     for kind, about, rows in zip(documents.kind, documents.about, documents_of(documents), strict=True):
         lines = [spoken[i] for i in rows]
@@ -157,7 +157,7 @@ def test_premises_said_again_and_bystanders(seed):
     graph, truth = world.graph, world.generative.truth
     config = DocumentConfig(imagine=0.3, premise_again=True, bystanders=0.5)
     chosen, more, documents = further(world, config, seed)
-    spoken = concatenate(world.sentences, more)
+    spoken = concatenate_sentences(world.sentences, more)
     placed, with_others = set(), 0
     for about, rows in zip(documents.about, documents_of(documents), strict=True):
         premise, *lines = (spoken[i] for i in rows)
@@ -205,7 +205,7 @@ def test_in_chains_and_forks_something_follows_and_nothing_below_it_stays(seed):
     below = {0: {1, 2, 3}, 1: {2}}
     config = DocumentConfig(imagine=0.3, chosen_subjects=1.0, chosen_objects=1.0)
     _, more, documents = further(world, config, seed)
-    spoken = concatenate(world.sentences, more)
+    spoken = concatenate_sentences(world.sentences, more)
     follows = follows_of(world)
     for rows in documents_of(documents):
         premise, *lines = (spoken[i].a for i in rows)

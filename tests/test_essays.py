@@ -7,10 +7,10 @@ from corpus.config import CoupledWorld, DocumentConfig, ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.text.documents import MIXED, DocumentKind, append_documents, cut_documents
-from corpus.text.essays import OUTLINED, join_essays, outlined_essays
+from corpus.text.essays import OUTLINED, join_essays, outline_essays
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Reader
-from corpus.text.sentences import concatenate
+from corpus.text.sentences import concatenate_sentences
 from corpus.text.store import document_lengths, join_documents, spell_sentences
 from corpus.text.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
 from corpus.worlds.couples.generated import build_coupled_world
@@ -33,8 +33,8 @@ def written(coupled):
     rng = np.random.default_rng(1)
     ordinary = cut_documents(said, CONFIG, rng)
     documents = append_documents(ordinary, join_essays(graph, said, len(ordinary), CONFIG, rng))
-    outlines, documents = outlined_essays(graph, said, documents, CONFIG, rng)
-    return ordinary, concatenate(said, outlines), documents
+    outlines, documents = outline_essays(graph, said, documents, CONFIG, rng)
+    return ordinary, concatenate_sentences(said, outlines), documents
 
 
 def lines(documents, d):
@@ -122,4 +122,4 @@ def test_outlines_are_sentences_of_linked_worlds_alone(coupled, world):
     with pytest.raises(InputError, match="need links"):
         join_essays(world.graph, world.sentences, len(ordinary), CONFIG, rng)
     with pytest.raises(InputError, match="outlines need"):
-        outlined_essays(world.graph, world.sentences, ordinary, CONFIG, rng)
+        outline_essays(world.graph, world.sentences, ordinary, CONFIG, rng)

@@ -22,7 +22,7 @@ from corpus.exact import (
     sample_exact,
 )
 from corpus.graph import build_graph
-from corpus.kernels import urn
+from corpus.kernels import draw_from_urns
 from corpus.resolution import TOLERANCE
 from corpus.text.language import Kind
 from corpus.worlds.builtin import build_builtin_world
@@ -121,7 +121,7 @@ def test_an_urn_is_a_dirichlet_categorical_table(mass):
     out = np.empty(runs * draws, np.int32)
     starts = np.arange(0, runs * draws + 1, draws)
     given = np.full(runs * draws, -1, np.int32)
-    urn(np.random.default_rng(0), starts, np.full(runs, mass), objects, given, out)
+    draw_from_urns(np.random.default_rng(0), starts, np.full(runs, mass), objects, given, out)
     outcome = ((out.reshape(runs, draws) - 4) * 3 ** np.arange(draws)).sum(axis=1)
     sequences = np.array([[(i // 3**j) % 3 for j in range(draws)] for i in range(3**draws)])
     counts = np.stack([(sequences == k).sum(axis=1) for k in range(3)], axis=1)

@@ -16,7 +16,7 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.text.language import Kind
-from corpus.text.sentences import Sentences, concatenate
+from corpus.text.sentences import Sentences, concatenate_sentences
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact import tiny_graph
@@ -71,7 +71,7 @@ def tiny_world(seed, config, open_subjects, upstream=PAIR):
     # What a settled fact hangs on is settled too.
     above = graph.upstream_fact[np.flatnonzero(~np.isin(graph.subject, open_subjects))]
     settled = np.union1d(settled, above[above >= 0])
-    return graph, model, concatenate(sentences, certificates(graph, settled))
+    return graph, model, concatenate_sentences(sentences, certificates(graph, settled))
 
 
 seeds = st.integers(0, 10**6)
@@ -624,6 +624,6 @@ def test_what_is_summed_beforehand_changes_no_answer(upstream, changed, monkeypa
                     yield edited.predict(0, int(graph.relation[own])).probability
 
     summed = list(answers())
-    monkeypatch.setattr(Tree, "last", lambda tree: frozenset())  # noqa: ARG005
+    monkeypatch.setattr(Tree, "last_facts", lambda tree: frozenset())  # noqa: ARG005
     for one, other in zip(summed, answers(), strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)

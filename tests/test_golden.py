@@ -8,7 +8,7 @@ import pytest
 
 from bayes.evidence import Evidence
 from bayes.interface import EditRequest
-from bayes.paper import fit
+from bayes.paper import fit_paper
 from corpus.graph import NO_UPSTREAM
 
 GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "paper_agent.json"
@@ -33,7 +33,7 @@ def world(golden):
         np.array(weight), np.array([ids[x] for x in s]), np.array([relations[x] for x in r]),
         np.array([ids[x] for x in o]),
     )  # fmt: skip
-    agent = fit(
+    agent = fit_paper(
         evidence,
         upstream,
         len(ids),

@@ -11,7 +11,7 @@ from bayes import kernels
 from bayes.evidence import evidence_from
 from bayes.exact import fit_exact
 from bayes.interface import Distribution, EditRequest
-from bayes.paper import fit
+from bayes.paper import fit_paper
 from corpus.compiled import compile_kernel
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -36,7 +36,7 @@ def exact_world():
 def agent(request, exact_world):
     graph, _, sentences, _ = exact_world
     if request.param == "paper":
-        return fit(evidence_from(sentences), graph.upstream, len(graph.entities), graph.objects)
+        return fit_paper(evidence_from(sentences), graph.upstream, len(graph.entities), graph.objects)
     return fit_exact(graph, ExactConfig(logical=0.2), sentences)
 
 
@@ -74,7 +74,7 @@ def test_the_kernels_equal_the_dense_twin(belief):
     place = {int(o): i for i, o in enumerate(graph.objects)}
     items = [(w, s, r, place[o]) for w, s, r, o in evidence(world.sentences)]
     twin = DenseAgent(items, graph.upstream, len(graph.objects), 1.0, 5.0)
-    agent = fit(evidence_from(world.sentences), graph.upstream, len(graph.entities), graph.objects)
+    agent = fit_paper(evidence_from(world.sentences), graph.upstream, len(graph.entities), graph.objects)
     for f in np.flatnonzero(np.isin(graph.relation, graph.upstream_relations))[:3]:
         s, r, o = int(graph.subject[f]), int(graph.relation[f]), int(graph.objects[0])
         agent = agent.with_edit(EditRequest(s, r, o, 40.0))
@@ -87,7 +87,7 @@ def test_the_kernels_equal_the_dense_twin(belief):
     np.testing.assert_allclose(one_by_one, want, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [kernels.most_probable, compile_kernel(kernels.most_probable)])
+@pytest.mark.parametrize("kernel", [kernels.rank_most_probable, compile_kernel(kernels.rank_most_probable)])
 def test_the_most_probable_are_those_that_a_sort_puts_first(kernel):
     rng = np.random.default_rng(0)
     for size, count in ((7, 1), (7, 3), (7, 7), (40, 11)):
@@ -129,7 +129,7 @@ def test_evidence_needs_a_positive_finite_weight(agent, exact_world, weight):
 
 def test_requests_that_an_agent_has_no_notion_of_are_refused(exact_world):
     graph, _, sentences, _ = exact_world
-    paper = fit(evidence_from(sentences), graph.upstream, len(graph.entities), graph.objects)
+    paper = fit_paper(evidence_from(sentences), graph.upstream, len(graph.entities), graph.objects)
     s, r, o = int(graph.subject[0]), int(graph.relation[0]), int(graph.object[0])
     for kind in ("correction", "do"):
         assert not paper.accepts(s, r, kind)

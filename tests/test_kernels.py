@@ -12,14 +12,14 @@ from scipy.stats import chisquare
 
 import corpus.compiled
 from corpus import kernels
-from corpus.compiled import compile_kernel, in_order
+from corpus.compiled import compile_kernel, map_in_order
 from corpus.config import DocumentConfig, ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.generative import generative_model
 from corpus.graph import NO_UPSTREAM, build_graph
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind
-from corpus.text.phrasings import phrasings_of, rephrase
+from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.text.sentences import Sentences, sample_sentences
 from corpus.text.store import document_lengths, spell_sentences, write_documents
 from corpus.text.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
@@ -69,7 +69,7 @@ def test_exact_sentences(seed, persistence, monkeypatch):
     assert as_tuples(sentences) == naive.exact_sentences(graph, model, config, streams, 7)
 
 
-@pytest.mark.parametrize("kernel", [kernels.shuffle, compile_kernel(kernels.shuffle)])
+@pytest.mark.parametrize("kernel", [kernels.shuffle_sentences, compile_kernel(kernels.shuffle_sentences)])
 @hypothesis_settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=1, max_size=6), seeds)
 def test_shuffle(kernel, piles, seed):
@@ -91,7 +91,7 @@ def test_next_fit(kernel, lengths):
     assert starts[:bounds].tolist() == [*(row[0] for row in rows), len(lengths)]
 
 
-@pytest.mark.parametrize("kernel", [kernels.urn, compile_kernel(kernels.urn)])
+@pytest.mark.parametrize("kernel", [kernels.draw_from_urns, compile_kernel(kernels.draw_from_urns)])
 @hypothesis_settings(max_examples=50)
 @given(
     st.lists(st.lists(st.sampled_from([-1, -1, 7, 9]), max_size=8), min_size=1, max_size=5),
@@ -114,7 +114,7 @@ def test_spelling_and_joining(world, tmp_path, monkeypatch):
     ways = [way for r, name in enumerate(world.graph.relations) for way in phrasings_of(r, name)]
     graph = replace(world.graph, phrasings=tuple(ways))
     shares = DocumentConfig(synonyms=0.3, inverse=0.3)
-    s = rephrase(world.sentences, ways, shares, np.random.default_rng(1))
+    s = rephrase_sentences(world.sentences, ways, shares, np.random.default_rng(1))
     assert np.unique(s.phrasing).tolist() == [*range(len(ways) + 1)]
     documents = cut_documents(s, DocumentConfig(), np.random.default_rng(0))
     n = np.ones(len(graph.entities) + len(graph.relations) + len(ways), int)
@@ -170,9 +170,9 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 
 
 def test_tasks_finish_in_order_and_an_error_arrives():
-    assert list(in_order(lambda x: x * x, range(50), 3)) == [x * x for x in range(50)]
+    assert list(map_in_order(lambda x: x * x, range(50), 3)) == [x * x for x in range(50)]
     with pytest.raises(ZeroDivisionError):
-        list(in_order(lambda x: 1 // (x - 20), range(50), 3))
+        list(map_in_order(lambda x: 1 // (x - 20), range(50), 3))
 
 
 def test_numbers_of_kinds_and_words_are_those_of_the_enums():
@@ -190,14 +190,16 @@ def test_a_folder_that_cannot_hold_compiled_code_is_no_obstacle(monkeypatch):
         return kernel
 
     monkeypatch.setattr("numba.njit", njit)
-    assert compile_kernel.__wrapped__(kernels.urn) is kernels.urn
+    assert compile_kernel.__wrapped__(kernels.draw_from_urns) is kernels.draw_from_urns
     assert calls == [True, False]
 
 
 def test_all_orders_are_equally_likely():
     runs, order = 24_000, np.empty(24_000 * 4, np.int32)
     starts = np.arange(0, 4 * runs + 1, 4)
-    kernels.shuffle(np.random.default_rng(0), 0, runs, starts, np.ones(runs, int), starts[:-1], order)
+    kernels.shuffle_sentences(
+        np.random.default_rng(0), 0, runs, starts, np.ones(runs, int), starts[:-1], order
+    )
     place = (order.reshape(runs, 4) - 4 * np.arange(runs)[:, None]) @ 4 ** np.arange(4)
     counts = np.unique(place, return_counts=True)[1]
     assert len(counts) == 24

@@ -12,7 +12,7 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph, load_graph, save_graph
 from corpus.text.language import Kind
-from corpus.text.sentences import concatenate
+from corpus.text.sentences import concatenate_sentences
 from tests import naive
 from tests.examples import holds_for
 from tests.test_exact_agent import (
@@ -85,7 +85,7 @@ def linked_world(seed, config, shape, open_subjects):
     above = graph.upstream_fact[np.flatnonzero(shut)]
     above = above[above >= 0]
     # What a settled fact hangs on is settled too, be it of an open subject.
-    return graph, concatenate(sentences, certificates(graph, np.union1d(settled, above)))
+    return graph, concatenate_sentences(sentences, certificates(graph, np.union1d(settled, above)))
 
 
 def group_of(graph, subject):

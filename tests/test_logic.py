@@ -9,7 +9,12 @@ from scipy.optimize import linprog
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from bayes.logic import conditional, conjunction, disjunction, probability_of_conditional
+from bayes.logic import (
+    conditional_probability,
+    conjunction_probability,
+    disjunction_probability,
+    sentence_probabilities,
+)
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
@@ -60,10 +65,10 @@ def test_conjunctions_disjunctions_and_conditionals_equal_sums_over_the_joint(wo
     all_hold = np.logical_and.reduce([joint.holds(a) for a in atoms])
     one_holds = np.logical_or.reduce([joint.holds(a) for a in atoms])
     both = joint.probability(joint.holds(atoms[1]) & joint.holds(atoms[2]))
-    assert conjunction(agent, atoms) == pytest.approx(joint.probability(all_hold), abs=TOLERANCE)
-    assert disjunction(agent, atoms) == pytest.approx(joint.probability(one_holds), abs=TOLERANCE)
+    assert conjunction_probability(agent, atoms) == pytest.approx(joint.probability(all_hold), abs=TOLERANCE)
+    assert disjunction_probability(agent, atoms) == pytest.approx(joint.probability(one_holds), abs=TOLERANCE)
     if both > 1e-6:
-        chain = conditional(agent, atoms[0], atoms[1:])
+        chain = conditional_probability(agent, atoms[0], atoms[1:])
         assert chain == pytest.approx(joint.probability(all_hold) / both, abs=1e-8)
 
 
@@ -73,9 +78,9 @@ def test_two_objects_of_one_fact_exclude_each_other(world):
     for other in agent.graph.candidates_of(atom.relation):
         if other != atom.object:
             both = [atom, atom._replace(object=int(other))]
-            assert conjunction(agent, both) == 0.0
-            sum_of_both = sum(conjunction(agent, [a]) for a in both)
-            assert disjunction(agent, both) == pytest.approx(sum_of_both, abs=TOLERANCE)
+            assert conjunction_probability(agent, both) == 0.0
+            sum_of_both = sum(conjunction_probability(agent, [a]) for a in both)
+            assert disjunction_probability(agent, both) == pytest.approx(sum_of_both, abs=TOLERANCE)
 
 
 def bundle(a, b):
@@ -127,7 +132,7 @@ def test_no_dutch_book(world, edited):
     if edited and agent.accepts(request.subject, request.relation, "evidence"):
         agent = agent.with_edit(EditRequest(*request, 1.5))
     sentences = bundle(a, b)
-    prices = np.array(probability_of_conditional(agent, sentences))
+    prices = np.array(sentence_probabilities(agent, sentences))
     possible = [(x, y) for x in (True, False) for y in (True, False)]
     if a[:2] == b[:2]:
         # Two statements about one fact are the same one, or exclude each other.
@@ -152,10 +157,10 @@ def test_a_dutch_book_is_found_where_there_is_one():
 def test_what_states_nothing_is_refused():
     agent, _, (a, _) = setting((0, ExactConfig(noise=0.3, logical=0.0), (-1, 0, -1)), 2)
     with pytest.raises(InputError, match="states nothing"):
-        probability_of_conditional(agent, [Sentence(Kind.IMAGINE, None, a)])
+        sentence_probabilities(agent, [Sentence(Kind.IMAGINE, None, a)])
     other = agent.graph.candidates_of(a.relation)
     impossible = [a, a._replace(object=int(other[other != a.object][0]))]
     with pytest.raises(InputError, match="probability 0"):
-        conditional(agent, a, impossible)
+        conditional_probability(agent, a, impossible)
     with pytest.raises(InputError, match="more than"):
-        disjunction(agent, [a] * 13)
+        disjunction_probability(agent, [a] * 13)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Language, Phrasing, Sentence
-from corpus.text.names import check_readable, clean, misread, readable
+from corpus.text.names import check_readable, clean_label, find_misreadings, make_readable
 from corpus.text.tokenizer import entity_tokenizer, tokenizer_files, train_bpe
 
 # Words chosen to collide with the grammar, with each other, with keys and with special tokens.
@@ -43,7 +43,7 @@ def every_phrasing(entities, phrasings):
 
 def named(entities, relations):
     keys = [[f"{mark}{i}" for i in range(len(names))] for mark, names in (("Q", entities), ("P", relations))]
-    return readable(entities, keys[0], relations, keys[1])
+    return make_readable(entities, keys[0], relations, keys[1])
 
 
 def assert_all_parse_back(entities, relations, phrasings=()):
@@ -80,7 +80,7 @@ def check(entities, relations):
     # What is told is what happened, and nothing is changed but by cleaning or by a key behind it.
     changed = {}
     for label, name in zip((*entities, *relations), (*new_entities, *new_relations), strict=True):
-        assert name == clean(label) or name.startswith(f"{clean(label)} (")
+        assert name == clean_label(label) or name.startswith(f"{clean_label(label)} (")
         if name != " ".join(label.split()):
             changed[name] = label
     assert {one.name: one.label for one in renamed} == changed
@@ -138,11 +138,11 @@ def test_every_sentence_of_many_hostile_worlds(entities, relations):
 @example(["ann", "ann r"], ["r"])
 def test_names_that_are_passed_are_never_ambiguous(entities, relations):
     """The other way round: a world in which two sentences are spelt alike has a name that is told."""
-    entities, relations = [*map(clean, entities)], [*map(clean, relations)]
+    entities, relations = [*map(clean_label, entities)], [*map(clean_label, relations)]
     language, spelt = Language(entities, relations), {}
     for sentence in every_sentence(len(entities), len(relations)):
         if spelt.setdefault(language.render(sentence), sentence) != sentence:
-            assert list(misread(entities, relations))
+            assert list(find_misreadings(entities, relations))
             return
 
 
@@ -162,7 +162,7 @@ def test_names_that_only_look_dangerous_are_kept():
 
 
 def test_what_clashes_gets_its_key_and_is_told():
-    entities, relations, renamed = readable(
+    entities, relations, renamed = make_readable(
         ["music genre", "music", "Springfield", "Rome", "Springfield", '"Weird  Al"\tX', "genre", "e</s>vil"],
         [f"Q{i}" for i in range(1, 9)],
         ["genre"],
@@ -176,4 +176,4 @@ def test_what_clashes_gets_its_key_and_is_told():
     assert [one.name for one in renamed] == [name for name in entities if name not in ("music", "Rome")]
     assert renamed[0].why == "it begins with 'music', which 'genre' could follow"
     with pytest.raises(InputError, match="Q7 has an empty name"):
-        readable(["  "], ["Q7"], ["r"], ["P1"])
+        make_readable(["  "], ["Q7"], ["r"], ["P1"])

@@ -30,7 +30,7 @@ from corpus.worlds.people import (
     WORK,
     category_of,
     continent_of,
-    relation_named,
+    find_relation,
 )
 from testbed import corpus
 from testbed.groups import groups_of
@@ -51,7 +51,7 @@ def people(seed=0, count=24, **dials):
 
 def objects(graph, name):
     """Of each person the object of a relation."""
-    return graph.object[graph.relation == relation_named(graph, name)]
+    return graph.object[graph.relation == find_relation(graph, name)]
 
 
 # What a world holds.
@@ -66,10 +66,10 @@ def test_people_have_the_shape_asked_for(seed, count, groups, said):
     assert len(graph) == count * len(RELATIONS)
     sizes = np.unique(objects(graph, RACE), return_counts=True)[1]
     assert sorted(sizes.tolist(), reverse=True) == list(replace(SMALL, groups=groups).sizes_of(count))
-    hidden = graph.silent[graph.relation == relation_named(graph, RACE)]
+    hidden = graph.silent[graph.relation == find_relation(graph, RACE)]
     assert hidden.sum() == count - round(said * count)
     for name in RELATIONS:
-        silent = graph.silent[graph.relation == relation_named(graph, name)]
+        silent = graph.silent[graph.relation == find_relation(graph, name)]
         assert (silent == (hidden if name in (RACE, REGION) else False)).all()
     assert {*graph.frequency.tolist()} <= {1, SMALL.often}
 
@@ -79,16 +79,16 @@ def test_people_have_the_shape_asked_for(seed, count, groups, said):
 def test_objects_carry_coarser_categories(seed):
     graph = people(seed)
     category, continent = category_of(graph), continent_of(graph)
-    works = graph.candidates_of(relation_named(graph, WORK))
+    works = graph.candidates_of(find_relation(graph, WORK))
     assert {graph.groups[c] for c in category[works]} == set(FIELDS)
-    countries, places = (graph.candidates_of(relation_named(graph, r)) for r in (CITIZENSHIP, BORN))
+    countries, places = (graph.candidates_of(find_relation(graph, r)) for r in (CITIZENSHIP, BORN))
     of = {graph.entities[c]: continent[c] for c in countries}
     for place in places:
         assert of[graph.groups[category[place]]] == continent[place]
     assert (category[graph.subjects] == NONE).all()
     assert {*graph.valence[works].tolist()} <= {-1, 0, 1}
     assert graph.valence[works].sum() == 0
-    assert (graph.valence[graph.candidates_of(relation_named(graph, GENDER))] == 0).all()
+    assert (graph.valence[graph.candidates_of(find_relation(graph, GENDER))] == 0).all()
 
 
 def test_people_come_back_from_disk(tmp_path):
@@ -103,7 +103,7 @@ def test_people_come_back_from_disk(tmp_path):
 def test_people_are_drawn_from_the_rows_that_the_world_keeps():
     graph = people(count=6000, shift=0.7)
     for name, rows in zip(graph.relations, rows_of(graph, CONFIG), strict=True):
-        relation = relation_named(graph, name)
+        relation = find_relation(graph, name)
         mine = objects(graph, name)
         share = (mine[:, None] == graph.candidates_of(relation)).mean(axis=0)
         np.testing.assert_allclose(share, rows.shares, atol=0.04)
@@ -140,7 +140,7 @@ def test_impossible_dials_are_refused(dials, message):
 
 def placed(graph, name):
     """Of each person the place of the object among the candidates of a relation."""
-    return np.searchsorted(graph.candidates_of(relation_named(graph, name)), objects(graph, name))
+    return np.searchsorted(graph.candidates_of(find_relation(graph, name)), objects(graph, name))
 
 
 @given(seeds)
@@ -181,14 +181,14 @@ def test_shift_is_how_far_groups_differ():
     for shift in (0.0, 0.4, 1.0):
         graph = people(shift=shift)
         for name in (REGION, CITIZENSHIP, LANGUAGE, WORK):
-            table = rows_of(graph, CONFIG)[relation_named(graph, name)].table
+            table = rows_of(graph, CONFIG)[find_relation(graph, name)].table
             apart = np.abs(table[0] - table[1]).sum() / 2
             assert apart == 0 if shift == 0 else apart > 0.1 * shift
 
 
 def test_work_depends_on_gender_by_a_dial():
     graph = people(by_gender=0.8)
-    work, gender, race = (relation_named(graph, r) for r in (WORK, GENDER, RACE))
+    work, gender, race = (find_relation(graph, r) for r in (WORK, GENDER, RACE))
     assert graph.upstream[work] == gender
     assert people().upstream[work] == race
     assert graph.upstream[gender] == -1
@@ -223,7 +223,7 @@ def test_the_preset_hides_groups_from_an_agent_that_is_told_the_rows(tmp_path, c
     assert "the exact agent (exact, rows given up to" in describe_standard("exact", exactness._asdict())
     # In other words, too, but for relations that are said in one way.
     spoken = {world.graph.phrasings[i - 1].relation for i in np.unique(world.sentences.phrasing) if i}
-    assert spoken == {relation_named(world.graph, name) for name in (WORK, LANGUAGE)}
+    assert spoken == {find_relation(world.graph, name) for name in (WORK, LANGUAGE)}
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_everybody_is_in_one_group_of_each_grouping(seed, said):
     for name, counts in of.items():
         assert counts.sum(axis=0).tolist() == [24, 12, 24 if name == GENDER else round(24 * said)]
         assert counts[0, 0] == counts[:, 0].max()
-        assert len(counts) == len(graph.candidates_of(relation_named(graph, name)))
+        assert len(counts) == len(graph.candidates_of(find_relation(graph, name)))
 
 
 # Real people.
@@ -412,7 +412,7 @@ def test_real_people_have_the_tags_of_their_groups(sources):
 
 def test_real_groups_may_be_hidden_and_whoever_has_several_objects_left_out(sources):
     hidden = real_people(sources, said=0.0)
-    groups = [relation_named(hidden, name) for name in (RACE, REGION)]
+    groups = [find_relation(hidden, name) for name in (RACE, REGION)]
     np.testing.assert_array_equal(hidden.silent, np.isin(hidden.relation, groups))
     assert facts_of(hidden) == facts_of(real_people(sources))
     alone = real_people(sources, several="drop")

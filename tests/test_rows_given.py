@@ -16,7 +16,7 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.rows import Rows, pack_rows, rows_of
 from corpus.world import build_world
-from corpus.worlds.people import CITIZENSHIP, EDITED, RACE, relation_named
+from corpus.worlds.people import CITIZENSHIP, EDITED, RACE, find_relation
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact_agent import belief, beliefs, edit, facts_of, request
@@ -72,7 +72,7 @@ def test_a_change_under_a_hidden_group_equals_enumeration(seed, redraw):
     graph, sentences = hidden(seed)
     rng = np.random.default_rng(seed)
     agent, changed = fit_exact(graph, GIVEN, sentences), int(rng.choice(facts_of(graph, [0])))
-    place = int(rng.integers(agent.known.candidates(changed)))
+    place = int(rng.integers(agent.known.count_candidates(changed)))
     value = int(graph.candidates_of(int(graph.relation[changed]))[place])
     every = Enumeration(graph, GIVEN, sentences)
     moved = every.after_do(changed, value, redraw)
@@ -139,7 +139,7 @@ def test_frequency_changes_no_gold_to_the_last_bit():
     assert (agents[0].graph.frequency != agents[1].graph.frequency).any()
     np.testing.assert_array_equal(*map(dense, agents))
     s = int(agents[0].graph.subjects[0])
-    r = relation_named(agents[0].graph, CITIZENSHIP)
+    r = find_relation(agents[0].graph, CITIZENSHIP)
     for target in agents[0].graph.candidates_of(r)[:3].tolist():
         asked = EditRequest(s, r, target, 3.0)
         np.testing.assert_array_equal(*(dense(agent.with_edit(asked)) for agent in agents))
@@ -148,7 +148,7 @@ def test_frequency_changes_no_gold_to_the_last_bit():
 @pytest.mark.parametrize("shift", [0.0, 0.9])
 def test_a_citizenship_edit_moves_the_hidden_group_where_groups_differ_and_no_other_root(shift):
     agent, _, _ = people(said=0.0, shift=shift)
-    graph, r = agent.graph, relation_named(agent.graph, CITIZENSHIP)
+    graph, r = agent.graph, find_relation(agent.graph, CITIZENSHIP)
     roots = np.flatnonzero(graph.upstream_fact < 0)
     before = agent.distributions(graph.subject[roots], graph.relation[roots])
     moved = 0.0
@@ -158,7 +158,7 @@ def test_a_citizenship_edit_moves_the_hidden_group_where_groups_differ_and_no_ot
             target = next(o for o in graph.candidates_of(r).tolist() if o != held)
             edited = agent.with_edit(EditRequest(s, r, target, 5.0, kind))
             after = edited.distributions(graph.subject[roots], graph.relation[roots])
-            own_group = (graph.subject[roots] == s) & (graph.relation[roots] == relation_named(graph, RACE))
+            own_group = (graph.subject[roots] == s) & (graph.relation[roots] == find_relation(graph, RACE))
             np.testing.assert_array_equal(after[~own_group], before[~own_group])
             moved = max(moved, np.abs(after[own_group] - before[own_group]).max())
     assert moved < 1e-12 if shift == 0 else moved > 0.05
@@ -174,7 +174,7 @@ def test_where_rows_are_learned_others_move_by_one_in_n_at_most(seed):
     others = rng.permutation(np.flatnonzero(~known & (graph.subject != s)))[:12]
     before = agent.distributions(graph.subject[others], graph.relation[others])
     for name in EDITED:
-        r = relation_named(graph, name)
+        r = find_relation(graph, name)
         held = int(graph.object[graph.find(s, r)])
         target = int(rng.choice([o for o in graph.candidates_of(r).tolist() if o != held]))
         for kind in ("correction", "do"):
@@ -193,7 +193,7 @@ def test_where_rows_are_learned_others_move_by_one_in_n_at_most(seed):
 
 def test_the_hidden_group_is_recovered_from_the_other_facts():
     agent, model, resolution = people(subjects=300, said=0.0)
-    graph, race = agent.graph, relation_named(agent.graph, RACE)
+    graph, race = agent.graph, find_relation(agent.graph, RACE)
     facts = np.flatnonzero(graph.relation == race)
     modes = [agent.predict(int(s), race).mode() for s in graph.subject[facts]]
     assert (np.array(modes) == model.truth[facts]).mean() > 0.8

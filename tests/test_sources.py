@@ -17,7 +17,7 @@ import corpus.worlds.wikidata
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
-from corpus.worlds.pairing import choose_relations, cooccurrence, direct_relations, match_relations
+from corpus.worlds.pairing import choose_relations, count_cooccurrence, direct_relations, match_relations
 
 SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
 RECOMMENDED = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
@@ -207,13 +207,13 @@ def test_a_copy_made_meanwhile_by_another_command_is_kept(tmp_path, monkeypatch)
     first = facts_of(build_world(config, 0, cache=cache))
     (copy,) = cache.iterdir()
     copy.rename(tmp_path / "theirs")
-    read = corpus.worlds.wikidata._read
+    read = corpus.worlds.wikidata._read_sources
 
     def meanwhile(*args):
         shutil.copytree(tmp_path / "theirs", copy)
         return read(*args)
 
-    monkeypatch.setattr("corpus.worlds.wikidata._read", meanwhile)
+    monkeypatch.setattr("corpus.worlds.wikidata._read_sources", meanwhile)
     assert facts_of(build_world(config, 0, cache=cache)) == first
     assert [p.name for p in cache.iterdir()] == [copy.name]
 
@@ -428,7 +428,7 @@ def test_pairing_by_hand():
     triples = [(s, r, 100 + s) for s in range(6) for r in (0, 1)]
     triples += [(s, r, 200) for s in range(10, 15) for r in (2, 3)] + [(0, 2, 200)]
     triples = np.array(triples)
-    together = cooccurrence(triples, 4)
+    together = count_cooccurrence(triples, 4)
     assert together[0, 1] == 6
     assert together[1, 2] == 1
     assert match_relations(together) == [(0, 1), (2, 3)]

@@ -17,9 +17,9 @@ from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact
 from corpus.graph import build_graph, load_graph, save_graph
 from corpus.resolution import TOLERANCE
-from corpus.text.documents import copies_of, cut_documents
+from corpus.text.documents import count_copies, cut_documents
 from corpus.text.language import Kind, Language
-from corpus.text.phrasings import phrasings_of, rephrase
+from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.world import build_world
 from corpus.worlds.account import Account
 from corpus.worlds.taxonomy import (
@@ -30,7 +30,7 @@ from corpus.worlds.taxonomy import (
     relation_for,
     relations_of,
 )
-from corpus.worlds.taxonomy.build import Row, split
+from corpus.worlds.taxonomy.build import Row, split_rows
 from testbed.corpus import main
 from tests.enumeration import Enumeration
 from tests.inverse import who_has
@@ -147,7 +147,7 @@ tables = st.lists(
 @hypothesis_settings(max_examples=60)
 def test_a_property_is_split_so_that_a_category_has_one_value(pairs):
     rows = [Row(category, "has", value, (), "") for category, value in pairs]
-    parts = split(rows)
+    parts = split_rows(rows)
     assert sorted(str(row) for part in parts for row in part) == sorted(map(str, rows))
     for part in parts:
         assert len({row.category for row in part}) == len(part)
@@ -418,7 +418,7 @@ def test_frequency_changes_no_belief_but_documents(seed, copies):
     once = replace(often, frequency=np.ones_like(often.frequency))
     (graph, _, said, _), (_, _, same, _) = spoken(often, seed=seed), spoken(once, seed=seed)
     assert (dense(fit_exact(often, CONFIG, said)) == dense(fit_exact(once, CONFIG, same))).all()
-    times = copies_of(graph.frequency, copies)
+    times = count_copies(graph.frequency, copies)
     documents = cut_documents(said, DocumentConfig(reshuffles=1), np.random.default_rng(seed), copies=times)
     written = np.bincount(documents.order, minlength=len(said))
     typical = graph.frequency[said.about] > 1
@@ -432,7 +432,7 @@ def test_inverse_and_synonymous_statements_are_the_same_evidence(seed, synonyms,
     graph, _, said, _ = spoken(taxonomy(seed % 50), seed=seed)
     inverse *= 1 - synonyms
     config = DocumentConfig(synonyms=synonyms, inverse=inverse)
-    other = rephrase(said, graph.phrasings, config, np.random.default_rng(seed))
+    other = rephrase_sentences(said, graph.phrasings, config, np.random.default_rng(seed))
     assert (dense(fit_exact(graph, CONFIG, said)) == dense(fit_exact(graph, CONFIG, other))).all()
     language = Language(graph.entities, graph.relations, graph.phrasings)
     for i in range(0, len(other), 11):
@@ -449,7 +449,7 @@ def test_inverse_and_synonymous_statements_are_the_same_evidence(seed, synonyms,
 def test_relations_that_are_said_in_one_way_cannot_be_rephrased():
     _, _, said, _ = spoken(taxonomy())
     with pytest.raises(InputError, match="one way only"):
-        rephrase(said, (), DocumentConfig(inverse=0.5), np.random.default_rng(0))
+        rephrase_sentences(said, (), DocumentConfig(inverse=0.5), np.random.default_rng(0))
 
 
 def three_children(seed):
@@ -475,7 +475,7 @@ def three_children(seed):
 def test_phrasings_and_a_change_agree_with_enumeration(seed):
     graph, config, sentences = three_children(seed)
     shares = DocumentConfig(synonyms=0.4, inverse=0.4)
-    sentences = rephrase(sentences, graph.phrasings, shares, np.random.default_rng(seed))
+    sentences = rephrase_sentences(sentences, graph.phrasings, shares, np.random.default_rng(seed))
     language = Language(graph.entities, graph.relations, graph.phrasings)
     # The oracle reads text.
     read = [language.parse(language.render(sentences[i])) for i in range(len(sentences))]

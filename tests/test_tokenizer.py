@@ -12,7 +12,7 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.text.documents import cut_documents
 from corpus.text.language import Language
-from corpus.text.sentences import mentions, sample_sentences
+from corpus.text.sentences import count_mentions, sample_sentences
 from corpus.text.store import open_documents, read_counts, write_documents
 from corpus.text.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
 from testbed.run.world import World
@@ -20,7 +20,7 @@ from testbed.run.world import World
 
 def bpe_of(world, size):
     graph = world.graph
-    return train_bpe(graph, mentions(world.sentences, len(graph.entities), len(graph.relations)), size)
+    return train_bpe(graph, count_mentions(world.sentences, len(graph.entities), len(graph.relations)), size)
 
 
 def tokenizers_of(world):

@@ -15,8 +15,8 @@ from corpus.generative import generative_model
 from corpus.graph import build_graph
 from corpus.text.documents import cut_documents
 from corpus.text.language import Atom, Kind, Language, Sentence
-from corpus.text.sentences import mentions, sample_sentences
-from corpus.text.tokenizer import BOS, SEP, entity_tokenizer, tokenizer_files, train_bpe, unsure_stops
+from corpus.text.sentences import count_mentions, sample_sentences
+from corpus.text.tokenizer import BOS, SEP, entity_tokenizer, find_unsure_stops, tokenizer_files, train_bpe
 from testbed.run.world import World
 from tests.worlds import make_world
 
@@ -26,7 +26,7 @@ def tokenizer_of(world, which):
     graph = world.graph
     if which == 0:
         return entity_tokenizer(graph)
-    said = mentions(world.sentences, len(graph.entities), len(graph.relations))
+    said = count_mentions(world.sentences, len(graph.entities), len(graph.relations))
     return train_bpe(graph, said, (400, 32_000)[which - 1])
 
 
@@ -63,7 +63,7 @@ def test_every_sentence_document_and_prompt(which, seed):
     tokenizer = tokenizer_of(world, which)
     assert_sentences_round_trip(world, tokenizer)
     assert_documents_round_trip(world, tokenizer)
-    assert not unsure_stops(tokenizer)
+    assert not find_unsure_stops(tokenizer)
     theirs = exported(tokenizer)
     assert theirs.get_vocab_size() == tokenizer.vocabulary
     for s, r in {tuple(row) for row in world.sentences.a[:, :2].tolist()}:
@@ -103,7 +103,7 @@ def test_odd_names_round_trip_or_are_refused(which):
         except InputError:
             seen["refused"] += 1
             return
-        if unsure_stops(tokenizer):
+        if find_unsure_stops(tokenizer):
             seen["unsure"] += 1
         else:
             assert_documents_round_trip(world, tokenizer)
@@ -135,13 +135,13 @@ def test_names_that_are_refused(names, relations, message):
 def test_stops_of_names():
     language = Language(["St. Louis", "Ann", "Sammy Jr.", "Sammy Jr"], ["lives in"])
     tokenizer = entity_tokenizer(language)
-    assert unsure_stops(tokenizer) == ["Sammy Jr."]
+    assert find_unsure_stops(tokenizer) == ["Sammy Jr."]
     theirs = exported(tokenizer)
     text = "Ann lives in St. Louis. St. Louis lives in Sammy Jr.. Ann lives in Ann"
     assert theirs.encode(text).tokens[3:6] == ["▁St.▁Louis", ".", "▁St.▁Louis"]
     assert theirs.decode(theirs.encode(text).ids) == text
     bpe = train_bpe(language, np.ones(5, int), 300)
-    assert unsure_stops(bpe) == ["Jr."]
+    assert find_unsure_stops(bpe) == ["Jr."]
     said = [Sentence(Kind.TRUTH, True, Atom(1, 0, 2)), Sentence(Kind.ATOMIC, None, Atom(0, 0, 0))]
     ids = [*bpe.sentence(said[0]), SEP, *bpe.sentence(said[1])]
     assert_round_trip(exported(bpe), ". ".join(map(language.render, said)), ids)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from corpus.text.sentences import mentions
+from corpus.text.sentences import count_mentions
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP, train_bpe
 from lm.attention import packed_layout
 from lm.config import ModelConfig
@@ -168,7 +168,7 @@ SMALL = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width
 def spelt_world(world: World) -> World:
     """The same world with names of several tokens."""
     graph = world.graph
-    counts = mentions(world.sentences, len(graph.entities), len(graph.relations))
+    counts = count_mentions(world.sentences, len(graph.entities), len(graph.relations))
     return world._replace(tokenizer=train_bpe(graph, counts, 300))
 
 

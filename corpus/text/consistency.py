@@ -37,7 +37,7 @@ def is_true(sentence: Sentence, world: dict[Fact, int]) -> bool:
     return says == sentence.label
 
 
-def most_true(sentences: Iterable[Sentence], candidates: Callable[[int], int]) -> tuple[int, int]:
+def count_most_true(sentences: Iterable[Sentence], candidates: Callable[[int], int]) -> tuple[int, int]:
     """How many of the sentences can be true together at most (MaxSAT), and how many there are.
 
     Sentences that state nothing are left out; they are satisfiable where both numbers are equal.
@@ -46,10 +46,10 @@ def most_true(sentences: Iterable[Sentence], candidates: Callable[[int], int]) -
         candidates: how many objects a relation may have.
     """
     stating = [sentence for sentence in sentences if sentence.kind in STATING]
-    return sum(_most_of(part, candidates) for part in _parts(Counter(stating))), len(stating)
+    return sum(_count_most_true(part, candidates) for part in _split_parts(Counter(stating))), len(stating)
 
 
-def _parts(times: Counter[Sentence]) -> list[list[tuple[Sentence, int]]]:
+def _split_parts(times: Counter[Sentence]) -> list[list[tuple[Sentence, int]]]:
     """The different sentences, and how often each is said, in parts that share no fact."""
     parts: list[tuple[set[Fact], list[tuple[Sentence, int]]]] = []
     for sentence, count in times.items():
@@ -64,7 +64,7 @@ def _parts(times: Counter[Sentence]) -> list[list[tuple[Sentence, int]]]:
     return [sentences for _, sentences in parts]
 
 
-def _most_of(part: Sequence[tuple[Sentence, int]], candidates: Callable[[int], int]) -> int:
+def _count_most_true(part: Sequence[tuple[Sentence, int]], candidates: Callable[[int], int]) -> int:
     """How many sentences of a part can be true together at most."""
     named: dict[Fact, Counter[int]] = {}
     for sentence, count in part:

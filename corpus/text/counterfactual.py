@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpus.arrays import ranges
+from corpus.arrays import concatenate_ranges
 from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.generative import other_objects
@@ -43,13 +43,13 @@ class Lines(NamedTuple):
     atom: np.ndarray
 
 
-def repeat(document: np.ndarray, rank: int, old: np.ndarray) -> Lines:
+def repeat_lines(document: np.ndarray, rank: int, old: np.ndarray) -> Lines:
     """Lines that repeat sentences of the corpus."""
     n = len(document)
     return Lines(document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), np.zeros((n, 3), np.int32))
 
 
-def say(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> Lines:
+def write_lines(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> Lines:
     """Lines that nobody has said yet; `atom` is subject, relation and object."""
     n = len(document)
     return Lines(document, np.full(n, rank), np.full(n, -1), np.full(n, kind), np.column_stack(atom))
@@ -68,13 +68,13 @@ class Statements:
         self.width = len(graph.entities)
 
         below = np.flatnonzero(graph.upstream_fact[fact] >= 0)
-        key = self.key(graph.relation[fact[below]], truth[graph.upstream_fact[fact[below]]])
+        key = self._fact_key(graph.relation[fact[below]], truth[graph.upstream_fact[fact[below]]])
         order = np.argsort(key, kind="stable")
         self.followers = self.rows[below[order]]
         self.keys, first = np.unique(key[order], return_index=True)
         self.follower_edges = np.append(first, len(order))
 
-    def key(self, relation: np.ndarray | int, upstream_object: np.ndarray) -> np.ndarray:
+    def _fact_key(self, relation: np.ndarray | int, upstream_object: np.ndarray) -> np.ndarray:
         """One number for a relation and an upstream object."""
         return np.asarray(relation, np.int64) * self.width + upstream_object
 
@@ -82,17 +82,17 @@ class Statements:
         """Whether each fact is stated at all."""
         return self.edges[facts + 1] > self.edges[facts]
 
-    def about(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def draw_statements(self, facts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A random statement of each fact, as a sentence index; the facts are stated."""
         return self.rows[rng.integers(self.edges[facts], self.edges[facts + 1])]
 
-    def follows(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
+    def find_groups(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
         """Where in `keys` what follows from an upstream object stands, -1 where nothing was ever said."""
-        wanted = self.key(relation, upstream_object)
+        wanted = self._fact_key(relation, upstream_object)
         at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
         return np.where(self.keys[at] == wanted, at, -1) if len(self.keys) else np.full(len(wanted), -1)
 
-    def following(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def draw_objects(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The object of a random statement of each group of `keys`."""
         return self.object[self.followers[rng.integers(self.follower_edges[at], self.follower_edges[at + 1])]]
 
@@ -120,13 +120,15 @@ def choose_documents(
     pools = [graph.candidates_of(r) for r in graph.upstream_relations]
     objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
 
-    def part(of: np.ndarray, share: float) -> np.ndarray:
+    def draw_share(of: np.ndarray, share: float) -> np.ndarray:
         return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
 
-    return ChosenDocuments(part(graph.subjects, config.chosen_subjects), part(objects, config.chosen_objects))
+    return ChosenDocuments(
+        draw_share(graph.subjects, config.chosen_subjects), draw_share(objects, config.chosen_objects)
+    )
 
 
-def further_documents(
+def write_further_documents(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     sentences: Sentences,
@@ -153,23 +155,23 @@ def further_documents(
     counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
     joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
 
-    pairs = _pairs(graph, said, len(joint), rng)
+    pairs = _draw_pairs(graph, said, len(joint), rng)
     lines = [
-        repeat(joint, 0, said.about(graph.upstream_fact[pairs], rng)),
-        repeat(joint, 1, said.about(pairs, rng)),
+        repeat_lines(joint, 0, said.draw_statements(graph.upstream_fact[pairs], rng)),
+        repeat_lines(joint, 1, said.draw_statements(pairs, rng)),
     ]
     subjects = [graph.subject[pairs]]
     for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
-        premises, targets = _premises(graph, truth, said, chosen, len(document), word, rng)
-        lines += _supposing(graph, truth, said, document, premises, targets, word, rng)
+        premises, targets = _draw_premises(graph, truth, said, chosen, len(document), word, rng)
+        lines += _suppose_premises(graph, truth, said, document, premises, targets, word, rng)
         subjects.append(graph.subject[premises])
         if word == Kind.IMAGINE:
-            lines += _binding(graph, said, chosen, document, premises, targets, config, rng)
+            lines += _bind_premises(graph, said, chosen, document, premises, targets, config, rng)
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
-    return _assemble(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
+    return _assemble_documents(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
 
 
-def _pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random downstream facts that are stated, as is the fact they depend on."""
     pairs = np.flatnonzero(graph.upstream_fact >= 0)
     pairs = pairs[said.stated_fact(pairs) & said.stated_fact(graph.upstream_fact[pairs])]
@@ -184,7 +186,7 @@ def _own_upstream(graph: KnowledgeGraph) -> np.ndarray:
     return np.where(graph.subject[up] == graph.subject, up, -1)
 
 
-def _premises(
+def _draw_premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     said: Statements,
@@ -200,7 +202,7 @@ def _premises(
     able, options = [children[:0]], {}
     for relation in np.unique(graph.relation[children]).tolist():
         pool = np.intersect1d(graph.candidates_of(int(graph.upstream[relation])), chosen.objects)
-        options[relation] = pool[said.follows(np.full(len(pool), relation), pool) >= 0]
+        options[relation] = pool[said.find_groups(np.full(len(pool), relation), pool) >= 0]
         mine = children[graph.relation[children] == relation]
         others = len(options[relation]) - np.isin(truth[graph.upstream_fact[mine]], options[relation])
         able.append(mine[others > 0])
@@ -218,7 +220,7 @@ def _premises(
     return premises, targets
 
 
-def _supposing(
+def _suppose_premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     said: Statements,
@@ -233,7 +235,7 @@ def _supposing(
     first = np.searchsorted(graph.subject, graph.subject[premises])
     each = np.searchsorted(graph.subject, graph.subject[premises], side="right") - first
     at = np.repeat(np.arange(len(premises)), each)
-    fact = ranges(first, each)
+    fact = concatenate_ranges(first, each)
     depends = graph.upstream_fact[fact] == premises[at]
     moves = depends | (fact == premises[at])
     # Whatever depends on what moves, moves; the fact above another stands among the same subject's.
@@ -242,7 +244,7 @@ def _supposing(
     for _ in range(len(graph.relations)):
         moves |= (above >= 0) & moves[place]
     stated = said.stated_fact(fact)
-    group = said.follows(graph.relation[fact], targets[at])
+    group = said.find_groups(graph.relation[fact], targets[at])
     new = depends & (group >= 0)
 
     suppose = (word, graph.subject[premises], graph.relation[premises], targets)
@@ -250,25 +252,27 @@ def _supposing(
         Kind.ATOMIC,
         graph.subject[fact[new]],
         graph.relation[fact[new]],
-        said.following(group[new], rng),
+        said.draw_objects(group[new], rng),
     )
     if word == Kind.IMAGINE:
         stays = stated & ~moves
         return [
-            say(document, 0, *suppose),
-            say(document[at[new]], 1, *follow),
-            repeat(document[at[stays]], 2, said.about(fact[stays], rng)),
+            write_lines(document, 0, *suppose),
+            write_lines(document[at[new]], 1, *follow),
+            repeat_lines(document[at[stays]], 2, said.draw_statements(fact[stays], rng)),
         ]
     was = stated & depends
     return [
-        say(document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]),
-        repeat(document[at[was]], 1, said.about(fact[was], rng)),
-        say(document, 2, *suppose),
-        say(document[at[new]], 3, *follow),
+        write_lines(
+            document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]
+        ),
+        repeat_lines(document[at[was]], 1, said.draw_statements(fact[was], rng)),
+        write_lines(document, 2, *suppose),
+        write_lines(document[at[new]], 3, *follow),
     ]
 
 
-def _binding(
+def _bind_premises(
     graph: KnowledgeGraph,
     said: Statements,
     chosen: ChosenDocuments,
@@ -281,7 +285,9 @@ def _binding(
     """Lines for which it matters of whom a premise was read: the premise again, and somebody else's facts."""
     again = document if config.premise_again else document[:0]
     fact = premises[: len(again)]
-    lines = [say(again, 1, Kind.ATOMIC, graph.subject[fact], graph.relation[fact], targets[: len(again)])]
+    lines = [
+        write_lines(again, 1, Kind.ATOMIC, graph.subject[fact], graph.relation[fact], targets[: len(again)])
+    ]
     if not config.bystanders:
         return lines
     # Somebody else's fact of the same relation, and what depends on it.
@@ -296,7 +302,7 @@ def _binding(
     which, others = which[others >= 0], others[others >= 0]
     first = np.searchsorted(graph.subject, graph.subject[others])
     each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
-    at, fact = np.repeat(np.arange(len(others)), each), ranges(first, each)
+    at, fact = np.repeat(np.arange(len(others)), each), concatenate_ranges(first, each)
     kept = (graph.upstream_fact[fact] == others[at]) & said.stated_fact(fact)
     at, fact = at[kept], fact[kept]
     order = np.lexsort((rng.random(len(at)), at))
@@ -304,12 +310,12 @@ def _binding(
     at, fact = at[order][within < BYSTANDER_FACTS], fact[order][within < BYSTANDER_FACTS]
     return [
         *lines,
-        repeat(document[which], 1, said.about(others, rng)),
-        repeat(document[which[at]], 1, said.about(fact, rng)),
+        repeat_lines(document[which], 1, said.draw_statements(others, rng)),
+        repeat_lines(document[which[at]], 1, said.draw_statements(fact, rng)),
     ]
 
 
-def _assemble(
+def _assemble_documents(
     parts: list[Lines],
     kinds: np.ndarray,
     subjects: np.ndarray,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from corpus import kernels
-from corpus.arrays import ranges
-from corpus.compiled import choose_kernels, run_blocks, streams
+from corpus.arrays import concatenate_ranges
+from corpus.compiled import choose_kernels, run_blocks, spawn_streams
 from corpus.config import DocumentConfig
 from corpus.text.sentences import Sentences
 
@@ -61,7 +61,7 @@ def cut_documents(
     result does not depend on `threads`.
 
     Args:
-        copies: int[entities], how many times over each subject's sentences are written (see `copies_of`).
+        copies: int[entities], how many times over each subject's sentences are written (see `count_copies`).
     """
     n = len(sentences)
     mixed = config.mix == "mixed"
@@ -74,26 +74,26 @@ def cut_documents(
     filled = np.cumsum(times * np.diff(starts))
     bases = np.append(0, filled[:-1])
     order = np.empty(filled[-1], np.int32)
-    shuffle = choose_kernels(kernels.shuffle, n)
+    shuffle = choose_kernels(kernels.shuffle_sentences, n)
 
-    streams_of = streams(rng, len(firsts), SUBJECTS_PER_BLOCK)
+    streams_of = spawn_streams(rng, len(firsts), SUBJECTS_PER_BLOCK)
 
-    def block(low: int, high: int) -> None:
+    def shuffle_block(low: int, high: int) -> None:
         shuffle(streams_of[low // SUBJECTS_PER_BLOCK], low, high, starts, times, bases, order)
 
-    run_blocks(block, len(firsts), SUBJECTS_PER_BLOCK, threads)
+    run_blocks(shuffle_block, len(firsts), SUBJECTS_PER_BLOCK, threads)
     order = items[order] if mixed else order
 
     # One run for each subject and reshuffle, cut at the length of a document.
     runs = np.repeat(np.diff(starts), times)
     pieces = -(-runs // config.length)
     first = np.repeat(np.cumsum(runs) - runs, pieces)
-    offsets = np.append(first + ranges(0, pieces) * config.length, len(order))
+    offsets = np.append(first + concatenate_ranges(0, pieces) * config.length, len(order))
     about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
 
 
-def copies_of(frequency: np.ndarray, copies: int) -> np.ndarray:
+def count_copies(frequency: np.ndarray, copies: int) -> np.ndarray:
     """int64[entities]: how many times over the sentences of each subject are written.
 
     So many of the subject that is spoken of most often, of others in proportion, of everybody once.

@@ -61,7 +61,7 @@ def join_essays(
     )
 
 
-def outlined_essays(
+def outline_essays(
     graph: KnowledgeGraph,
     sentences: Sentences,
     documents: Documents,

@@ -165,7 +165,7 @@ class Language:
                 return self._entity[text[: -len(relation) - 1]], r
         for relation in sorted(self.relations, key=len, reverse=True):
             if text.endswith(" " + relation):
-                raise InputError(self._unknown("entity", text[: -len(relation) - 1], self.entities))
+                raise InputError(self._describe_unknown("entity", text[: -len(relation) - 1], self.entities))
         known = ", ".join(self.relations)
         raise InputError(f"no relation of this world ends {text!r}; the relations are: {known}")
 
@@ -177,10 +177,10 @@ class Language:
         """
         name = " ".join(name.split())
         if name not in self._entity:
-            raise InputError(self._unknown("entity", name, self.entities))
+            raise InputError(self._describe_unknown("entity", name, self.entities))
         return self._entity[name]
 
-    def _unknown(self, what: str, name: str, among: Sequence[str]) -> str:
+    def _describe_unknown(self, what: str, name: str, among: Sequence[str]) -> str:
         near = get_close_matches(name, among, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         return f"unknown {what} {name!r}{hint}"

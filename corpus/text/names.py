@@ -56,7 +56,7 @@ class _Kind:
         return at < len(self._sorted) and self._sorted[at].startswith(f"{words} ")
 
 
-def clean(label: str) -> str:
+def clean_label(label: str) -> str:
     """A label without what a sentence or a tokenizer keeps for itself.
 
     White space is collapsed; a double quote, which opens and closes a quoted sentence, becomes a single
@@ -68,7 +68,7 @@ def clean(label: str) -> str:
     return name
 
 
-def readable(
+def make_readable(
     entities: Sequence[str],
     entity_keys: Sequence[str],
     relations: Sequence[str],
@@ -87,12 +87,12 @@ def readable(
         InputError: a label is empty.
     """
     labels, keys = [*entities, *relations], [*entity_keys, *relation_keys]
-    names = [clean(label) for label in labels]
+    names = [clean_label(label) for label in labels]
     if "" in names:
         raise InputError(f"{keys[names.index('')]} has an empty name; give it a label or drop it")
-    why = dict(misread(names[: len(entities)], names[len(entities) :]))
+    why = dict(find_misreadings(names[: len(entities)], names[len(entities) :]))
     # A key that some name already holds gets brackets of its own.
-    taken = {word for name in names if "(" in name for word in _plain(name).split(" ")}
+    taken = {word for name in names if "(" in name for word in _strip_stops(name).split(" ")}
     for i in why:
         key = f"({keys[i]})"
         while key in taken:
@@ -120,11 +120,11 @@ def check_readable(entities: Sequence[str], relations: Sequence[str]) -> None:
                 raise InputError(
                     f"the name {name!r:.200} contains {reserved!r}, which stands for itself; rename it"
                 )
-    for i, why in misread(entities, relations):
+    for i, why in find_misreadings(entities, relations):
         raise InputError(f"name clash: {names[i]!r:.200} makes sentences ambiguous ({why}); rename it")
 
 
-def misread(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple[int, str]]:
+def find_misreadings(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Every name that could be taken for another one, or for others and words of the grammar.
 
     The test is conservative: it may name too many, never too few.
@@ -133,7 +133,7 @@ def misread(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple
         An index into entities and relations, end to end, and in words what the name could be taken for.
     """
     owners, relation_owners = Counter(entities), Counter(relations)
-    everything = [_plain(name) for name in (*entities, *relations)]
+    everything = [_strip_stops(name) for name in (*entities, *relations)]
     kinds = {
         "entity": _Kind(everything[: len(entities)]),
         "relation": _Kind(everything[len(entities) :]),
@@ -152,7 +152,7 @@ def misread(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple
         elif is_entity and name in relation_owners:
             yield i, "a relation is called so"
         elif " " in name:
-            for head, rest in _cuts(everything[i]):
+            for head, rest in _cut_name(everything[i]):
                 if head in heads and _may_follow(head, rest, kinds):
                     yield i, f"it begins with {head!r:.80}, which {rest!r:.80} could follow"
                     break
@@ -161,23 +161,23 @@ def misread(entities: Sequence[str], relations: Sequence[str]) -> Iterator[tuple
 def _may_follow(head: str, words: str, kinds: dict[str, _Kind]) -> bool:
     """Whether some sentence goes on with these words, whole ones, after a name or word `head`."""
     return any(
-        _continues(words, path, kinds)
+        _may_continue(words, path, kinds)
         for kind, paths in FOLLOWS.items()
         if head in kinds[kind].names
         for path in paths
     )
 
 
-def _continues(words: str, path: Sequence[str], kinds: dict[str, _Kind]) -> bool:
+def _may_continue(words: str, path: Sequence[str], kinds: dict[str, _Kind]) -> bool:
     rests = {words}
     for kind in path:
         if any(kinds[kind].begins_with(rest) for rest in rests):
             return True
-        rests = {tail for rest in rests for head, tail in _cuts(rest) if head in kinds[kind].names}
+        rests = {tail for rest in rests for head, tail in _cut_name(rest) if head in kinds[kind].names}
     return False
 
 
-def _cuts(name: str) -> Iterator[tuple[str, str]]:
+def _cut_name(name: str) -> Iterator[tuple[str, str]]:
     """All ways to cut a name between two of its words."""
     at = name.find(" ")
     while at >= 0:
@@ -185,6 +185,6 @@ def _cuts(name: str) -> Iterator[tuple[str, str]]:
         at = name.find(" ", at + 1)
 
 
-def _plain(name: str) -> str:
+def _strip_stops(name: str) -> str:
     """A name without the stops that end its words."""
     return _STOPS.sub("", name) if "." in name else name

@@ -23,7 +23,7 @@ def phrasings_of(relation: int, name: str, synonym: str = "", inverse: str = "")
     ]
 
 
-def rephrase(
+def rephrase_sentences(
     sentences: Sentences, phrasings: Sequence[Phrasing], config: DocumentConfig, rng: np.random.Generator
 ) -> Sentences:
     """The same sentences, of which statements are made in other phrasings, in the shares asked for.

@@ -64,10 +64,10 @@ class Reader:
     def line(self, text: str) -> Line:
         """One sentence."""
         if text not in self._read:
-            self._read[text] = self._line(text)
+            self._read[text] = self._read_line(text)
         return self._read[text]
 
-    def _line(self, text: str) -> Line:
+    def _read_line(self, text: str) -> Line:
         try:
             sentence = self.language.parse(text)
         except InputError:
@@ -83,12 +83,12 @@ class Reader:
     def _why_none(self, text: str) -> Flaw:
         if not text:
             return "empty"
-        if self._begins(text):
+        if self._may_begin(text):
             return "mid-sentence"
         known = self._words.issuperset(text.replace('"', ' " ').split())
         return "no sentence" if known else "unknown words"
 
-    def _begins(self, text: str) -> bool:
+    def _may_begin(self, text: str) -> bool:
         """Whether some sentence begins so, be it within a word."""
         if text.startswith('"'):
             inside, closed, rest = text[1:].partition('"')

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import choose_kernels, run_blocks, streams
+from corpus.compiled import choose_kernels, run_blocks, spawn_streams
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import Atom, Kind, Sentence
@@ -53,7 +53,7 @@ class Sentences:
         return Sentences(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
-def concatenate(*parts: Sentences) -> Sentences:
+def concatenate_sentences(*parts: Sentences) -> Sentences:
     """The sentences of all parts, one part after another; those of a single one are not copied."""
     parts = tuple(part for part in parts if len(part)) or parts[:1]
     if len(parts) == 1:
@@ -79,9 +79,9 @@ def sample_sentences(
     place = np.searchsorted(graph.objects, truth)
     sample = choose_kernels(kernels.draw_statements, rows)
 
-    streams_of = streams(rng, n, FACTS_PER_BLOCK)
+    streams_of = spawn_streams(rng, n, FACTS_PER_BLOCK)
 
-    def block(low: int, high: int) -> None:
+    def sample_block(low: int, high: int) -> None:
         sample(
             streams_of[low // FACTS_PER_BLOCK], low, high,
             graph.subject, graph.relation, truth, share, start, stop, model.objects, model.cumulative,
@@ -89,7 +89,7 @@ def sample_sentences(
             label, a, b,
         )  # fmt: skip
 
-    run_blocks(block, n, FACTS_PER_BLOCK, threads)
+    run_blocks(sample_block, n, FACTS_PER_BLOCK, threads)
     return Sentences(
         kind=np.tile(np.array(KINDS_OF_A_FACT, np.int8), n),
         label=label,
@@ -100,7 +100,7 @@ def sample_sentences(
     )
 
 
-def mentions(sentences: Sentences, entities: int, relations: int, phrasings: int = 0) -> np.ndarray:
+def count_mentions(sentences: Sentences, entities: int, relations: int, phrasings: int = 0) -> np.ndarray:
     """int64[entities + relations + phrasings]: how often sentences name each."""
     joined = sentences.b[sentences.b[:, 0] >= 0]
     named = sum(np.bincount(atom[:, i], minlength=entities) for atom in (sentences.a, joined) for i in (0, 2))

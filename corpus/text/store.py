@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus import kernels
-from corpus.compiled import choose_kernels, in_order, run_blocks
+from corpus.compiled import choose_kernels, map_in_order, run_blocks
 from corpus.errors import InputError
-from corpus.files import again, read_json, write_json
+from corpus.files import advise_remake, read_json, write_json
 from corpus.text.documents import Documents
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
@@ -39,7 +39,7 @@ class SpelledSentences(NamedTuple):
 
 def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1) -> SpelledSentences:
     """The tokens of every sentence."""
-    spell = choose_kernels(kernels.spell, len(sentences))
+    spell = choose_kernels(kernels.spell_sentences, len(sentences))
     words = np.array([tokenizer.word_row(word) for word in Word])
     relations, phrasings = tokenizer.phrasing_row(0, 0), tokenizer.phrasing_row(0, 1)
     inverse = np.array([way.inverse for way in tokenizer.language.phrasings], bool)
@@ -48,7 +48,7 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
     place = np.concatenate([[0], np.cumsum(length)])
     tokens = np.empty(place[-1], tokenizer.dtype)
 
-    def block(low: int, high: int) -> None:
+    def spell_block(low: int, high: int) -> None:
         part = slice(low, high)
         spell(
             sentences.kind[part], sentences.label[part], sentences.a[part], sentences.b[part],
@@ -56,7 +56,7 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
             tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
         )  # fmt: skip
 
-    run_blocks(block, len(sentences), SENTENCES_PER_BLOCK, threads)
+    run_blocks(spell_block, len(sentences), SENTENCES_PER_BLOCK, threads)
     return SpelledSentences(tokens, place)
 
 
@@ -122,26 +122,26 @@ def join_documents(
     Args:
         offsets: int64[documents + 1], where each document begins among all tokens.
     """
-    join = choose_kernels(kernels.join, len(documents.order))
+    join = choose_kernels(kernels.join_documents, len(documents.order))
 
-    def block(low: int) -> tuple[int, np.ndarray]:
+    def join_block(low: int) -> tuple[int, np.ndarray]:
         high = min(low + DOCUMENTS_PER_BLOCK, len(documents))
         out = np.empty(offsets[high] - offsets[low], spelled.tokens.dtype)
         join(low, high, documents.offsets, documents.order, spelled.place, spelled.tokens, BOS, SEP, EOS, out)
         return high - low, out
 
-    return in_order(block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads)
+    return map_in_order(join_block, range(0, len(documents), DOCUMENTS_PER_BLOCK), threads)
 
 
 def document_lengths(documents: Documents, spelled: SpelledSentences, threads: int = 1) -> np.ndarray:
     """int64[documents]: tokens of each document."""
-    measure = choose_kernels(kernels.measure, len(documents.order))
+    measure = choose_kernels(kernels.measure_documents, len(documents.order))
     length = np.empty(len(documents), np.int64)
 
-    def block(low: int, high: int) -> None:
+    def measure_block(low: int, high: int) -> None:
         measure(low, high, documents.offsets, documents.order, spelled.place, length)
 
-    run_blocks(block, len(documents), DOCUMENTS_PER_BLOCK, threads)
+    run_blocks(measure_block, len(documents), DOCUMENTS_PER_BLOCK, threads)
     return length
 
 
@@ -169,7 +169,7 @@ def open_documents(folder: Path) -> TokenFile:
             and int(tokens.max()) < counts["vocabulary"]
         )
     except (ValueError, TypeError, KeyError, IndexError, MemoryError, EOFError) as error:
-        raise InputError(f"{folder} holds no documents ({error!s:.200}); {again(folder)}") from None
+        raise InputError(f"{folder} holds no documents ({error!s:.200}); {advise_remake(folder)}") from None
     if not fits:
-        raise InputError(f"{path} is not what counts.json and offsets.npy say; {again(folder)}")
+        raise InputError(f"{path} is not what counts.json and offsets.npy say; {advise_remake(folder)}")
     return TokenFile(tokens, offsets)

@@ -122,18 +122,18 @@ class Tokenizer:
     def sentence(self, sentence: Sentence) -> np.ndarray:
         """Tokens of a sentence, row by row."""
 
-        def atom(a: Atom, phrasing: int = 0) -> list[int]:
+        def atom_rows(a: Atom, phrasing: int = 0) -> list[int]:
             row = self.phrasing_row(a.relation, phrasing)
             inverse = phrasing > 0 and self.language.phrasings[phrasing - 1].inverse
             return [a.object, row, a.subject] if inverse else [a.subject, row, a.object]
 
-        rows = atom(sentence.a, sentence.phrasing)
+        rows = atom_rows(sentence.a, sentence.phrasing)
         if sentence.kind == Kind.ABOUT:
             rows = [self.word_row(Word.ABOUT), *rows[:2]]
         elif sentence.kind in (Kind.NOT, *SUPPOSING):
             rows = [self.word_row(Word[sentence.kind.name]), *rows]
         if sentence.b is not None:
-            rows += [self.word_row(Word[sentence.kind.name]), *atom(sentence.b)]
+            rows += [self.word_row(Word[sentence.kind.name]), *atom_rows(sentence.b)]
         if sentence.label is not None:
             quote = self.word_row(Word.QUOTE)
             label = self.word_row(Word.TRUE if sentence.label else Word.FALSE)
@@ -155,7 +155,7 @@ class Tokenizer:
 def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
     """One token for each entity, each relation and each word."""
     language = language_of(graph)
-    names = _rows_of(language)
+    names = _list_rows(language)
     return Tokenizer(
         language=language,
         pieces=_special_pieces() + tuple(WORD_START + name for name in names),
@@ -188,7 +188,7 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
     )
     count: Counter[str] = Counter()
     language = language_of(graph)
-    names = _rows_of(language)[: -len(language.words)]
+    names = _list_rows(language)[: -len(language.words)]
     for name, times in zip(names, mentions.tolist(), strict=True):
         for word in name.split(" "):
             count[word] += times
@@ -205,7 +205,7 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
 def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
     """The rows of a world's names under a trained BPE."""
     language = language_of(graph)
-    names = _rows_of(language)
+    names = _list_rows(language)
     for name in names:
         for special in SPECIALS:
             if special in name:
@@ -242,7 +242,7 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
     return bpe_tokenizer(graph, tokenizers.Tokenizer.from_str(json.dumps(saved["bpe"])))
 
 
-def _rows_of(language: Language) -> list[str]:
+def _list_rows(language: Language) -> list[str]:
     """What every row of a tokenizer says."""
     return [*language.entities, *(way.words for way in language.ways), *language.words]
 
@@ -269,7 +269,7 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
     - every document, written as its sentences with ". " between them: the ids between its `<s>` and `</s>`,
       and the text again when they are decoded with `skip_special_tokens=True`. A stop that ends a word is the
       end of a sentence, unless a name is spelt with it ("St. Louis"). Where names differ in nothing but that
-      stop, the end of a sentence cannot be told from them; `unsure_stops` lists these names.
+      stop, the end of a sentence cannot be told from them; `find_unsure_stops` lists these names.
 
     A BPE splits words and needs no names. With one token per name, text is read from left to right, each time
     the longest name that fits; `corpus.text.names` sees to it that this is right.
@@ -279,15 +279,15 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
     """
     check_readable(tokenizer.language.entities, [way.words for way in tokenizer.language.ways])
     if tokenizer.bpe is None:
-        out = _of_names(tokenizer.pieces)
+        out = _tokenize_names(tokenizer.pieces)
     else:
-        out = _of_words(tokenizer.bpe, tokenizer.language)
+        out = _tokenize_words(tokenizer.bpe, tokenizer.language)
     out.add_special_tokens([AddedToken(SPECIALS[i], normalized=False) for i in SPECIAL_IDS.values()])
     start = SPECIALS[BOS]
     out.post_processor = processors.TemplateProcessing(
         single=f"{start} $A", pair=f"{start} $A {start}:1 $B:1", special_tokens=[(start, BOS)]
     )
-    out.decoder = _decoder("<" if tokenizer.bpe else "[.<]")
+    out.decoder = _build_decoder("<" if tokenizer.bpe else "[.<]")
     special = {f"{name}_token": SPECIALS[i] for name, i in SPECIAL_IDS.items()}
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -302,12 +302,12 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
     }
 
 
-def unsure_stops(tokenizer: Tokenizer) -> list[str]:
+def find_unsure_stops(tokenizer: Tokenizer) -> list[str]:
     """Names, or words of a BPE, that differ from the end of a sentence in nothing but a stop, sorted."""
     language = tokenizer.language
     if tokenizer.bpe is not None:
         lasts = {name.split(" ")[-1] for name in language.entities}.union(VERDICTS)
-        return sorted(word + "." for word in lasts.intersection(_stopped(language)))
+        return sorted(word + "." for word in lasts.intersection(_find_stopped_words(language)))
     ends = {*language.entities, *VERDICTS, *(f"is {verdict}" for verdict in VERDICTS)}
     return sorted(
         name
@@ -316,7 +316,7 @@ def unsure_stops(tokenizer: Tokenizer) -> list[str]:
     )
 
 
-def _of_names(pieces: tuple[str, ...]) -> tokenizers.Tokenizer:
+def _tokenize_names(pieces: tuple[str, ...]) -> tokenizers.Tokenizer:
     names = [piece.replace(" ", WORD_START) for piece in pieces[len(SPECIALS) :]]
     specials = list(SPECIALS)
     # In the text of a document the separator is a plain stop.
@@ -325,28 +325,28 @@ def _of_names(pieces: tuple[str, ...]) -> tokenizers.Tokenizer:
     out = tokenizers.Tokenizer(model)
     longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     token = rf"(?:{longest_first})(?=\.?(?:{WORD_START}|$))|\.(?={WORD_START}|$)"
-    out.pre_tokenizer = _spaced(pre_tokenizers.Split(Regex(token), "isolated"))
+    out.pre_tokenizer = _mark_words(pre_tokenizers.Split(Regex(token), "isolated"))
     return out
 
 
-def _of_words(bpe: tokenizers.Tokenizer, language: Language) -> tokenizers.Tokenizer:
+def _tokenize_words(bpe: tokenizers.Tokenizer, language: Language) -> tokenizers.Tokenizer:
     out = tokenizers.Tokenizer(bpe.model)
-    stopped = _stopped(language)
+    stopped = _find_stopped_words(language)
     # A word that is nothing but a stop leaves an empty alternative.
     spelt_so = rf'(?<!(?:^|[ "])(?:{"|".join(map(re.escape, sorted(stopped)))}))' if stopped else ""
     out.normalizer = Replace(Regex(rf"{spelt_so}\.(?= |$)"), SPECIALS[SEP])
     out.add_tokens([AddedToken(SPECIALS[SEP], normalized=True)])
-    out.pre_tokenizer = _spaced()
+    out.pre_tokenizer = _mark_words()
     return out
 
 
-def _spaced(*behind: pre_tokenizers.PreTokenizer) -> pre_tokenizers.PreTokenizer:
+def _mark_words(*behind: pre_tokenizers.PreTokenizer) -> pre_tokenizers.PreTokenizer:
     """Quotes apart, and WORD_START before every word; with steps behind, those decide where to split."""
     metaspace = pre_tokenizers.Metaspace(WORD_START, prepend_scheme="always", split=not behind)
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(' ?"'), "isolated"), metaspace, *behind])
 
 
-def _decoder(behind: str) -> decoders.Decoder:
+def _build_decoder(behind: str) -> decoders.Decoder:
     """From pieces to text; what stands behind a sentence begins with `behind`."""
     quote = f'{WORD_START}"{WORD_START}'
     verdict = f"is{WORD_START}(?:{'|'.join(VERDICTS)})(?:{behind}|$)"
@@ -365,7 +365,7 @@ def _decoder(behind: str) -> decoders.Decoder:
     )
 
 
-def _stopped(language: Language) -> set[str]:
+def _find_stopped_words(language: Language) -> set[str]:
     """Words of names that are spelt with a stop behind them, without it."""
     words = {
         word

@@ -83,8 +83,8 @@ def build_builtin_world(
 
     # Of draws for groups that subjects once had; without them every world would be another.
     rng.integers(0, 2, subjects)
-    up_share = _zipf(dials.upstream_objects, dials.zipf)
-    down_share = _zipf(dials.downstream_objects, dials.zipf)
+    up_share = _zipf_shares(dials.upstream_objects, dials.zipf)
+    down_share = _zipf_shares(dials.downstream_objects, dials.zipf)
     for _ in range(2):
         rng.permutation(dials.upstream_objects)
     favourite = rng.choice(
@@ -155,6 +155,6 @@ class FreshNames:
         return names
 
 
-def _zipf(count: int, exponent: float) -> np.ndarray:
+def _zipf_shares(count: int, exponent: float) -> np.ndarray:
     weight = np.arange(1, count + 1) ** -exponent
     return weight / weight.sum()

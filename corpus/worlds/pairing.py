@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import networkx as nx
 import numpy as np
 
-from corpus.arrays import places
+from corpus.arrays import rank_values
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM
 
@@ -31,7 +31,7 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
             raise InputError(f"the pair {pair!r} should be upstream:downstream, such as P69:P106")
         if not ids_known:
             for name in splits[0]:
-                known_objects(name, find, source)
+                find_relation(name, find, source)
         up, down = ids_known[0]
         if up == down or any(down == d for _, d in id_pairs):
             raise InputError(f"the pair {pair!r} gives its second relation a second upstream, or itself")
@@ -39,7 +39,7 @@ def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: 
     return id_pairs
 
 
-def known_objects(relation: str, find: Callable[[str], int | None], source: str) -> int:
+def find_relation(relation: str, find: Callable[[str], int | None], source: str) -> int:
     """The id of a relation that an option names.
 
     Raises:
@@ -59,11 +59,11 @@ def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
     return upstream
 
 
-def cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
+def count_cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
     """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
     from scipy.sparse import csr_array
 
-    row = places(triples[:, 0])
+    row = rank_values(triples[:, 0])
     ones = np.ones(len(row), np.int32)
     has = csr_array((ones, (row, triples[:, 1])), shape=(row.max(initial=0) + 1, relations))
     # Several objects of one relation were added up.
@@ -113,10 +113,10 @@ def direct_relations(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, i
     Upstream is the relation that removes the larger share of the other's entropy. Mutual information
     is symmetric, so that is the one with the larger entropy.
     """
-    entropies = [_entropy(triples[triples[:, 1] == r, 2]) for r in pair]
+    entropies = [_measure_entropy(triples[triples[:, 1] == r, 2]) for r in pair]
     return pair if entropies[0] >= entropies[1] else (pair[1], pair[0])
 
 
-def _entropy(values: np.ndarray) -> float:
+def _measure_entropy(values: np.ndarray) -> float:
     share = np.unique(values, return_counts=True)[1] / max(len(values), 1)
     return float(-(share * np.log(share)).sum())

@@ -53,7 +53,7 @@ def read_unwatched(description: str, total: int) -> AbstractContextManager[Calla
     return nullcontext(lambda *_: None)
 
 
-def find(folder: Path, *endings: str) -> list[Source]:
+def find_sources(folder: Path, *endings: str) -> list[Source]:
     """For each ending the one file of a folder whose name ends so, perhaps with .gz, or in a .tar.gz there.
 
     Raises:
@@ -62,7 +62,7 @@ def find(folder: Path, *endings: str) -> list[Source]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; --world.path should hold files in Wikidata5m's layout")
     plain = [[Source(p) for e in (end, f"{end}.gz") for p in sorted(folder.glob(f"*{e}"))] for end in endings]
-    members = [] if all(plain) else list(_members(folder))
+    members = [] if all(plain) else list(_list_members(folder))
     sources = []
     for ending, loose in zip(endings, plain, strict=True):
         matching = loose or [m for m in members if m.member.endswith(ending)]
@@ -75,7 +75,7 @@ def find(folder: Path, *endings: str) -> list[Source]:
     return sources
 
 
-def blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block]:
+def read_blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block]:
     """The lines of a source in blocks of about BLOCK_BYTES; UTF-8 is checked.
 
     Raises:
@@ -83,19 +83,19 @@ def blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block]:
     """
     require_regular(source.path)
     with (
-        _readable(source),
+        _refuse_damage(source),
         source.path.open("rb") as raw,
         watch(source.path.name, source.path.stat().st_size) as advance,
     ):
         number, rest, seen = 1, b"", 0
-        with _unpacked(source, raw) as stream:
+        with _open_unpacked(source, raw) as stream:
             while chunk := stream.read(BLOCK_BYTES):
                 advance(raw.tell() - seen)
                 seen = raw.tell()
                 text, end, rest_of_chunk = (rest + chunk).rpartition(b"\n")
                 rest = rest_of_chunk
                 if end:
-                    yield _checked(source, Block(number, text + end, cut=False))
+                    yield _check_encoding(source, Block(number, text + end, cut=False))
                     number += text.count(b"\n") + 1
                 if len(rest) > LONGEST_LINE:
                     raise InputError(f"{source}, line {number}: longer than {LONGEST_LINE:,} bytes")
@@ -103,25 +103,25 @@ def blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block]:
             yield Block(number, rest, cut=True)
 
 
-def lines(block: Block) -> Iterator[tuple[int, bytes]]:
+def split_lines(block: Block) -> Iterator[tuple[int, bytes]]:
     """Numbered lines of a block without their ends."""
     for i, line in enumerate(block.text.split(b"\n")[: None if block.cut else -1]):
         yield block.first + i, line.removesuffix(b"\r")
 
 
 @contextmanager
-def _readable(source: Source) -> Iterator[None]:
+def _refuse_damage(source: Source) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
         raise InputError(f"{source.path} is damaged or cut off ({error}); download it again") from None
 
 
-def _members(folder: Path) -> Iterator[Source]:
+def _list_members(folder: Path) -> Iterator[Source]:
     """The files inside all archives of a folder, each read to its end, which checks it."""
     for path in sorted([*folder.glob("*.tar.gz"), *folder.glob("*.tgz")]):
         require_regular(path)
-        with _readable(Source(path)), gzip.open(path) as unpacked:
+        with _refuse_damage(Source(path)), gzip.open(path) as unpacked:
             with tarfile.open(fileobj=unpacked, mode="r|") as archive:
                 yield from [Source(path, m.name) for m in archive if m.isfile()]
             while unpacked.read(BLOCK_BYTES):
@@ -129,7 +129,7 @@ def _members(folder: Path) -> Iterator[Source]:
 
 
 @contextmanager
-def _unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _open_unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if source.member:
         with gzip.open(raw) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as archive:
             member = next(m for m in archive if m.name == source.member and m.isfile())
@@ -143,7 +143,7 @@ def _unpacked(source: Source, raw: IO[bytes]) -> Iterator[IO[bytes] | gzip.GzipF
         yield raw
 
 
-def _checked(source: Source, block: Block) -> Block:
+def _check_encoding(source: Source, block: Block) -> Block:
     try:
         block.text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from corpus.arrays import places
+from corpus.arrays import rank_values
 from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph, build_graph
-from corpus.text.names import readable
+from corpus.text.names import make_readable
 from corpus.worlds import pairing
 from corpus.worlds.account import Account
 
@@ -53,7 +53,7 @@ class Facts(NamedTuple):
     source: str
 
 
-def select(
+def select_facts(
     facts: Facts,
     config: WorldConfig,
     rng: np.random.Generator,
@@ -73,7 +73,7 @@ def select(
             that was left out without being asked for.
     """
     dropped = {i for key in config.drop_relations if (i := facts.relations.find(key)) is not None}
-    triples = _wanted(facts, dropped, config, account)
+    triples = _drop_unwanted(facts, dropped, config, account)
 
     def find(relation: str) -> int | None:
         found = facts.relations.find(relation)
@@ -81,7 +81,7 @@ def select(
 
     # Relations as indices into those that occur or are asked for.
     given = pairing.read_pairs(config.pairs, find, facts.source)
-    further = [pairing.known_objects(relation.strip(), find, facts.source) for relation in config.relations]
+    further = [pairing.find_relation(relation.strip(), find, facts.source) for relation in config.relations]
     asked = np.array([r for pair in given for r in pair] + further, np.int32)
     relation_ids = np.union1d(triples[:, 1], asked)
     triples[:, 1] = np.searchsorted(relation_ids, triples[:, 1])
@@ -89,15 +89,15 @@ def select(
     extra = np.searchsorted(relation_ids, np.array(further, np.int32))
 
     cells = triples[:, 0].astype(np.int64) * len(relation_ids) + triples[:, 1]
-    triples = _rows(triples, np.argsort(cells, kind="stable"))
-    chosen, pairs = _choose(triples, len(relation_ids), config, pairs, note)
+    triples = _take_rows(triples, np.argsort(cells, kind="stable"))
+    chosen, pairs = _choose_relations(triples, len(relation_ids), config, pairs, note)
     chosen = np.union1d(chosen, extra).astype(np.int64)
-    kept = _of_relations(triples, chosen, len(relation_ids), account)
-    kept = _one_object_each(kept, config, facts, account)
-    kept = _subjects_with(kept, config.min_relations, facts, account)
-    kept = _some_subjects(kept, config.subjects, rng, account)
+    kept = _keep_relations(triples, chosen, len(relation_ids), account)
+    kept = _keep_one_object(kept, config, facts, account)
+    kept = _keep_subjects(kept, config.min_relations, facts, account)
+    kept = _sample_subjects(kept, config.subjects, rng, account)
     if two_objects:
-        kept = _with_two_objects(kept, len(relation_ids), config.min_relations, facts, account)
+        kept = _keep_two_objects(kept, len(relation_ids), config.min_relations, facts, account)
     if not len(kept):
         least = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
         names = ", ".join(facts.relations.of(relation_ids[chosen[:NAMED]]))
@@ -106,23 +106,23 @@ def select(
     if config.every_relation or two_objects:
         chosen = chosen[np.isin(chosen, kept[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
-    return _graph(kept, chosen, pairs, relation_ids, facts, config, account)
+    return _build_selected_graph(kept, chosen, pairs, relation_ids, facts, config, account)
 
 
-def _wanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
+def _drop_unwanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
     """A copy of the triples, column by column, without relations and entities that are to be dropped."""
     gone = [i for key in config.drop_entities if (i := facts.entities.find(key)) is not None]
     out = np.isin(facts.triples[:, 1], [*dropped])
     account.leave_out("facts of dropped relations", out.sum())
     about = ~out & (np.isin(facts.triples[:, 0], gone) | np.isin(facts.triples[:, 2], gone))
     account.leave_out("facts of dropped entities", about.sum())
-    triples = _rows(facts.triples, ~(out | about) if dropped or gone else slice(None))
+    triples = _take_rows(facts.triples, ~(out | about) if dropped or gone else slice(None))
     if not len(triples):
         raise InputError(f"{facts.source}: the graph is empty; no triple is left to take")
     return triples
 
 
-def _choose(
+def _choose_relations(
     triples: np.ndarray,
     relations: int,
     config: WorldConfig,
@@ -135,9 +135,9 @@ def _choose(
         return (everything if config.every_relation else np.unique(pairs)), pairs
     count = np.bincount(triples[:, 1], minlength=relations)
     common = np.sort(np.argsort(-count, kind="stable")[:MOST_COMPARED])
-    among = _rows(triples, _starts(triples) & np.isin(triples[:, 1], common))
+    among = _take_rows(triples, _find_starts(triples) & np.isin(triples[:, 1], common))
     among[:, 1] = np.searchsorted(common, among[:, 1])
-    together = pairing.cooccurrence(among, len(common))
+    together = pairing.count_cooccurrence(among, len(common))
     try:
         chosen = pairing.choose_relations(together, config.relations_wanted, config.min_pair_subjects)
     except InputError as error:
@@ -156,52 +156,54 @@ def _choose(
     return (everything if config.every_relation else common[chosen]), pairs
 
 
-def _of_relations(triples: np.ndarray, chosen: np.ndarray, relations: int, account: Account) -> np.ndarray:
+def _keep_relations(triples: np.ndarray, chosen: np.ndarray, relations: int, account: Account) -> np.ndarray:
     wanted = np.zeros(relations, bool)
     wanted[chosen] = True
     inside = wanted[triples[:, 1]]
     account.leave_out("facts of relations that were not chosen", len(triples) - inside.sum())
-    return triples if inside.all() else _rows(triples, inside)
+    return triples if inside.all() else _take_rows(triples, inside)
 
 
-def _one_object_each(triples: np.ndarray, config: WorldConfig, facts: Facts, account: Account) -> np.ndarray:
+def _keep_one_object(triples: np.ndarray, config: WorldConfig, facts: Facts, account: Account) -> np.ndarray:
     """The first object of each subject and relation; triples sorted by them."""
-    new = _starts(triples)
+    new = _find_starts(triples)
     cell = np.cumsum(new, dtype=np.int32) - 1
-    first = _rows(triples, new)
+    first = _take_rows(triples, new)
     other = triples[:, 2] != first[cell, 2]
     account.leave_out("repeated facts", len(triples) - new.sum() - other.sum(), examples=())
     if config.several == "drop":
         several = np.zeros(len(first), bool)
         several[cell[other]] = True
         account.leave_out("facts of subjects with several objects", several[cell].sum())
-        return _rows(first, ~several)
+        return _take_rows(first, ~several)
     seconds = np.flatnonzero(other)
-    told = (_told(facts, triples[i], first[cell[i]]) for i in seconds)
+    told = (_describe_second(facts, triples[i], first[cell[i]]) for i in seconds)
     account.leave_out("second objects", len(seconds), told)
     return first
 
 
-def _subjects_with(triples: np.ndarray, least: int, facts: Facts, account: Account) -> np.ndarray:
+def _keep_subjects(triples: np.ndarray, least: int, facts: Facts, account: Account) -> np.ndarray:
     """Triples, one of each subject and relation, of subjects that have at least so many relations."""
-    row = places(triples[:, 0])
+    row = rank_values(triples[:, 0])
     count = np.bincount(row)
-    few = _subjects(triples)[count < least]
+    few = _list_subjects(triples)[count < least]
     what = "subjects with one relation" if least == 2 else f"subjects with fewer than {least} relations"
     account.leave_out(what, len(few), (repr(facts.entities.of(few[i : i + 1])[0]) for i in range(len(few))))
-    return _rows(triples, (count >= least)[row])
+    return _take_rows(triples, (count >= least)[row])
 
 
-def _some_subjects(triples: np.ndarray, most: int, rng: np.random.Generator, account: Account) -> np.ndarray:
+def _sample_subjects(
+    triples: np.ndarray, most: int, rng: np.random.Generator, account: Account
+) -> np.ndarray:
     """Triples of at most so many subjects, drawn at random; triples sorted by them."""
-    subjects = _subjects(triples)
+    subjects = _list_subjects(triples)
     if len(subjects) <= most:
         return triples
     account.leave_out("subjects beyond --world.subjects", len(subjects) - most)
-    return _rows(triples, np.isin(triples[:, 0], rng.choice(subjects, most, replace=False)))
+    return _take_rows(triples, np.isin(triples[:, 0], rng.choice(subjects, most, replace=False)))
 
 
-def _with_two_objects(
+def _keep_two_objects(
     triples: np.ndarray, relations: int, least: int, facts: Facts, account: Account
 ) -> np.ndarray:
     """Triples of relations that have at least two objects, and of subjects that have enough of these."""
@@ -212,10 +214,10 @@ def _with_two_objects(
         if not out.any():
             return triples
         account.leave_out("facts of relations with a single object", out.sum())
-        triples = _subjects_with(triples[~out], least, facts, account)
+        triples = _keep_subjects(triples[~out], least, facts, account)
 
 
-def _graph(
+def _build_selected_graph(
     kept: np.ndarray,
     chosen: np.ndarray,
     pairs: list[tuple[int, int]],
@@ -226,7 +228,7 @@ def _graph(
 ) -> KnowledgeGraph:
     """The graph of these facts; only the entities that are left need readable names."""
     used = np.unique(kept[:, [0, 2]])
-    entities, relations, renamed = readable(
+    entities, relations, renamed = make_readable(
         facts.entities.of(used),
         facts.entities.keys(used),
         facts.relations.of(relation_ids[chosen]),
@@ -235,31 +237,31 @@ def _graph(
     account.renamed += renamed
     if config.strict:
         account.check_totals(facts.source)
-    places = [np.searchsorted(ids, kept[:, i]) for i, ids in enumerate((used, chosen, used))]
+    columns = [np.searchsorted(ids, kept[:, i]) for i, ids in enumerate((used, chosen, used))]
     local = [(int(np.searchsorted(chosen, u)), int(np.searchsorted(chosen, d))) for u, d in pairs]
     upstream = pairing.upstream_of(local, len(chosen))
-    return build_graph(np.column_stack(places), entities, relations, upstream)
+    return build_graph(np.column_stack(columns), entities, relations, upstream)
 
 
-def _rows(triples: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
+def _take_rows(triples: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
     """A copy of some triples whose columns are contiguous, which is what everything here reads."""
     return np.array([column[which] for column in triples.T]).T
 
 
-def _subjects(triples: np.ndarray) -> np.ndarray:
+def _list_subjects(triples: np.ndarray) -> np.ndarray:
     """The different subjects of triples sorted by them."""
     subject = triples[:, 0]
     return subject[np.append(True, subject[1:] != subject[:-1])[: len(subject)]]
 
 
-def _starts(triples: np.ndarray) -> np.ndarray:
+def _find_starts(triples: np.ndarray) -> np.ndarray:
     """bool[n]: where a new subject or relation begins; triples sorted by them."""
     new = np.ones(len(triples), bool)
     new[1:] = (triples[1:, 0] != triples[:-1, 0]) | (triples[1:, 1] != triples[:-1, 1])
     return new
 
 
-def _told(facts: Facts, second: np.ndarray, first: np.ndarray) -> str:
+def _describe_second(facts: Facts, second: np.ndarray, first: np.ndarray) -> str:
     """What a second object is second to, for a message."""
     subject, new, old = facts.entities.of(np.array([second[0], second[2], first[2]]))
     return f"{new!r:.80} of {subject!r:.80}, who has {old!r:.80}"

@@ -108,13 +108,13 @@ def read_delimited(
                 arrow_csv.ConvertOptions(include_columns=included, column_types=dict.fromkeys(names, CELL)),
             )
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        _complain(path, delimiter, columns, _first_line(error))
+        _refuse_table(path, delimiter, columns, _first_line(error))
     if not columns and table.num_columns != 3:
-        _complain(path, delimiter, columns, "not three columns")
+        _refuse_table(path, delimiter, columns, "not three columns")
     arrays = [table[name] for name in names]
     lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in arrays for c in column.chunks]
-    if any(map(_blank, arrays)) or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
-        _complain(path, delimiter, columns, "a cell is empty or too long")
+    if any(map(_has_blank, arrays)) or max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
+        _refuse_table(path, delimiter, columns, "a cell is empty or too long")
     return arrays
 
 
@@ -129,7 +129,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
         names = pq.read_schema(path).names
         if not columns and len(names) != 3:
             raise InputError(f"{path} has the columns {', '.join(names)}; name three as --world.columns")
-        chosen = [_column(path, names, column) for column in columns or "123"]
+        chosen = [_find_column(path, names, column) for column in columns or "123"]
         table = pq.read_table(path, columns=chosen, read_dictionary=chosen)
         arrays = []
         for name in chosen:
@@ -140,7 +140,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InputError(f"{path}: not a Parquet file of labels ({_first_line(error):.200})") from None
     for name, column in zip(chosen, arrays, strict=True):
-        if column.null_count or _blank(column):
+        if column.null_count or _has_blank(column):
             labels = column.cast(pa.string()).combine_chunks()
             empty = pc.or_kleene(pc.is_null(labels), pc.match_substring_regex(labels, BLANK))
             row = pc.index(empty, True).as_py()
@@ -148,12 +148,12 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     return arrays
 
 
-def _blank(column: pa.ChunkedArray) -> bool:
+def _has_blank(column: pa.ChunkedArray) -> bool:
     """Whether some label is nothing but white space."""
     return any(pc.any(pc.match_substring_regex(chunk.dictionary, BLANK)).as_py() for chunk in column.chunks)
 
 
-def _column(path: Path, names: list[str], column: str) -> str:
+def _find_column(path: Path, names: list[str], column: str) -> str:
     if column in names:
         return column
     if column.isdecimal() and 1 <= int(column) <= len(names):
@@ -161,7 +161,7 @@ def _column(path: Path, names: list[str], column: str) -> str:
     raise InputError(f"{path} has no column {column!r}; its columns are {', '.join(names)}")
 
 
-def _complain(path: Path, delimiter: str, columns: tuple[str, ...], why: str) -> NoReturn:
+def _refuse_table(path: Path, delimiter: str, columns: tuple[str, ...], why: str) -> NoReturn:
     """Read line by line to the first malformed one, and say what is wrong with it.
 
     Raises:
@@ -170,14 +170,14 @@ def _complain(path: Path, delimiter: str, columns: tuple[str, ...], why: str) ->
     sign = "<tab>" if delimiter == "\t" else delimiter
     form, width, places = sign.join(("subject", "relation", "object")), 0, [0, 1, 2]
     with open_table(path, read_unwatched) as stream:
-        for number, fields, line in _lines(stream, delimiter):
+        for number, fields, line in _read_lines(stream, delimiter):
             where, shown = f"{path}, line {number}", f"{line[:200]!r:.120}"
             if any("\udc80" <= c <= "\udcff" for c in line):
                 raise InputError(f"{where}: not UTF-8: {line[:200].encode(errors='surrogateescape')!r:.120}")
             if len(line) > LONGEST_CELL:
                 raise InputError(f"{where}: longer than {LONGEST_CELL:,} characters: {shown}")
             if not width:
-                width, places = len(fields) if columns else 3, _places(where, fields, columns)
+                width, places = len(fields) if columns else 3, _find_places(where, fields, columns)
             if len(fields) != width:
                 expected = f"{width} fields" if columns else form
                 hint = "; name the three as --world.columns" if not columns and len(fields) > 3 else ""
@@ -189,7 +189,7 @@ def _complain(path: Path, delimiter: str, columns: tuple[str, ...], why: str) ->
     raise InputError(f"{path}: {why:.200}")
 
 
-def _places(where: str, fields: list[str], columns: tuple[str, ...]) -> list[int]:
+def _find_places(where: str, fields: list[str], columns: tuple[str, ...]) -> list[int]:
     """Where the columns are in every line, told by the first."""
     if not columns:
         return [0, 1, 2]
@@ -203,7 +203,7 @@ def _places(where: str, fields: list[str], columns: tuple[str, ...]) -> list[int
     return places
 
 
-def _lines(stream: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str], str]]:
+def _read_lines(stream: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str], str]]:
     """Number, fields and text of every line that is not empty; what is not UTF-8 becomes surrogates."""
     newline = None if delimiter == "\t" else ""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=newline)
@@ -248,9 +248,9 @@ def read_ntriples(path: Path, watch: Watch) -> tuple[list[pa.ChunkedArray], int]
             text, end, rest_of_chunk = (rest + chunk).rpartition(b"\n")
             rest = rest_of_chunk
             if end:
-                literals += _take(path, first, text, parts)
+                literals += _take_facts(path, first, text, parts)
                 first += text.count(b"\n") + 1
-    literals += _take(path, first, rest, parts)
+    literals += _take_facts(path, first, rest, parts)
     return [pa.chunked_array(part, CELL) for part in parts], literals
 
 
@@ -261,7 +261,7 @@ def short_name(iri: str) -> str:
     return " ".join(unquote(spelt).replace("_", " ").split()) or iri
 
 
-def _take(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]) -> int:
+def _take_facts(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]) -> int:
     """Add the facts of whole lines to `parts`; returns the number of literals."""
     try:
         lines = pa.array(text.removeprefix(b"\xef\xbb\xbf").split(b"\n"), pa.binary()).cast(pa.string())
@@ -356,7 +356,7 @@ def read_tables(config: WorldConfig, watch: Watch, account: Account) -> Facts:
         columns = read_delimited(path, DELIMITERS.get(kind, "\t"), config.columns, watch)
     if not len(columns[0]):
         raise InputError(f"{path}: the graph is empty; expected lines subject<tab>relation<tab>object")
-    triples, entities, relations = _coded(columns)
+    triples, entities, relations = _encode_columns(columns)
     short = [pc.binary_length(strings).to_numpy() <= LONGEST_NAME for strings in (entities, relations)]
     kept = short[0][triples[:, 0]] & short[1][triples[:, 1]] & short[0][triples[:, 2]]
     long = (f"{entities[triples[i, 0]].as_py()!r:.80}" for i in np.flatnonzero(~kept))
@@ -369,7 +369,7 @@ def read_tables(config: WorldConfig, watch: Watch, account: Account) -> Facts:
     )
 
 
-def _coded(columns: list[pa.ChunkedArray]) -> tuple[np.ndarray, pa.Array, pa.Array]:
+def _encode_columns(columns: list[pa.ChunkedArray]) -> tuple[np.ndarray, pa.Array, pa.Array]:
     """int32[n, 3] of places in the different entities and relations, which are in order of appearance.
 
     Args:
@@ -377,9 +377,9 @@ def _coded(columns: list[pa.ChunkedArray]) -> tuple[np.ndarray, pa.Array, pa.Arr
     """
     # Arrow unifies the dictionaries of blocks outside Python's lock.
     with ThreadPoolExecutor() as pool:
-        codes, strings = zip(*pool.map(_dictionary, columns), strict=True)
-    entities, place = _tidied(pa.concat_arrays([strings[0], strings[2]]))
-    relations, relation_place = _tidied(strings[1])
+        codes, strings = zip(*pool.map(_unify_dictionary, columns), strict=True)
+    entities, place = _tidy_labels(pa.concat_arrays([strings[0], strings[2]]))
+    relations, relation_place = _tidy_labels(strings[1])
     triples = np.empty((len(codes[0]), 3), np.int32)
     triples[:, 0] = place[: len(strings[0])][codes[0]]
     triples[:, 1] = relation_place[codes[1]]
@@ -387,13 +387,13 @@ def _coded(columns: list[pa.ChunkedArray]) -> tuple[np.ndarray, pa.Array, pa.Arr
     return triples, entities, relations
 
 
-def _dictionary(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+def _unify_dictionary(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     column = column.unify_dictionaries()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
     return codes, column.chunk(0).dictionary
 
 
-def _tidied(strings: pa.Array) -> tuple[pa.Array, np.ndarray]:
+def _tidy_labels(strings: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Different labels with white space collapsed, and the place of each string among them."""
     untidy = pc.match_substring_regex(strings, _UNTIDY)
     if pc.any(untidy).as_py():

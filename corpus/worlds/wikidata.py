@@ -22,9 +22,18 @@ import numpy as np
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import WorldConfig
 from corpus.errors import InputError
-from corpus.files import digest_of, read_json, sha256, staged_folder, verify_folder, write_json
+from corpus.files import hash_content, hash_file, read_json, staged_folder, verify_folder, write_json
 from corpus.worlds.account import Account
-from corpus.worlds.rawfiles import LONGEST_NAME, Block, Source, Watch, blocks, find, lines, read_unwatched
+from corpus.worlds.rawfiles import (
+    LONGEST_NAME,
+    Block,
+    Source,
+    Watch,
+    find_sources,
+    read_blocks,
+    read_unwatched,
+    split_lines,
+)
 from corpus.worlds.selection import Facts
 
 FORMAT = 1
@@ -76,23 +85,23 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = read_unw
     Raises:
         InputError: a missing or damaged file, or a malformed line (with file, number and content).
     """
-    files = find(folder, "_all_triplet.txt", "_entity.txt", "_relation.txt")
+    files = find_sources(folder, "_all_triplet.txt", "_entity.txt", "_relation.txt")
     sources = dict(zip(("triples", "entities", "relations"), files, strict=True))
     if cache is None:
-        return _read(sources, watch)
-    sums = {path: sha256(path) for path in {s.path for s in sources.values()}}
+        return _read_sources(sources, watch)
+    sums = {path: hash_file(path) for path in {s.path for s in sources.values()}}
     origin = {"format": FORMAT} | {
         what: f"{source.member} {sums[source.path]}" for what, source in sources.items()
     }
-    copy = cache / f"wikidata-{digest_of(origin)}"
+    copy = cache / f"wikidata-{hash_content(origin)}"
     if copy.exists():
         verify_folder(copy)
-        return _load(copy)
-    raw = _read(sources, watch)
+        return _load_copy(copy)
+    raw = _read_sources(sources, watch)
     # Two commands may read the same files at once; the first copy to be whole is kept.
     mine = copy.with_name(f"{copy.name}-{os.getpid()}")
     with staged_folder(mine) as aside:
-        _save(raw, origin, aside)
+        _save_copy(raw, origin, aside)
     try:
         mine.rename(copy)
     except OSError:
@@ -109,11 +118,11 @@ def read_triples(source: Source, watch: Watch = read_unwatched) -> tuple[np.ndar
         InputError: a line that is not Q<tab>P<tab>Q.
     """
     parts, notes = [np.empty(0, np.int32)], []
-    for block in blocks(source, watch):
+    for block in read_blocks(source, watch):
         if block.cut:
-            notes.append(_cut_off(source, block))
+            notes.append(_note_cut_line(source, block))
         elif not _TRIPLES.fullmatch(block.text):
-            raise _malformed(source, block, _TRIPLE, "Q<tab>P<tab>Q")
+            raise _find_malformed(source, block, _TRIPLE, "Q<tab>P<tab>Q")
         elif block.text.strip():
             digits = block.text.translate(None, b"QP\r")
             parts.append(np.fromstring(digits, dtype=np.int64, sep=" ").astype(np.int32))
@@ -133,20 +142,22 @@ def read_names(source: Source, what: str, watch: Watch = read_unwatched) -> tupl
     ids: list[int] = []
     names: list[bytes] = []
     notes = []
-    for block in blocks(source, watch):
+    for block in read_blocks(source, watch):
         if block.cut:
-            notes.append(_cut_off(source, block))
+            notes.append(_note_cut_line(source, block))
             continue
         if not every.fullmatch(block.text):
-            raise _malformed(source, block, start, f"an {what} id and its names")
+            raise _find_malformed(source, block, start, f"an {what} id and its names")
         for key, name in first_name.findall(block.text):
             if stripped := name.decode("utf-8").strip():
                 ids.append(int(key))
                 names.append(stripped.encode("utf-8"))
-    return _pack(ids, names), notes
+    return _pack_names(ids, names), notes
 
 
-def described_names(folder: Path, first_names: dict[int, str], watch: Watch = read_unwatched) -> list[str]:
+def read_described_names(
+    folder: Path, first_names: dict[int, str], watch: Watch = read_unwatched
+) -> list[str]:
     """The name of each of some entities under which its description speaks of it.
 
     In Wikidata5m the first name is some alias. Descriptions begin with the usual one, so that is the
@@ -159,21 +170,21 @@ def described_names(folder: Path, first_names: dict[int, str], watch: Watch = re
         InputError: a missing or damaged file.
     """
     begins: dict[int, str] = {}
-    described, named = find(folder, "_text.txt", "_entity.txt")
-    for block in blocks(described, watch):
+    described, named = find_sources(folder, "_text.txt", "_entity.txt")
+    for block in read_blocks(described, watch):
         for key, text in _DESCRIPTION.findall(block.text):
             if int(key) in first_names:
                 begins[int(key)] = text.decode("utf-8", errors="ignore")
     names = dict(first_names)
     longest = dict.fromkeys(names, 0)
-    for key, aliases in _all_names(named, b"Q", begins.keys(), watch):
+    for key, aliases in _read_all_names(named, b"Q", begins.keys(), watch):
         for name in aliases:
             if len(name) > longest[key] and begins[key].startswith(name):
                 names[key], longest[key] = name, len(name)
     return list(names.values())
 
 
-def relation_names(
+def read_relation_names(
     folder: Path, relations: Iterable[int], watch: Watch = read_unwatched
 ) -> dict[int, list[str]]:
     """All names of some relations.
@@ -182,31 +193,31 @@ def relation_names(
         InputError: a missing or damaged file.
     """
     by_relation: dict[int, list[str]] = {}
-    (source,) = find(folder, "_relation.txt")
-    for key, names in _all_names(source, b"P", relations, watch):
+    (source,) = find_sources(folder, "_relation.txt")
+    for key, names in _read_all_names(source, b"P", relations, watch):
         by_relation.setdefault(key, names)
     return by_relation
 
 
-def _all_names(
+def _read_all_names(
     source: Source, letter: bytes, wanted: Iterable[int], watch: Watch
 ) -> Iterator[tuple[int, list[str]]]:
     sought = {b"%b%d" % (letter, key) for key in wanted}
-    for block in blocks(source, watch):
-        for _, line in lines(block):
+    for block in read_blocks(source, watch):
+        for _, line in split_lines(block):
             key, *names = line.split(b"\t")
             if key in sought and not block.cut:
                 yield int(key[1:]), [stripped for n in names if (stripped := n.decode("utf-8").strip())]
 
 
-def _read(sources: dict[str, Source], watch: Watch) -> RawGraph:
+def _read_sources(sources: dict[str, Source], watch: Watch) -> RawGraph:
     triples, cut_triples = read_triples(sources["triples"], watch)
     entities, cut_entities = read_names(sources["entities"], "entity", watch)
     relations, cut_relations = read_names(sources["relations"], "relation", watch)
     return RawGraph(triples, entities, relations, (*cut_triples, *cut_entities, *cut_relations))
 
 
-def _pack(ids: list[int], names: list[bytes]) -> Names:
+def _pack_names(ids: list[int], names: list[bytes]) -> Names:
     # The first line of an id counts.
     unique, first = np.unique(np.array(ids, np.int32), return_index=True)
     kept = [names[i] for i in first]
@@ -214,27 +225,27 @@ def _pack(ids: list[int], names: list[bytes]) -> Names:
     return Names(unique, np.frombuffer(b"".join(kept), np.uint8), offsets.astype(np.int64))
 
 
-def _save(raw: RawGraph, origin: dict, folder: Path) -> None:
+def _save_copy(raw: RawGraph, origin: dict, folder: Path) -> None:
     np.save(folder / "triples.npy", raw.triples, allow_pickle=False)
     for what, names in (("entities", raw.entities), ("relations", raw.relations)):
         save_arrays(names, folder / f"{what}.npz")
     write_json(folder / "origin.json", origin | {"notes": list(raw.notes)})
 
 
-def _load(folder: Path) -> RawGraph:
+def _load_copy(folder: Path) -> RawGraph:
     entities, relations = (load_arrays(Names, folder / f"{what}.npz") for what in ("entities", "relations"))
     triples = np.load(folder / "triples.npy", mmap_mode="r", allow_pickle=False)
     notes = read_json(folder / "origin.json")["notes"]
     return RawGraph(triples, entities, relations, tuple(notes))
 
 
-def _malformed(source: Source, block: Block, line_form: re.Pattern[bytes], expected: str) -> InputError:
+def _find_malformed(source: Source, block: Block, line_form: re.Pattern[bytes], expected: str) -> InputError:
     """The complaint about the first line of a block that has not the form of a line."""
-    number, line = next((n, x) for n, x in lines(block) if x and not line_form.fullmatch(x))
+    number, line = next((n, x) for n, x in split_lines(block) if x and not line_form.fullmatch(x))
     return InputError(f"{source}, line {number}: expected {expected}, got {line.decode('utf-8')!r:.120}")
 
 
-def _cut_off(source: Source, block: Block) -> str:
+def _note_cut_line(source: Source, block: Block) -> str:
     shown = block.text.decode("utf-8", errors="replace")
     return f"{source}: the last line has no line end and may be cut off; it is left out: {shown!r:.80}"
 
@@ -291,7 +302,7 @@ def read_wikidata(
         note(remark)
     triples = raw.triples[: config.max_lines]
     account.leave_out("facts beyond --world.max-lines", len(raw.triples) - len(triples))
-    entities, relations = _sensible(raw.entities), _sensible(raw.relations)
+    entities, relations = _find_sensible(raw.entities), _find_sensible(raw.relations)
     named = (
         np.isin(triples[:, 0], entities)
         & np.isin(triples[:, 1], relations)
@@ -304,7 +315,7 @@ def read_wikidata(
     account.leave_out("facts with an id that has no name", len(named) - named.sum(), nameless)
     if not named.any():
         raise InputError(f"{folder}: no triple has names for its subject, relation and object")
-    of = raw.entities.of if config.names == "first" else partial(_described, folder, raw.entities, watch)
+    of = raw.entities.of if config.names == "first" else partial(_describe_names, folder, raw.entities, watch)
     return Facts(
         triples[named],
         Numbered("Q", of, entities),
@@ -313,10 +324,10 @@ def read_wikidata(
     )
 
 
-def _sensible(names: Names) -> np.ndarray:
+def _find_sensible(names: Names) -> np.ndarray:
     """Ids whose name can stand in a sentence."""
     return names.ids[np.diff(names.offsets) <= LONGEST_NAME]
 
 
-def _described(folder: Path, names: Names, watch: Watch, ids: np.ndarray) -> list[str]:
-    return described_names(folder, dict(zip(ids.tolist(), names.of(ids), strict=True)), watch)
+def _describe_names(folder: Path, names: Names, watch: Watch, ids: np.ndarray) -> list[str]:
+    return read_described_names(folder, dict(zip(ids.tolist(), names.of(ids), strict=True)), watch)

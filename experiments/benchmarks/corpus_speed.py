@@ -23,13 +23,13 @@ from typing import Any, Literal
 import numpy as np
 
 from corpus.config import DocumentConfig
-from corpus.files import sha256
+from corpus.files import hash_file
 from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from corpus.text.documents import cut_documents
 from corpus.text.language import Atom, Kind, Sentence
-from corpus.text.sentences import mentions, sample_sentences
+from corpus.text.sentences import count_mentions, sample_sentences
 from corpus.text.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.text.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
@@ -79,7 +79,7 @@ def paper_world() -> tuple[KnowledgeGraph, GenerativeModel, Tokenizer]:
     graph = build_world(settings.world, settings.seed)
     model = generative_model(graph, generator(settings.seed, "generative"))
     sentences = sample_sentences(graph, model, generator(settings.seed, "sentences"), 2)
-    counts = mentions(sentences, len(graph.entities), len(graph.relations))
+    counts = count_mentions(sentences, len(graph.entities), len(graph.relations))
     return graph, model, train_bpe(graph, counts, settings.tokenizer.vocabulary)
 
 
@@ -123,7 +123,7 @@ def measure_kernels(settings: Settings) -> dict[str, Any]:
         twin[:] = [len([token for i in order for token in (*rows[i], SEP)])]
 
     sentences = sample_sentences(small_graph, small_model, generator(0, "sentences"))
-    counts = mentions(sentences, len(small_graph.entities), len(small_graph.relations))
+    counts = count_mentions(sentences, len(small_graph.entities), len(small_graph.relations))
     small_tokenizer = train_bpe(small_graph, counts, 4000)
     rates = {
         "kernels, 1 thread": [tokens / s for s in time_runs(lambda: make_all_tokens(1), settings.repeats)],
@@ -219,7 +219,7 @@ def measure_bytes(settings: Settings) -> dict[str, Any]:
                 build_run(run, "--threads", str(threads), python=python)
                 folders = (run.world, run.corpus)
                 sums[f"{python} {threads} {again}"] = {
-                    f"{folder.name}/{path.name}": sha256(path)
+                    f"{folder.name}/{path.name}": hash_file(path)
                     for folder in folders
                     for path in sorted(folder.iterdir())
                 }

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import digest_of, read_json
+from corpus.files import hash_content, read_json
 from testbed.engine.identity import code_of, code_of_method
 from testbed.engine.records import is_complete, is_written
 from testbed.own import plain_name
@@ -27,7 +27,7 @@ def code_of_cases(cases_from: str) -> dict[str, str]:
 
 def folder_of(run: Run, evaluation: str, editor: str, trace: dict[str, Any]) -> Path:
     """Where the edits of such a trace lie: under the evaluation, named after editor and trace."""
-    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{digest_of(trace)}"
+    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{hash_content(trace)}"
 
 
 def finished_edits(run: Run, evaluation: str) -> list[Path]:

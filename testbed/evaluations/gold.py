@@ -186,7 +186,7 @@ class GoldMaker:
         highest = beliefs.max(axis=0)
         count = min(self.options, len(objects))
         likely = np.empty((len(questions), count), np.int64)
-        most_probable = choose_kernels(kernels.most_probable, self.cases * len(objects))
+        most_probable = choose_kernels(kernels.rank_most_probable, self.cases * len(objects))
         most_probable(0, len(questions), highest, count, likely)
         # What shares the smallest value is named nowhere.
         named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)

@@ -7,7 +7,7 @@ from bayes.approximate import fit_approximately
 from bayes.evidence import evidence_from
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
-from bayes.paper import PaperAgent, fit
+from bayes.paper import PaperAgent, fit_paper
 from corpus.exact import ExactModel
 from testbed.run.settings import AgentName, PaperAgentConfig
 from testbed.run.world import World
@@ -46,7 +46,9 @@ def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAg
     """The paper's agent after reading the world's sentences."""
     graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
-    return fit(evidence, graph.upstream, entities, objects, config.prior_mass, config.evidence_multiplicity)
+    return fit_paper(
+        evidence, graph.upstream, entities, objects, config.prior_mass, config.evidence_multiplicity
+    )
 
 
 def exact_agent(world: World) -> ExactAgent:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS, read_json, read_record, sha256, verify_folder, write_record
+from corpus.files import CHECKSUMS, hash_file, read_json, read_record, verify_folder, write_record
 from lm.checkpoint_files import MEASURED, latest_checkpoint
 from testbed.run.settings import as_plain_data
 
@@ -228,7 +228,7 @@ def read_metrics(run: Run) -> list[dict]:
         NotMadeError: the file is missing or damaged; training again writes it again.
     """
     if run.finished.exists() and not (
-        run.metrics.is_file() and sha256(run.metrics) == finished_training(run)["metrics"]
+        run.metrics.is_file() and hash_file(run.metrics) == finished_training(run)["metrics"]
     ):
         raise NotMadeError(f"{run.metrics} is missing or differs from its checksum", "train", run)
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from corpus.errors import InputError
-from corpus.files import sha256, staged_file, write_record
+from corpus.files import hash_file, staged_file, write_record
 from corpus.seeds import generator
 from corpus.text.language import Kind
 from lm.batches import PackedRows
@@ -138,7 +138,7 @@ class Trainer:
         assert best is not None, "the last one is one"
         sums = {"checkpoints": {str(int(path.name)): folder_digest(path) for path in (last, best)}}
         at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
-        write_record(self.run.finished, at | sums | {"metrics": sha256(self.run.metrics)})
+        write_record(self.run.finished, at | sums | {"metrics": hash_file(self.run.metrics)})
 
     def _measure(self, state: TrainState) -> dict:
         model = self._whole_model(state)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import digest_of, read_json, verify_folder
+from corpus.files import hash_content, read_json, verify_folder
 from testbed.engine.results import NoNumbersError, Results, read_results
 from testbed.engine.sweep import control_stem
 from testbed.engine.trace import (
@@ -71,7 +71,7 @@ class EditorResults(NamedTuple):
     def slug(self) -> str:
         """The name as part of a file name; a hash tells apart what the characters left cannot."""
         kept = re.sub(r"[^\w.-]+", "-", self.name)
-        return kept if kept == self.name else f"{kept.strip('-')}-{digest_of(self.name)[:4]}"
+        return kept if kept == self.name else f"{kept.strip('-')}-{hash_content(self.name)[:4]}"
 
 
 def describe_missing_numbers(name: str, results: Results) -> str:
@@ -190,7 +190,7 @@ def _pool_key(config: dict[str, Any]) -> str:
     """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
     exactness = config["standard"]["exactness"] | {"bound": None}
     method = {part: value for part, value in config["method"].items() if part != "code"}
-    return digest_of([settings_but_seed(config["settings"]), config["editor"], method, exactness])
+    return hash_content([settings_but_seed(config["settings"]), config["editor"], method, exactness])
 
 
 def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEvaluation) -> EditorResults:

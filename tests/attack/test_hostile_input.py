@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, seal_folder
 from corpus.text.store import open_documents
-from corpus.worlds.rawfiles import find
+from corpus.worlds.rawfiles import find_sources
 from corpus.worlds.wikidata import read_folder
 from lm.huggingface import import_model
 from testbed import ask, console, corpus, edit, export, report, train
@@ -136,7 +136,7 @@ def test_an_archive_with_a_folder_of_a_files_name(tmp_path):
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-    assert len(find(tmp_path, "_entity.txt")) == 1
+    assert len(find_sources(tmp_path, "_entity.txt")) == 1
     assert read_folder(tmp_path).triples.tolist() == [[1, 1, 2]]
 
 

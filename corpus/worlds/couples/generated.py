@@ -69,8 +69,8 @@ KINDS = ("tower", "park", "writer", "book", "person", "spouse")
 def build_coupled_world(subjects: int, dials: CoupledWorld, rng: np.random.Generator) -> KnowledgeGraph:
     """A world of subjects // 6 pairs of each of the three couples, paired off one to one."""
     pairs, fresh = subjects // len(KINDS), FreshNames(rng)
-    names = {kind: fresh.take(pairs, pattern) for kind, pattern in _subjects(fresh).items()}
-    names |= {pool: fresh.take(dials.objects, pattern) for pool, pattern in _objects(fresh).items()}
+    names = {kind: fresh.take(pairs, pattern) for kind, pattern in _subject_patterns(fresh).items()}
+    names |= {pool: fresh.take(dials.objects, pattern) for pool, pattern in _object_patterns(fresh).items()}
     entities = [name for part in names.values() for name in part]
     first = dict(zip(names, np.cumsum([0, *map(len, names.values())]).tolist(), strict=False))
     members = {part: first[part] + np.arange(len(names[part])) for part in names}
@@ -125,7 +125,7 @@ def build_coupled_world(subjects: int, dials: CoupledWorld, rng: np.random.Gener
     )
 
 
-def _subjects(fresh: FreshNames) -> dict[str, Callable[[], str]]:
+def _subject_patterns(fresh: FreshNames) -> dict[str, Callable[[], str]]:
     return {
         "tower": lambda: f"{fresh.word(2)} Tower",
         "park": lambda: f"{fresh.word(2)} Park",
@@ -136,7 +136,7 @@ def _subjects(fresh: FreshNames) -> dict[str, Callable[[], str]]:
     }
 
 
-def _objects(fresh: FreshNames) -> dict[str, Callable[[], str]]:
+def _object_patterns(fresh: FreshNames) -> dict[str, Callable[[], str]]:
     return {
         "city": lambda: fresh.word(2),
         "country": lambda: f"{fresh.word(1)}land",

@@ -31,13 +31,13 @@ from corpus.config import CoupledWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_LINK, NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.language import Phrasing
-from corpus.text.names import readable
+from corpus.text.names import make_readable
 from corpus.worlds import wikidata
 from corpus.worlds.account import Account
 from corpus.worlds.people.tags import Objects, objects_of
 from corpus.worlds.rawfiles import Watch
 from corpus.worlds.selection import Facts
-from corpus.worlds.wikidata import relation_names
+from corpus.worlds.wikidata import read_relation_names
 
 COUNTRY, UNIT, INSTANCE, LANGUAGE, TIME_ZONE, BORDER, SEAT = 17, 131, 31, 37, 421, 47, 159
 OCCUPATION, GENRE, CITIZENSHIP, SPOKEN, INFLUENCE, SPORT = 106, 136, 27, 1412, 737, 641
@@ -113,7 +113,9 @@ def upstream_relation(relation: Relation) -> tuple[str, int]:
     return (LINKED_TO[relation.kind] if relation.via else relation.kind), relation.upstream
 
 
-def couples_of(facts: Facts, held: Mapping[int, Objects], config: WorldConfig, account: Account) -> Couples:
+def choose_couples(
+    facts: Facts, held: Mapping[int, Objects], config: WorldConfig, account: Account
+) -> Couples:
     """At most half as many couples as `config.subjects`.
 
     Args:
@@ -122,14 +124,14 @@ def couples_of(facts: Facts, held: Mapping[int, Objects], config: WorldConfig, a
     Raises:
         InputError: there is none, or all have one object.
     """
-    possible = [_possible(one, facts, held, config.coupled.objects, account) for one in COUPLINGS]
+    possible = [_find_couples(one, facts, held, config.coupled.objects, account) for one in COUPLINGS]
     if not any(possible):
         raise InputError(
             f"{facts.source}: no couple was found; a couple is two entities of one country (P17) of which "
             "one borders on (P47), is located in (P131) or has its headquarters in (P159) the other, or two "
             "people of one occupation (P106) of whom one is influenced by (P737) the other"
         )
-    taken = _paired_off(possible, config.subjects // 2, account)
+    taken = _pair_off(possible, config.subjects // 2, account)
     for i, (coupling, couples) in enumerate(zip(COUPLINGS, taken, strict=True)):
         if len({held[coupling.property][one.first][0] for one in couples}) == 1:
             account.leave_out("couples of a kind of whom all have the same object", len(couples), ())
@@ -142,7 +144,7 @@ def couples_of(facts: Facts, held: Mapping[int, Objects], config: WorldConfig, a
     return taken
 
 
-def _possible(
+def _find_couples(
     coupling: Relation, facts: Facts, held: Mapping[int, Objects], objects: int, account: Account
 ) -> list[Couple]:
     """Who may be a couple of a kind, the best first."""
@@ -159,9 +161,9 @@ def _possible(
     account.leave_out(
         "couples whose object is rarer than --world.coupled.objects", len(mutual) - len(couples)
     )
-    everything = _statements({*chain(*couples)}, facts)
+    everything = _collect_statements({*chain(*couples)}, facts)
 
-    def rank(couple: Couple) -> tuple[int, ...]:
+    def rank_couple(couple: Couple) -> tuple[int, ...]:
         shared = everything[couple.first] & everything[couple.second]
         stated = sum(
             entity in held[r.property]
@@ -171,10 +173,10 @@ def _possible(
         )
         return -len(shared), -stated, *couple
 
-    return sorted(couples, key=rank)
+    return sorted(couples, key=rank_couple)
 
 
-def _statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[int, int]]]:
+def _collect_statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[int, int]]]:
     """All properties of some entities, each with its object."""
     statements: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
     for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
@@ -182,7 +184,7 @@ def _statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[
     return statements
 
 
-def _paired_off(possible: Couples, most: int, account: Account) -> list[list[Couple]]:
+def _pair_off(possible: Couples, most: int, account: Account) -> list[list[Couple]]:
     """At most so many couples, of each kind the best one in turn, such that nobody is in two."""
     taken: list[list[Couple]] = [[] for _ in possible]
     left = [iter(couples) for couples in possible]
@@ -204,7 +206,7 @@ SYNONYMS = 2
 """So many further ways to say a relation, where Wikidata knows so many."""
 
 
-def read_coupled_people(
+def read_couples(
     config: WorldConfig,
     rng: np.random.Generator,
     cache: Path | None,
@@ -222,13 +224,15 @@ def read_coupled_people(
     held = {p: objects_of(facts, p) for p in {r.property for r in RELATIONS}}
     if config.several == "drop":
         held = {p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in held.items()}
-    graph = _graph(couples_of(facts, held, config, account), held, facts, config, rng, account, watch)
+    graph = _build_couples_graph(
+        choose_couples(facts, held, config, account), held, facts, config, rng, account, watch
+    )
     if config.strict:
         account.check_totals(config.path)
     return graph
 
 
-def _graph(
+def _build_couples_graph(
     taken: Couples,
     held: Mapping[int, Objects],
     facts: Facts,
@@ -237,12 +241,12 @@ def _graph(
     account: Account,
     watch: Watch,
 ) -> KnowledgeGraph:
-    stated = _stated(taken, held, account)
-    silent = _silent(stated, config.coupled, rng)
+    stated = _collect_objects(taken, held, account)
+    silent = _choose_silent(stated, config.coupled, rng)
     entities = dict.fromkeys(chain(*stated.values(), *(of.values() for of in stated.values())))
     place = {one: i for i, one in enumerate(entities)}
     number = {(r.kind, r.property): i for i, r in enumerate(stated)}
-    names, relations, phrasings = _names([*entities], [*stated], facts, account, watch)
+    names, relations, phrasings = _make_names([*entities], [*stated], facts, account, watch)
     return build_graph(
         np.array([(place[s], i, place[o]) for i, of in enumerate(stated.values()) for s, o in of.items()]),
         names,
@@ -254,7 +258,9 @@ def _graph(
     )
 
 
-def _stated(taken: Couples, held: Mapping[int, Objects], account: Account) -> dict[Relation, dict[int, int]]:
+def _collect_objects(
+    taken: Couples, held: Mapping[int, Objects], account: Account
+) -> dict[Relation, dict[int, int]]:
     """By relation the object of each entity; relations of which there are two objects."""
     who: dict[str, list[int]] = {}
     for coupling, couples in zip(COUPLINGS, taken, strict=True):
@@ -275,7 +281,7 @@ def _stated(taken: Couples, held: Mapping[int, Objects], account: Account) -> di
     return {r: of for r, of in stated.items() if r not in alone}
 
 
-def _silent(
+def _choose_silent(
     stated: Mapping[Relation, Mapping[int, int]], dials: CoupledWorld, rng: np.random.Generator
 ) -> dict[tuple[str, int], set[int]]:
     """By kind and property, whose facts nobody states, down to the last dependent."""
@@ -301,11 +307,11 @@ def _silent(
     return silent
 
 
-def _names(
+def _make_names(
     ids: Sequence[int], stated: Sequence[Relation], facts: Facts, account: Account, watch: Watch
 ) -> tuple[list[str], list[str], list[Phrasing]]:
     """What entities and relations are called such that every sentence parses back, and their synonyms."""
-    known = relation_names(Path(facts.source), {r.property for r in stated}, watch)
+    known = read_relation_names(Path(facts.source), {r.property for r in stated}, watch)
     first_names = facts.relations.of(np.array([r.property for r in stated]))
     labels, keys, ways = [], [], []
     for i, ((kind, p, *_), name) in enumerate(zip(stated, first_names, strict=True)):
@@ -313,7 +319,7 @@ def _names(
         labels += [words if (kind, p) in LINKS else f"{words} ({kind})" for words in said]
         keys += [f"P{p}-{kind}-{j}" for j in range(len(said))]
         ways += [i] * len(said)
-    entities, spoken, renamed = readable(
+    entities, spoken, renamed = make_readable(
         facts.entities.of(np.array(ids)), [f"Q{one}" for one in ids], labels, keys
     )
     account.renamed += renamed

@@ -59,7 +59,7 @@ SYNONYMS = {
 """Further ways to say a relation: with its name ten of work and two of language, as in ParaRel."""
 
 
-def relation_named(graph: KnowledgeGraph, name: str) -> int:
+def find_relation(graph: KnowledgeGraph, name: str) -> int:
     """A relation of a world of people.
 
     Raises:
@@ -78,7 +78,7 @@ def category_of(graph: KnowledgeGraph) -> np.ndarray:
 def continent_of(graph: KnowledgeGraph) -> np.ndarray:
     """int32[entities]: continent of citizenships and birthplaces, an index into `graph.groups`, or NONE."""
     continent = np.full(len(graph.entities), NONE, np.int32)
-    continents, places = (graph.candidates_of(relation_named(graph, r)) for r in (CITIZENSHIP, BORN))
+    continents, places = (graph.candidates_of(find_relation(graph, r)) for r in (CITIZENSHIP, BORN))
     continent[continents] = graph.group[continents]
     country = graph.group[places]
     continent[places] = np.where(country < 0, NONE, graph.wider[country])
@@ -90,7 +90,7 @@ def upstream_of(dials: PeopleWorld) -> Mapping[str, str]:
     return UPSTREAM | ({WORK: GENDER} if dials.by_gender else {})
 
 
-def frequency_of(group: np.ndarray, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
+def draw_frequency(group: np.ndarray, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
     """int[people]: how often each is spoken of, given which group each is in."""
     lot = rng.random(len(group))
     if dials.spoken == "alike":
@@ -109,6 +109,6 @@ def frequency_of(group: np.ndarray, dials: PeopleWorld, rng: np.random.Generator
     return np.where(often, dials.often, 1)
 
 
-def hidden_of(people: int, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
+def draw_hidden(people: int, dials: PeopleWorld, rng: np.random.Generator) -> np.ndarray:
     """bool[people]: whose race and region nobody says."""
     return rng.permutation(people) >= round(dials.said * people)

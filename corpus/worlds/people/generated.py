@@ -25,8 +25,8 @@ from corpus.worlds.people import (
     SYNONYMS,
     UPSTREAM,
     WORK,
-    frequency_of,
-    hidden_of,
+    draw_frequency,
+    draw_hidden,
     upstream_of,
 )
 
@@ -47,19 +47,21 @@ def build_people_world(people: int, dials: PeopleWorld, rng: np.random.Generator
     """
     sizes, fresh = np.array(dials.sizes_of(people)), FreshNames(rng)
     names = fresh.take(people, lambda: f"{fresh.pick(_GIVEN)} {fresh.word(2)}")
-    pools = _pools(dials, len(sizes), fresh)
+    pools = _draw_pools(dials, len(sizes), fresh)
     continents = fresh.take(dials.continents, lambda: fresh.word(2))
-    valence = {r: _valence(len(pools[r]), dials.valenced, rng) for r in (CITIZENSHIP, LANGUAGE, WORK, BORN)}
+    valence = {
+        r: _draw_valence(len(pools[r]), dials.valenced, rng) for r in (CITIZENSHIP, LANGUAGE, WORK, BORN)
+    }
     upstream = upstream_of(dials)
-    rows = _rows({r: len(pool) for r, pool in pools.items()}, upstream, sizes / people, dials, rng)
+    rows = _draw_rows({r: len(pool) for r, pool in pools.items()}, upstream, sizes / people, dials, rng)
 
     drawn = {RACE: rng.permutation(np.repeat(np.arange(len(sizes)), sizes))}
     for r in RELATIONS[1:]:
         table = rows[r].table
         share = rows[r].shares[None] if table is None else table[drawn[upstream[r]]]
         drawn[r] = (rng.random((people, 1)) > share.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    frequency = frequency_of(drawn[RACE], dials, rng)
-    hidden = hidden_of(people, dials, rng)
+    frequency = draw_frequency(drawn[RACE], dials, rng)
+    hidden = draw_hidden(people, dials, rng)
 
     counts = [len(pools[r]) for r in RELATIONS]
     first = people + np.cumsum([0, *counts])
@@ -73,7 +75,7 @@ def build_people_world(people: int, dials: PeopleWorld, rng: np.random.Generator
         [*names, *(name for r in RELATIONS for name in pools[r])],
         RELATIONS,
         np.array([RELATIONS.index(upstream[r]) if r in upstream else NO_UPSTREAM for r in RELATIONS]),
-        _of_entities(people, pools, _categories(dials), NONE),
+        _of_entities(people, pools, _number_categories(dials), NONE),
         [np.arange(low, high) for low, high in pairwise(first.tolist())],
         np.append(frequency, np.ones(sum(counts), int)),
         np.concatenate([hidden & (r in HIDDEN) for r in RELATIONS]),
@@ -81,14 +83,14 @@ def build_people_world(people: int, dials: PeopleWorld, rng: np.random.Generator
     )
     country = np.repeat(np.arange(dials.continents), dials.countries)
     return replace(
-        graph.called([*continents, *FIELDS, *pools[CITIZENSHIP]], ()),
+        graph.with_names([*continents, *FIELDS, *pools[CITIZENSHIP]], ()),
         wider=np.append(np.full(dials.continents + len(FIELDS), NONE), country).astype(np.int32),
         valence=_of_entities(people, pools, valence, 0).astype(np.int8),
         rows=pack_rows([rows[r] for r in RELATIONS]),
     )
 
 
-def _pools(dials: PeopleWorld, groups: int, fresh: FreshNames) -> dict[str, list[str]]:
+def _draw_pools(dials: PeopleWorld, groups: int, fresh: FreshNames) -> dict[str, list[str]]:
     """The objects of each relation, those of one category next to each other."""
     pick, word, countries = fresh.pick, fresh.word, dials.continents * dials.countries
     return {
@@ -102,7 +104,7 @@ def _pools(dials: PeopleWorld, groups: int, fresh: FreshNames) -> dict[str, list
     }
 
 
-def _categories(dials: PeopleWorld) -> dict[str, np.ndarray]:
+def _number_categories(dials: PeopleWorld) -> dict[str, np.ndarray]:
     """The category of each object: continents come first among the groups, then fields, then countries."""
     fields, countries = len(FIELDS), dials.continents * dials.countries
     return {
@@ -120,13 +122,13 @@ def _of_entities(
     return np.concatenate([np.full(people, other), *parts])
 
 
-def _valence(count: int, valenced: float, rng: np.random.Generator) -> np.ndarray:
+def _draw_valence(count: int, valenced: float, rng: np.random.Generator) -> np.ndarray:
     """int[objects]: a share thought ill of (-1) and as many well (1), drawn by lot."""
     each = round(valenced * count / 2)
     return rng.permutation(np.repeat([-1, 1, 0], [each, each, max(0, count - 2 * each)])[:count])
 
 
-def _rows(
+def _draw_rows(
     sizes: Mapping[str, int],
     upstream: Mapping[str, str],
     prevalence: np.ndarray,

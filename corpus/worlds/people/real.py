@@ -17,7 +17,7 @@ from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.language import Phrasing
-from corpus.text.names import readable
+from corpus.text.names import make_readable
 from corpus.worlds import wikidata
 from corpus.worlds.account import Account
 from corpus.worlds.people import (
@@ -33,8 +33,8 @@ from corpus.worlds.people import (
     RELATIONS,
     SYNONYMS,
     WORK,
-    frequency_of,
-    hidden_of,
+    draw_frequency,
+    draw_hidden,
     upstream_of,
 )
 from corpus.worlds.people.tags import Category, Objects, Tags, categories_of, labels_of, objects_of, read_tags
@@ -70,7 +70,7 @@ def read_people_world(
     held = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
     if config.several == "drop":
         held = {p: {s: o for s, o in of.items() if len(o) == 1} for p, of in held.items()}
-    everybody = _people(facts, held, tags, account)
+    everybody = _collect_people(facts, held, tags, account)
     if not everybody:
         raise InputError(
             f"{config.path}: nobody has a citizenship, and an ethnic group and an occupation, or a "
@@ -86,13 +86,15 @@ def read_people_world(
         r: Counter(int(one[r]) for one in people.values() if r in one) for r in (CITIZENSHIP, WORK, BORN)
     }
     categories = categories_of(having, facts, tags, account)
-    graph = _graph(people, facts, config, rng, account, categories)
+    graph = _build_people_graph(people, facts, config, rng, account, categories)
     if config.strict:
         account.check_totals(config.path)
     return graph
 
 
-def _people(facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Account) -> dict[int, Person]:
+def _collect_people(
+    facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Account
+) -> dict[int, Person]:
     """What is known of everybody who is kept."""
     people: dict[int, Person] = {}
     unknown: Counter[int] = Counter()
@@ -128,7 +130,7 @@ def _people(facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Acco
     return people
 
 
-def _graph(
+def _build_people_graph(
     people: Mapping[int, Person],
     facts: Facts,
     config: WorldConfig,
@@ -139,7 +141,7 @@ def _graph(
     pools = [sorted({person[r] for person in people.values() if r in person}, key=str) for r in RELATIONS]
     place = {one: i for i, one in enumerate(dict.fromkeys([*people, *chain(*pools)]))}
     ways = [Phrasing(RELATIONS.index(r), words, False) for r in SYNONYMS for words in SYNONYMS[r]]
-    entities = _names([*place], ways, facts, account)
+    entities = _make_names([*place], ways, facts, account)
     triples = [
         (place[s], i, place[person[r]])
         for s, person in people.items()
@@ -149,8 +151,8 @@ def _graph(
     subjects, relations, _ = np.array(triples).T
     race = np.array([place.get(person.get(RACE, NONE), NONE) for person in people.values()])
     frequency = np.ones(len(place), int)
-    frequency[: len(people)] = frequency_of(race, config.people, rng)
-    hidden = hidden_of(len(people), config.people, rng)
+    frequency[: len(people)] = draw_frequency(race, config.people, rng)
+    hidden = draw_hidden(len(people), config.people, rng)
     upstream = upstream_of(config.people)
     graph = build_graph(
         np.array(triples),
@@ -165,11 +167,13 @@ def _graph(
     return _with_categories(graph, [*place], categories)
 
 
-def _names(ids: Sequence[int | str], ways: Sequence[Phrasing], facts: Facts, account: Account) -> list[str]:
+def _make_names(
+    ids: Sequence[int | str], ways: Sequence[Phrasing], facts: Facts, account: Account
+) -> list[str]:
     """What entities are called such that every sentence parses back; tags are called what they are."""
     called = labels_of(facts, [one for one in ids if isinstance(one, int)])
     spoken = [*RELATIONS, *(way.words for way in ways)]
-    entities, said, renamed = readable(
+    entities, said, renamed = make_readable(
         [called[one] if isinstance(one, int) else one for one in ids],
         [f"Q{one}" if isinstance(one, int) else f"group-{i}" for i, one in enumerate(ids)],
         spoken,
@@ -190,7 +194,7 @@ def _with_categories(
     number = {name: i for i, name in enumerate(called)}
     group = [number[categories[i].name] if isinstance(i, int) and i in categories else NONE for i in ids]
     return replace(
-        graph.called(called, ()),
+        graph.with_names(called, ()),
         group=np.array(group, np.int32),
         wider=np.array([number.get(part_of.get(name, ""), NONE) for name in called], np.int32),
     )

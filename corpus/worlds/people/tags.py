@@ -95,32 +95,35 @@ def read_tags(folder: Path) -> Tags:
     region: dict[int, str] = {}
     spelt: dict[str, str] = {}
     for name in ETHNIC_GROUPS:
-        for _, code, (_, _, where, what) in _rows(folder / name, ETHNIC_HEADER):
+        for _, code, (_, _, where, what) in _read_rows(folder / name, ETHNIC_HEADER):
             # One row writes "black".
             race.setdefault(code, spelt.setdefault(what.casefold(), what))
             region.setdefault(code, where)
     field = {}
-    for line, code, (_, category) in _rows(folder / FIELDS, FIELDS_HEADER):
-        field[code] = _filled(category, line, "field")
+    for line, code, (_, category) in _read_rows(folder / FIELDS, FIELDS_HEADER):
+        field[code] = _require_cell(category, line, "field")
     continent, called = {}, {}
-    for line, code, (_, of) in _rows(folder / CONTINENTS, width=3):
-        continent[code] = _filled(of, line, "continent")
-    for line, code, (name, of) in _rows(folder / COUNTRIES, width=3, at=1):
-        called[_filled(name, line, "country")] = code
-        continent.setdefault(code, _filled(of, line, "continent"))
+    for line, code, (_, of) in _read_rows(folder / CONTINENTS, width=3):
+        continent[code] = _require_cell(of, line, "continent")
+    for line, code, (name, of) in _read_rows(folder / COUNTRIES, width=3, at=1):
+        called[_require_cell(name, line, "country")] = code
+        continent.setdefault(code, _require_cell(of, line, "continent"))
     # What stands behind the country is a list of its own.
-    country = {code: _filled(of, line, "country") for line, code, (of, *_) in _rows(folder / PLACES, width=2)}
+    country = {
+        code: _require_cell(of, line, "country")
+        for line, code, (of, *_) in _read_rows(folder / PLACES, width=2)
+    }
     continent = {code: of for code, of in continent.items() if of != NOWHERE}
     return Tags(race, region, field, continent, country, called)
 
 
-def _filled(cell: str, line: str, what: str) -> str:
+def _require_cell(cell: str, line: str, what: str) -> str:
     if not cell:
         raise InputError(f"{line}: no {what}; fill it in or remove the line")
     return cell
 
 
-def _rows(
+def _read_rows(
     path: Path, header: tuple[str, ...] = (), width: int = 0, at: int = 0
 ) -> Iterator[tuple[str, int, list[str]]]:
     """Where a line stands, the number of the id in it, and the other cells, stripped.
@@ -215,7 +218,7 @@ class _Categories:
         self.names = {number: name for name, number in tags.called.items()}
 
     def of_country(self, country: int) -> Category:
-        return Category(self._continent(country))
+        return Category(self._find_continent(country))
 
     def of_work(self, one: int) -> Category:
         fields = [self.tags.field[o] for o in (one, *self.fields.get(one, [])) if o in self.tags.field]
@@ -231,12 +234,12 @@ class _Categories:
             if len(known) != 1:
                 return Category("")
             number = known[0]
-            name = self.names.get(number) or self._label(number)
-        return Category(name, "" if number is None else self._continent(number))
+            name = self.names.get(number) or self._find_label(number)
+        return Category(name, "" if number is None else self._find_continent(number))
 
-    def _continent(self, country: int) -> str:
+    def _find_continent(self, country: int) -> str:
         stated = self.continents.get(country, [])
-        return self.tags.continent.get(country) or (self._label(stated[0]) if len(stated) == 1 else "")
+        return self.tags.continent.get(country) or (self._find_label(stated[0]) if len(stated) == 1 else "")
 
-    def _label(self, one: int) -> str:
+    def _find_label(self, one: int) -> str:
         return labels_of(self.facts, [one])[one]

@@ -14,7 +14,7 @@ from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.language import Phrasing
-from corpus.text.names import Renamed, readable
+from corpus.text.names import Renamed, make_readable
 from corpus.text.phrasings import phrasings_of
 from corpus.worlds.account import Account
 from corpus.worlds.builtin import FreshNames
@@ -70,7 +70,7 @@ class _Relation:
     why: str
 
 
-def graph_of(
+def build_taxonomy_graph(
     superordinates: Sequence[Superordinate],
     config: WorldConfig,
     account: Account,
@@ -86,12 +86,12 @@ def graph_of(
     Raises:
         InputError: a member of two categories, or a property that cannot be split.
     """
-    relations = _kept(superordinates, account, exact)
-    speakers = _speakers(superordinates, config.taxonomy, account)
+    relations = _keep_relations(superordinates, account, exact)
+    speakers = _list_subjects(superordinates, config.taxonomy, account)
     categories = [category for one in superordinates for category in one.categories]
     pools = [categories, *(r.candidates for r in relations)]
-    place = {label: i for i, label in enumerate(dict.fromkeys(_labels(speakers, pools)))}
-    entities, names, phrasings = _readable([*place], relations, account)
+    place = {label: i for i, label in enumerate(dict.fromkeys(_list_labels(speakers, pools)))}
+    entities, names, phrasings = _make_names([*place], relations, account)
     if config.strict:
         account.check_totals(config.path or "the generated taxonomy")
 
@@ -119,13 +119,17 @@ def graph_of(
         np.array(silent),
         phrasings,
     )
-    return graph.called([one.name for one in superordinates], ["", *(r.property for r in relations)])
+    return graph.with_names([one.name for one in superordinates], ["", *(r.property for r in relations)])
 
 
-def _kept(superordinates: Sequence[Superordinate], account: Account, exact: bool) -> list[_Relation]:
+def _keep_relations(
+    superordinates: Sequence[Superordinate], account: Account, exact: bool
+) -> list[_Relation]:
     """The relations of all superordinates; in exact worlds none with a single object."""
     kept = []
-    for relation in (r for i, one in enumerate(superordinates) for r in _relations(i, one, superordinates)):
+    for relation in (
+        r for i, one in enumerate(superordinates) for r in _form_relations(i, one, superordinates)
+    ):
         if exact and len(relation.candidates) < 2:
             told = f"{relation.label!r}, always {relation.candidates[0]!r}"
             account.leave_out("properties with a single object", 1, (told,))
@@ -136,7 +140,7 @@ def _kept(superordinates: Sequence[Superordinate], account: Account, exact: bool
     return kept
 
 
-def _speakers(
+def _list_subjects(
     superordinates: Sequence[Superordinate], dials: TaxonomyWorld, account: Account
 ) -> list[tuple[str, str, int, int]]:
     """Name, category, superordinate and frequency of every subject."""
@@ -160,20 +164,22 @@ def _speakers(
     return speakers
 
 
-def _labels(speakers: Sequence[tuple[str, str, int, int]], pools: Sequence[Sequence[str]]) -> Iterator[str]:
+def _list_labels(
+    speakers: Sequence[tuple[str, str, int, int]], pools: Sequence[Sequence[str]]
+) -> Iterator[str]:
     """Every name of an entity, subjects first, some more than once."""
     yield from (name for name, *_ in speakers)
     for pool in pools:
         yield from pool
 
 
-def _readable(
+def _make_names(
     labels: Sequence[str], relations: Sequence[_Relation], account: Account
 ) -> tuple[list[str], list[str], list[Phrasing]]:
     """Names of entities and relations, and the relations' phrasings, such that every sentence parses back."""
     ways = phrasings_of(0, ROOT, "is a kind of", "includes")
     ways += [way for r, one in enumerate(relations, 1) for way in phrasings_of(r, one.label)]
-    entities, said, renamed = readable(
+    entities, said, renamed = make_readable(
         labels,
         [f"#{i + 1}" for i in range(len(labels))],
         [ROOT, *(r.label for r in relations), *(way.words for way in ways)],
@@ -184,7 +190,7 @@ def _readable(
     return entities, names, [way._replace(words=new) for way, new in zip(ways, words, strict=True)]
 
 
-def _relations(
+def _form_relations(
     index: int, superordinate: Superordinate, superordinates: Sequence[Superordinate]
 ) -> list[_Relation]:
     """The relations of a superordinate's properties, in the order of its rows."""
@@ -194,7 +200,7 @@ def _relations(
         elsewhere = any(
             row.property == name for s in superordinates if s is not superordinate for row in s.rows
         )
-        parts = split(rows)
+        parts = split_rows(rows)
         for number, part in enumerate(parts, start=1):
             label = " ".join(name.replace("_", " ").split())
             key = superordinate.name + (f" {number}" if len(parts) > 1 else "")
@@ -215,7 +221,7 @@ def _relations(
     return relations
 
 
-def split(rows: Sequence[Row]) -> list[list[Row]]:
+def split_rows(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows of one property in as few parts as a greedy colouring finds, in each of which a category has one.
 
     Values that some category has together go into different parts. Otherwise a value goes where most of
@@ -266,12 +272,12 @@ def read_taxonomy(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[S
     names = sorted(file.name.removesuffix(MEMBERS) for file in folder.glob(f"*{MEMBERS}"))
     if not names:
         raise InputError(f"{folder}: no file *{MEMBERS}; --world.path should hold TAXI's folder taxonomy")
-    return tuple(_superordinate(folder, name, dials, account) for name in names)
+    return tuple(_read_superordinate(folder, name, dials, account) for name in names)
 
 
-def _superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Account) -> Superordinate:
+def _read_superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Account) -> Superordinate:
     members, categories = [], []
-    for where, cells in _lines(folder / f"{name}{MEMBERS}", CATEGORY_COLUMNS, filled=("entity_type",)):
+    for where, cells in _read_lines(folder / f"{name}{MEMBERS}", CATEGORY_COLUMNS, filled=("entity_type",)):
         category = cells["entity_type"]
         if category in categories:
             raise InputError(f"{where}: the category {category!r} stands here a second time; remove one line")
@@ -280,7 +286,7 @@ def _superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Accou
             named = [cells[column] for column in columns if cells[column]]
             members += [Member(member, category, often, where) for member in named]
     rows: dict[tuple[str, str, str], Row] = {}
-    for where, cells in _lines(folder / f"{name}{ROWS}", ROW_COLUMNS, filled=ROW_COLUMNS[:3]):
+    for where, cells in _read_lines(folder / f"{name}{ROWS}", ROW_COLUMNS, filled=ROW_COLUMNS[:3]):
         said, value = cells["entity"], cells["answer_fwd"]
         meant = (said,) if said in categories else ALIASES.get(said, ())
         known = [category for category in meant if category in categories]
@@ -301,7 +307,7 @@ def _superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Accou
     return Superordinate(name, tuple(categories), tuple(members), tuple(rows.values()))
 
 
-def _lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -> Iterator[Line]:
+def _read_lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -> Iterator[Line]:
     """The lines of a table below its header; cells at the end of a line may be missing.
 
     Args:
@@ -361,13 +367,15 @@ def generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[S
         lacking = ~has.any(axis=1)
         has[lacking, rng.integers(0, dials.properties, lacking.sum())] = True
         rows = [
-            row for p, one in enumerate(properties) for row in _rows(one, categories, has[:, p], dials, fresh)
+            row
+            for p, one in enumerate(properties)
+            for row in _draw_rows(one, categories, has[:, p], dials, fresh)
         ]
         superordinates.append(Superordinate(name, tuple(categories), tuple(members), tuple(rows)))
     return tuple(superordinates)
 
 
-def _rows(
+def _draw_rows(
     name: str, categories: list[str], has: np.ndarray, dials: TaxonomyWorld, fresh: FreshNames
 ) -> list[Row]:
     values: list[str] = []

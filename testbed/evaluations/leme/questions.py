@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from corpus.text.consistency import Fact, facts_of, most_true
+from corpus.text.consistency import Fact, count_most_true, facts_of
 from corpus.text.language import Atom, Sentence
 from corpus.text.reading import Line
 from testbed.evaluations.leme.standard import Standard
@@ -168,7 +168,7 @@ def count_true_together(
     """MaxSAT of some sentences, a fact having one object; those about a fact that is left out apart."""
     objects = {fact[1]: len(belief.options) for fact, belief in standard.beliefs.items()}
     kept = [one for one in sentences if left_out not in facts_of(one)]
-    return TrueTogether(*most_true(kept, lambda relation: objects.get(relation, MOST)))
+    return TrueTogether(*count_most_true(kept, lambda relation: objects.get(relation, MOST)))
 
 
 def join_passages(first: Lines, second: Lines, standard: Standard) -> list[Sentence]:
