@@ -49,7 +49,7 @@ class Taxonomy:
         subjects = members(graph)
         categories = graph.object[graph.find(subjects, np.full(len(subjects), self.root))]
         self.category_by_member = dict(zip(subjects.tolist(), categories.tolist(), strict=True))
-        # What could be misread has something behind its name (`corpus.names`).
+        # What could be misread has something behind its name (`corpus.text.names`).
         self._names = {name.partition(" (#")[0]: i for i, name in enumerate(graph.entities)}
         self._names |= {name: i for i, name in enumerate(graph.entities)}
 
