@@ -41,6 +41,7 @@ from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
     CHANGE,
     EXCESS,
+    LOWERED,
     RATIO,
     SHARED,
     UNREASONED,
@@ -396,6 +397,7 @@ def test_d_of_no_edit_is_0_and_excess_of_the_bayesian_reader_is_0(results):
 def test_metrics_equal_those_of_loops(results):
     c, measured = results.choices, Seesaw().measure(results, Seesaw().readers(results, "x")["x"])
     d, x, right, lost, shared = {kind: [] for kind in OTHERS}, {kind: [] for kind in OTHERS}, [], [], []
+    excess, along, whole = [], 0.0, 0.0
     for row in range(len(c.case)):
         options = c.options[row].tolist()
         if c.role[row] in OTHERS:
@@ -405,6 +407,7 @@ def test_metrics_equal_those_of_loops(results):
             )
             d[c.role[row]].append(own)
             x[c.role[row]].append(abs(own - gold))
+            excess.append(own - gold)
         elif c.role[row] == OWN and results.cases["elsewhere"][c.case[row]]:
             is_right = [options[p.argmax()] == c.facets["truth"][row] for p in (*c.lm[row], c.agent[row, 1])]
             right.append(is_right[1])
@@ -412,12 +415,17 @@ def test_metrics_equal_those_of_loops(results):
                 lost.append(not is_right[1] and is_right[2])
                 if not is_right[1]:
                     shared.append(not is_right[2])
+            dp, dq = c.lm[row, 1] - c.lm[row, 0], c.agent[row, 1] - c.agent[row, 0]
+            if np.abs(dq).sum() > 0.02:
+                along, whole = along + dp @ dq, whole + dq @ dq
     for kind in OTHERS:
         assert measured[CHANGE[kind]].value() == pytest.approx(np.mean(d[kind]))
         assert measured[EXCESS[kind]].value() == pytest.approx(np.mean(x[kind]))
     assert measured[ACCURACY].value() == pytest.approx(np.mean(right))
     assert measured[UNREASONED].value() == pytest.approx(np.mean(lost))
     assert measured[SHARED].value() == pytest.approx(np.mean(shared))
+    assert measured[LOWERED].value() == pytest.approx(np.mean([one < -0.02 for one in excess]))
+    assert measured[RATIO].value() == pytest.approx(along / whole)
 
 
 def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
