@@ -36,7 +36,7 @@ class Section(NamedTuple):
     Attributes:
         commands: modules that it says to run.
         missing: those of them that are not there.
-        records: folders that hold what an experiment among them found.
+        records: folders that hold what an experiment among them found, or that it names.
     """
 
     page: str
@@ -60,7 +60,9 @@ def _read_section(page: str, title: str, text: str) -> Section:
     modules = dict.fromkeys(module or MADE[target] for module, target in NAMED.findall(text))
     missing = tuple(name for name in modules if importlib.util.find_spec(name) is None)
     titles = {name.removeprefix("experiments.").replace("_", "-") for name in modules}
-    records = sorted(p.name for p in RECORDS.iterdir() if re.sub(r"^[\d-]{11}", "", p.name) in titles)
+    records = sorted(
+        p.name for p in RECORDS.iterdir() if p.name in text or re.sub(r"^[\d-]{11}", "", p.name) in titles
+    )
     return Section(page, title, tuple(modules), missing, tuple(records))
 
 

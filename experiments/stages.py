@@ -1,15 +1,28 @@
-"""Long experiments as stages: each is kept when it is done, so that the same command goes on from there."""
+"""Long studies as stages: each is kept when it is done, so that the same command goes on from there."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
 
+from experiments.settings import StagedSettings
 from testbed.console import say
-from testbed.run.settings import TrainSettings
+from testbed.corpus import build_corpus
+from testbed.edit import edit
+from testbed.engine.catalogue import whose_options
+from testbed.report import report
+from testbed.run.runs import Run
+from testbed.run.runtime import prepare_jax
+from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
+from testbed.scores.tables import Table, markdown_section
+from testbed.settings import EditSettings, ReportSettings
 from testbed.train import train
 
 Stage = tuple[str, Callable[[], object]]
 """What is done, and doing it, which is quick where it was done before."""
+Settings = TypeVar("Settings", bound=StagedSettings)
 
 
 class Clock:
@@ -30,6 +43,23 @@ class Clock:
     def is_over(self) -> bool:
         """The minutes have passed."""
         return self._end is not None and time.perf_counter() > self._end
+
+
+def run_in_stages(
+    settings: Settings,
+    list_stages: Callable[[Settings, Clock], Iterable[Stage]],
+    record_study: Callable[[Settings], Path],
+) -> None:
+    """Do a study's stages, and once all are done, its record; until the minutes are over.
+
+    Args:
+        list_stages: all of them, given how long there is; trainings stop when the time is over.
+        record_study: writes the record and returns its folder.
+    """
+    prepare_jax()
+    clock = Clock(settings.minutes)
+    if finish_stages(list_stages(settings, clock), clock):
+        say(f"record: {record_study(settings)}")
 
 
 def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
@@ -56,6 +86,54 @@ def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
     return True
 
 
-def train_until(settings: TrainSettings, clock: Clock) -> None:
-    """Train a model to its last step, or until the time is over."""
-    train(replace(settings, minutes=clock.minutes_left()))
+def settings_of_run(run: Run, seed: int) -> dict[str, Any]:
+    """The settings of every command that say which run."""
+    return {"run": run.name, "runs": run.root, "seed": seed}
+
+
+def model_stages(corpus: CorpusSettings, training: TrainSettings, clock: Clock) -> Iterator[Stage]:
+    """A corpus, and a model trained to its last step or until the time is over."""
+    yield f"corpus of {corpus.run}", partial(build_corpus, corpus)
+    yield f"model of {training.run}", lambda: train(replace(training, minutes=clock.minutes_left()))
+
+
+def edit_stages(edits: Iterable[EditSettings], about: str = "") -> Iterator[Stage]:
+    """Edits, those of each settings a stage; `about` says in their titles what tells them apart."""
+    for one in edits:
+        yield f"edit {one.run} by {', '.join(one.editors)}{about}", partial(edit, one)
+
+
+def report_stage(runs: Sequence[Run], **options: Any) -> Stage:
+    """A report of some runs, which stands with the first."""
+    first, *others = runs
+    settings = ReportSettings(first.name, first.root, tuple(run.name for run in others), **options)
+    return f"report of {first.name}", partial(report, settings)
+
+
+def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
+    """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors.
+
+    Returns:
+        What `testbed.scores.gather.gather_results` takes for `where`.
+    """
+    shared = settings.settings_as_data()
+
+    def is_match(config: dict) -> bool:
+        editor, seed = config["editor"], config["settings"]["seed"]
+        if editor not in settings.editors or config["settings"] != shared | {"seed": seed}:
+            return False
+        method_settings = settings.configs.get(whose_options(editor).options)
+        return (
+            method_settings is None
+            or as_plain_data(method_settings) == config["method"]["settings"]["config"]
+        )
+
+    return is_match
+
+
+def show_tables(tables: Iterable[Table], path: Path) -> None:
+    """Print tables, and write them into a file of the report."""
+    text = "\n".join(map(markdown_section, tables))
+    say(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

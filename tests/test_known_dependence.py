@@ -8,9 +8,8 @@ import pytest
 
 from experiments import record
 from experiments.command import run_module
-from experiments.studies import known_dependence
-from experiments.studies.found_dependence import compare_forests
-from experiments.studies.known_dependence import Settings, readers, sure_beliefs
+from experiments.studies import found_dependence
+from experiments.studies.found_dependence import Settings, compare_forests, search_facts, sure_beliefs
 from experiments.studies.revision_worlds import RevisionWorld, build_run
 from testbed.run.world import load_world
 
@@ -29,7 +28,7 @@ def test_the_sure_hold_every_fact_and_nothing_else(graph):
 
 
 def test_who_knows_all_facts_finds_what_hangs_together(graph):
-    for found in readers(graph).values():
+    for found in search_facts(graph).values():
         assert found.auc == 1.0
         assert found.found == found.pairs[0] == (graph.upstream >= 0).sum()
 
@@ -40,7 +39,7 @@ def test_nothing_is_found_in_facts_of_nobody_in_particular(graph):
     for r in range(len(graph.relations)):
         mine = graph.relation == r
         shuffled[mine] = rng.permutation(shuffled[mine])
-    for found in readers(replace(graph, object=shuffled)).values():
+    for found in search_facts(replace(graph, object=shuffled)).values():
         assert found.found + found.false <= 1
         assert found.persists is None or found.found
 
@@ -55,10 +54,10 @@ def test_a_dependence_turned_round_is_found_but_not_right():
 def test_the_experiment_keeps_a_record(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     worlds = {"star": [RevisionWorld("star", "fact", 1, subjects=40, uppers=6, dependence=0.9)]}
-    monkeypatch.setattr(Settings, "worlds", property(lambda _: worlds))
-    assert run_module(known_dependence, ["--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
+    monkeypatch.setattr(Settings, "known_worlds", property(lambda _: worlds))
+    assert run_module(found_dependence, ["--known", "--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
     (folder,) = (tmp_path / "records").iterdir()
     kept = json.loads((folder / "record.json").read_text())
-    assert kept["command"] == "python -m experiments.known_dependence --draws 1"
+    assert kept["command"] == "python -m experiments.found_dependence --draws 1 --known"
     assert set(kept["found"]["star"]) == {"mass 2", "mass 0.2", "each its own"}
     assert "cause right" in (folder / "known_dependence.md").read_text()

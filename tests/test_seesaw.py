@@ -836,8 +836,8 @@ def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_gr
 
 
 def test_the_record_names_a_command_with_all_that_was_chosen():
-    told = seesaw.Settings(seeds=2, people=48, steps=9, edits=40, slow_edits=3).command
-    assert told == ("python -m experiments.seesaw --seeds 2 --people 48 --steps 9 --edits 40 --slow-edits 3")
+    command = seesaw.Settings(seeds=2, people=48, steps=9, edits=30, slow_edits=3).command
+    assert command == "python -m experiments.seesaw --seeds 2 --people 48 --steps 9 --edits 30 --slow-edits 3"
 
 
 def test_falls_are_those_of_loops(results):

@@ -28,7 +28,7 @@ def test_both_models_are_edited_and_written_down(tmp_path, monkeypatch, capsys):
         model = replace(base.model, hidden=32, mlp=64, layers=4 if depth == 12 else 2, heads=2, kv_heads=2)
         return replace(base, model=model, train=replace(base.train, steps=30, checkpoint_every=30))
 
-    monkeypatch.setattr(twelve_layers, "recipe", small)
+    monkeypatch.setattr(twelve_layers, "train_settings", small)
     editors = ["full-early", "full-late", "rome", "memit", "none"]
     args = ["--runs", str(tmp_path / "runs"), "--cases", "10", "--editors", *editors]
     assert run_module(twelve_layers, [*args, "--minutes", "0.001"]) == 0

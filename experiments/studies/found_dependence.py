@@ -1,7 +1,8 @@
 """What `self-bayes` finds out about a world, by how many subjects it looks at.
 
-Command:
+Commands:
     python -m experiments.found_dependence
+    python -m experiments.found_dependence --known [--facts FOLDER_IN_WIKIDATA5M_LAYOUT]
 
 The report worlds of `experiments.revision` and their models are made where they are missing (a minute or two
 of two cores each). Of every model the beliefs are read once, and dependences looked for in some of its
@@ -15,22 +16,35 @@ p(persists)  mean probability that facts of what depends persist; 1 is right whe
 Brier        of the probabilities that pairs hang together: mean squared error, 0 is best; a constant at the
              share of pairs that depend has "Brier, constant"
 
+With --known no model is asked, to see whether more could be had: all facts themselves are searched, in fresh
+draws of the worlds in which facts persist and, given a folder, of its samples of real facts, by
+
+mass 2, mass .2   the exact posterior over forests (`bayes.structure`), rows being Dirichlet of that mass, and
+                  tables of no cause of mass 8, as the agents of these worlds have it with rows of mass 2
+each its own      the search of `self-bayes`, which averages over masses for each pair of relations
+
 Intervals are over worlds. Writes experiments/records/<date>-found-dependence; takes five minutes once the
-models are there.
+models are there, with --known one minute of one core.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from bayes.structure import log_scores
+from corpus.config import ExactConfig
+from corpus.forests import forest_posterior, likeliest_forest
+from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from experiments.command import launch_module
 from experiments.record import short, write_record
+from experiments.settings import StudySettings
+from experiments.stages import show_tables
 from experiments.studies.revision_tables import KINDS
-from experiments.studies.revision_worlds import LISTS, prepare_run
+from experiments.studies.revision_worlds import LISTS, RevisionWorld, build_run, prepare_run
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
@@ -42,7 +56,10 @@ from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import Estimate, estimate_metric
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
+
+ROW_MASSES = (ExactConfig.row_mass, 0.2)
+KNOWN_COLUMNS = ("AUC", "found", "false", "cause right", "Brier", "Brier, constant")
 
 
 class Search(NamedTuple):
@@ -125,19 +142,36 @@ def sample_subjects(beliefs: Beliefs, count: int, rng: np.random.Generator) -> B
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StudySettings):
     """Which worlds, and how many subjects."""
 
     subjects: tuple[int, ...] = (8, 16, 32, 64, 120)
     """Numbers of subjects; all of them are looked at besides."""
     draws: int = 5
-    """Draws of each number of subjects in each world."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
+    """Draws of each number of subjects in each world; with --known, of each world."""
+    known: bool = False
+    """Search in all facts in place of the beliefs of models."""
+    facts: Path | None = None
+    """Folder in Wikidata5m's layout, with --known; without one there are no real facts."""
 
     def __post_init__(self) -> None:
-        if min(*self.subjects, self.draws) < 1:
-            raise ValueError("subjects and draws must be positive")
+        super().__post_init__()
+        if min(self.subjects) < 1:
+            raise ValueError("subjects must be positive")
+        if self.facts and not self.known:
+            raise ValueError("facts go with known")
+
+    @property
+    def known_worlds(self) -> dict[str, list[RevisionWorld]]:
+        """By name in the table, fresh draws of one world; names of several tokens would change no fact."""
+        made = LISTS["report"] + (LISTS["real"] if self.facts else ())
+        return {
+            f"{one.shape}, {one.subjects} subjects": [
+                replace(one, seed=100 * one.seed + k, several_tokens=False) for k in range(self.draws)
+            ]
+            for one in made
+            if one.kind == "fact"
+        }
 
 
 Found = dict[str, dict[str, list[tuple[int, Search]]]]
@@ -145,8 +179,16 @@ Found = dict[str, dict[str, list[tuple[int, Search]]]]
 
 
 def run_study(settings: Settings) -> None:
-    """Read every model, search in some of its subjects, tables, record."""
+    """Search, tables, record."""
     prepare_jax()
+    if settings.known:
+        record_known(settings)
+    else:
+        record_found(settings)
+
+
+def record_found(settings: Settings) -> None:
+    """Read every model, search in some of its subjects."""
     searches: Found = {}
     worlds = LISTS["report"]
     with show_progress("worlds", len(worlds)) as advance:
@@ -167,22 +209,21 @@ def run_study(settings: Settings) -> None:
     shares = {
         kind: {n: search_estimates(of) for n, of in by_number.items()} for kind, by_number in searches.items()
     }
-    text = "\n".join(markdown_section(recovery_table(kind, of)) for kind, of in shares.items())
-    say(text)
     first = Run(settings.runs, worlds[0].name)
     folder = write_record(
         first,
         "found-dependence",
-        "python -m experiments.found_dependence",
+        settings.command,
         read_metrics(first),
         copied=(),
-        settings={k: v for k, v in asdict(settings).items() if k != "runs"},
+        settings=settings.settings_as_data(),
         found={
             kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
             for kind, by_number in shares.items()
         },
     )
-    (folder / "found_dependence.md").write_text(text, encoding="utf-8")
+    tables = [recovery_table(kind, of) for kind, of in shares.items()]
+    show_tables(tables, folder / "found_dependence.md")
     say(f"record: {folder}")
 
 
@@ -214,6 +255,62 @@ def recovery_table(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Tabl
     rows: list[list[Cell]] = [[n, *row.values()] for n, row in by_number.items()]
     note = "± is half of a 95% interval over worlds; brackets: searches."
     return Table(f"found-{kind}", f"What is found, {KINDS[kind]}", ["subjects", *columns], rows, note)
+
+
+def record_known(settings: Settings) -> None:
+    """Search in all facts of every draw of a world."""
+    found: dict[str, dict[str, list[tuple[int, Search]]]] = {}
+    pooled: dict[str, list[tuple[int, Search]]] = {}
+    with show_progress("worlds", settings.draws * len(settings.known_worlds)) as advance:
+        for name, draws in settings.known_worlds.items():
+            for world in draws:
+                run = build_run(world, settings.runs, settings.facts)
+                for reader, one in search_facts(load_world(run).graph).items():
+                    found.setdefault(name, {}).setdefault(reader, []).append((world.seed, one))
+                    if world.shape != "real":
+                        pooled.setdefault(reader, []).append((world.seed, one))
+                advance(1)
+    found["all but real"] = pooled
+    table, figures = known_table(found)
+    folder = write_record(run, "known-dependence", settings.command, [], copied=(), found=figures)
+    show_tables([table], folder / "known_dependence.md")
+    say(f"record: {folder}")
+
+
+def sure_beliefs(graph: KnowledgeGraph) -> Beliefs:
+    """The beliefs of somebody who knows every fact and doubts none."""
+    relations, subjects = len(graph.relations), int(graph.subject.max()) + 1
+    top, said = np.zeros((relations, subjects, 1), np.int32), np.zeros((relations, subjects), np.float32)
+    top[graph.relation, graph.subject, 0] = graph.object
+    said[graph.relation, graph.subject] = 1
+    names = np.arange(max(subjects, int(graph.object.max()) + 1), dtype=np.int32)[:, None]
+    return Beliefs(names[:subjects], names, top, said[..., None], said)
+
+
+def search_facts(graph: KnowledgeGraph) -> dict[str, Search]:
+    """By name in the table, what is found in the facts of a graph."""
+    found = {}
+    for mass in ROW_MASSES:
+        scores = log_scores(graph, ExactConfig.root_mass, mass)
+        depends = forest_posterior(scores).depends
+        found[f"mass {mass:g}"] = compare_forests(
+            likeliest_forest(scores), depends + depends.T, graph.upstream
+        )
+    return found | {"each its own": search_dependence(sure_beliefs(graph), graph.upstream)}
+
+
+def known_table(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[Table, dict[str, dict]]:
+    """One row for each kind of world and reader; the same as figures."""
+    rows: list[list[Cell]] = []
+    figures: dict[str, dict[str, dict]] = {}
+    for world, by_reader in found.items():
+        for reader, searches in by_reader.items():
+            shares = search_estimates(searches)
+            rows.append([world, reader, *(shares[name] for name in KNOWN_COLUMNS)])
+            figures.setdefault(world, {})[reader] = {name: short(shares[name]) for name in KNOWN_COLUMNS}
+    note = "± is half of a 95% interval over worlds; brackets: worlds."
+    title = "What is found in all facts, where they persist"
+    return Table("known", title, ["world", "mass of rows", *KNOWN_COLUMNS], rows, note), figures
 
 
 if __name__ == "__main__":

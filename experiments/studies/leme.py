@@ -11,27 +11,22 @@ trained, at once. The record of the last run is in experiments/records.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
+from experiments.record import figures, write_record
+from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.subsets import INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.report import report
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
-from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.settings import CaseConfig, EditSettings
 
 NAME = "leme"
 EDITORS = ("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context")
@@ -42,71 +37,44 @@ REPORTED = (INJECTION, UPDATE)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     seeds: int = 3
     """Worlds of each strength, each with its own corpus, model and edits."""
     edits: int = 40
     """Edits by each editor in each world."""
     slow_edits: int = 10
     """Edits by self-bayes, which takes seconds for each."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on from there."""
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        given = {"seeds": self.seeds, "edits": self.edits, "slow-edits": self.slow_edits}
-        return typed(NAME, given)
-
-    def __post_init__(self) -> None:
-        if min(self.seeds, self.edits, self.slow_edits) < 1:
-            raise ValueError("seeds, edits and slow_edits must be positive")
 
 
 def run_study(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if finish_stages(study_stages(options, clock), clock):
-        say(f"record: {record_study(options)}")
+    stages.run_in_stages(options, study_stages, record_study)
 
 
-def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
     for strength in STRENGTHS:
-        for seed in range(options.seeds):
-            run = run_of(options, strength, seed)
-            yield from _model_stages(options, run, strength, seed, clock)
-            for one in _edit_settings(options, run, seed):
-                yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+        for seed, run in enumerate(runs_of(options, strength)):
+            where = stages.settings_of_run(run, seed)
+            world = CORPUS[NAME].world
+            world = replace(world, coupled=replace(world.coupled, strength=strength))
+            corpus = replace(CORPUS[NAME], world=world, **where)
+            yield from stages.model_stages(corpus, replace(TRAIN[NAME], **where), clock)
+            yield from stages.edit_stages(_edit_settings(options, run, seed))
     for strength in STRENGTHS:
-        first, *others = (run_of(options, strength, seed).name for seed in range(options.seeds))
-        report_settings = ReportSettings(run=first, runs=options.runs, and_runs=tuple(others))
-        yield f"report of strength {strength}", partial(report, report_settings)
+        yield stages.report_stage(runs_of(options, strength))
 
 
-def _model_stages(options: Settings, run: Run, strength: float, seed: int, clock: Clock) -> Iterator[Stage]:
-    where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-    corpus = CORPUS[NAME]
-    world = replace(corpus.world, coupled=replace(corpus.world.coupled, strength=strength))
-    yield f"corpus of {run.name}", partial(build_corpus, replace(corpus, world=world, **where))
-    yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
-
-
-def run_of(options: Settings, strength: float, seed: int) -> Run:
-    """The run of one strength and seed."""
-    return Run(options.runs, f"{NAME}-{strength:.1f}-{seed}")
+def runs_of(options: Settings, strength: float) -> list[Run]:
+    """The runs of one strength, in the order of their seeds."""
+    return [Run(options.runs, f"{NAME}-{strength:.1f}-{seed}") for seed in range(options.seeds)]
 
 
 def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor; contexts in the document of the passage, and in the one before it."""
-    base = replace(
-        EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=options.edits)
-    )
+    base = replace(EDIT[NAME], cases=CaseConfig(count=options.edits), **stages.settings_of_run(run, seed))
     yield replace(base, editors=EDITORS)
     closed = base.configs | {"in-context": InContextConfig(closed=True)}
     yield replace(base, editors=("in-context",), configs=closed)
@@ -117,15 +85,14 @@ def record_study(options: Settings) -> Path:
     """The figures of all editors by strength of the coupling, and everything that they depend on."""
     by_strength: dict[str, Any] = {}
     for strength in STRENGTHS:
-        group = [run_of(options, strength, seed) for seed in range(options.seeds)]
-        editors = score_editors(gather_results(group, recorded_evaluation_named(NAME)))
+        editors = score_editors(gather_results(runs_of(options, strength), recorded_evaluation_named(NAME)))
         by_editor = figures(editors, REPORTED)
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
         related_metrics = correlate_measures(editors, editors[0].edited.seed)
         by_strength[f"correlations, strength {strength}"] = {
             f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
         }
-    first = run_of(options, STRENGTHS[0], 0)
+    first = runs_of(options, STRENGTHS[0])[0]
     return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=by_strength)
 
 

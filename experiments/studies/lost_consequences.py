@@ -15,16 +15,17 @@ experiments/records/<date>-lost-consequences.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import jax
 import numpy as np
 
 from corpus.text.tokenizer import PAD, SEP
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import short, typed, unusual, write_record
+from experiments.record import short, write_record
+from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH, KINDS
 from experiments.studies.revision_worlds import LISTS, RevisionWorld
@@ -44,7 +45,7 @@ from testbed.scores.metric import Metric, mean_of
 from testbed.scores.pooling import pool_results
 from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
 
 EDITOR = "self-bayes"
 ROW, MOVES, BOTH_RIGHT = "the row's answer is right", "it is taken to move", "worked out rightly"
@@ -54,7 +55,7 @@ COLUMNS = (FOLLOWS, ROW, MOVES, BOTH_RIGHT, FOLLOWS_THEN, FOLLOWS_ELSE)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StudySettings):
     """Which edits of `experiments.revision` are looked at."""
 
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
@@ -63,12 +64,6 @@ class Settings:
     """Edits in each world."""
     changing: bool = False
     """Only edits that should change a consequence."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
-
-    def __post_init__(self) -> None:
-        if self.cases < 1:
-            raise ValueError("cases must be positive")
 
 
 class InferredConsequences(NamedTuple):
@@ -179,26 +174,21 @@ def run_study(settings: Settings) -> None:
                 metrics.append(world_metrics)
                 advance(1)
             by_kind[KINDS[kind]] = estimate_over_worlds(results, metrics)
-    text = "\n".join(
-        markdown_section(consequence_table(title, rows))
-        for title, rows in (("kind", by_kind), ("world", by_world))
-    )
-    say(text)
     first = Run(settings.runs, worlds[0].name)
-    words = unusual(settings, "kinds", "cases")
+    tables = [consequence_table(title, rows) for title, rows in (("kind", by_kind), ("world", by_world))]
     folder = write_record(
         first,
         "lost-consequences",
-        typed("lost_consequences", words) + " --changing" * settings.changing,
+        settings.command,
         read_metrics(first),
         copied=(),
-        settings={k: v for k, v in asdict(settings).items() if k != "runs"},
+        settings=settings.settings_as_data(),
         found={
             name: {column: short(e) for column, e in row.items()}
             for name, row in (by_kind | by_world).items()
         },
     )
-    (folder / "lost_consequences.md").write_text(text, encoding="utf-8")
+    stages.show_tables(tables, folder / "lost_consequences.md")
     say(f"record: {folder}")
 
 

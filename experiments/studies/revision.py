@@ -26,16 +26,16 @@ Resumes when killed. A world takes about eleven minutes of one core, or 25 with 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import typed, unusual, write_record
-from experiments.stages import Clock, Stage, finish_stages
+from experiments.record import write_record
+from experiments.settings import StagedSettings
 from experiments.studies.found_dependence import Search, read_run_beliefs, search_dependence
-from experiments.studies.made_by import config_matcher
 from experiments.studies.revision_tables import (
     Estimates,
     estimate_editors,
@@ -52,11 +52,10 @@ from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.scores.gather import EditorResults, gather_results
 from testbed.scores.pooling import pool_results
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 say_once = cache(say)
@@ -83,7 +82,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """Which worlds and editors, and how many edits."""
 
     worlds: Literal["development", "report", "real", "deep"] = "report"
@@ -98,26 +97,13 @@ class Settings:
     """Edits by each editor in each world."""
     changing: bool = False
     """Only edits that should change a consequence, which are few where facts persist."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
 
     def __post_init__(self) -> None:
-        unknown = set(self.editors) - set(VARIANTS)
-        if self.cases < 1 or unknown or not self.editors:
-            raise ValueError(f"cases must be positive, and editors some of {', '.join(VARIANTS)}")
+        super().__post_init__()
+        if not self.editors or set(self.editors) - set(VARIANTS):
+            raise ValueError(f"editors must be some of {', '.join(VARIANTS)}")
         if (self.worlds == "real") != bool(self.facts):
             raise ValueError("worlds real and facts, a folder of real ones, go together")
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        given = {
-            "worlds": self.worlds,
-            "facts": "FOLDER" if self.facts else "",
-        } | unusual(self, "kinds", "editors", "cases")
-        return typed("revision", given) + " --changing" * self.changing
 
     def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind."""
@@ -130,17 +116,16 @@ class Settings:
 
 def run_study(settings: Settings) -> None:
     """Models, edits, tables, record."""
-    prepare_jax()
-    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
-        _record_study(settings)
+    stages.run_in_stages(settings, study_stages, record_study)
 
 
-def _study_stages(settings: Settings) -> Iterator[Stage]:
+def study_stages(settings: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
+    """The models, and after each its edits."""
     for kind in settings.kinds:
         for world in settings.worlds_of_kind(kind):
-            yield f"{world.name}: model", partial(prepare_run, world, settings.runs, settings.facts)
+            yield f"model of {world.name}", partial(prepare_run, world, settings.runs, settings.facts)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
+                yield f"edit {world.name} by {name}", partial(edit, edit_settings(settings, world, name))
 
 
 def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
@@ -156,9 +141,7 @@ def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSe
         configs[prefix] = replace(configs[prefix], **changes)
     return replace(
         base,
-        run=world.name,
-        runs=settings.runs,
-        seed=world.seed,
+        **stages.settings_of_run(settings.run(world), world.seed),
         editors=(editor,),
         configs=configs,
         agent="paper" if world.kind == "published" else "exact",
@@ -176,7 +159,7 @@ def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults
     """What each editor did in one world, by the names in tables."""
     by_name = []
     for name in settings.editors:
-        mine = config_matcher(edit_settings(settings, world, name))
+        mine = stages.config_matcher(edit_settings(settings, world, name))
         (one,) = gather_results([settings.run(world)], recorded_evaluation_named("hase"), mine, say_once)
         by_name.append(one._replace(name=name))
     return by_name
@@ -214,8 +197,9 @@ def _unlike_the_default(settings: Settings) -> list[str]:
     return [*worlds, *(["changing"] if settings.changing else [])]
 
 
-def _record_study(settings: Settings) -> None:
-    sections: list[str] = []
+def record_study(settings: Settings) -> Path:
+    """The tables of each kind and of all worlds, and the figures behind them."""
+    tables: list[Table] = []
     figures: dict[str, Any] = {}
     worlds: dict[str, Estimates] = {}
     searches: dict[str, Search] = {}
@@ -224,30 +208,25 @@ def _record_study(settings: Settings) -> None:
         in_each = [gather_edits(settings, world) for world in among]
         editors = pool_worlds(in_each)
         by_reader = estimate_editors(editors)
-        sections += map(
-            markdown_section, kind_tables(kind, by_reader, {e.name: len(e.results) for e in editors})
-        )
+        tables += kind_tables(kind, by_reader, {e.name: len(e.results) for e in editors})
         figures[kind] = shorten_estimates(by_reader)
         for world, of_world in zip(among, in_each, strict=True):
             worlds[world.name] = estimate_editors(of_world)
             searches[world.name] = _search_world(settings.run(world))
     figures["worlds"] = {world: shorten_estimates(by_reader) for world, by_reader in worlds.items()}
     figures["search"] = {world: one._asdict() for world, one in searches.items()}
-    sections += map(markdown_section, [*world_tables(worlds), search_table(searches)])
+    tables += [*world_tables(worlds), search_table(searches)]
     first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
-    first.report.mkdir(parents=True, exist_ok=True)
-    (first.report / "revision.md").write_text("\n".join(sections), encoding="utf-8")
-    say("\n".join(sections))
-    record = write_record(
+    stages.show_tables(tables, first.report / "revision.md")
+    return write_record(
         first,
         "-".join(["revision", *_unlike_the_default(settings)]),
         settings.command,
         read_metrics(first),
         copied=(".md",),
-        settings={k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes", "facts")},
+        settings=settings.settings_as_data(),
         found=figures,
     )
-    say(f"record: {record}")
 
 
 if __name__ == "__main__":

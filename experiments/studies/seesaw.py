@@ -13,19 +13,16 @@ over, or, while a model is trained, at once. The record of the last run is in ex
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus.config import PeopleWorld
 from corpus.seeds import generator
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
+from experiments.record import figures, write_record
+from experiments.settings import StagedSettings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
 from testbed.evaluations.seesaw.groups import (
@@ -43,13 +40,11 @@ from testbed.evaluations.seesaw.regression import (
 )
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.report import report
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.tables import Table, markdown_section
-from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.settings import CaseConfig, EditSettings
 
 NAME = "seesaw"
 EDITORS = ("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context")
@@ -92,11 +87,9 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     seeds: int = 3
     """Worlds of each of the six kinds, each with its own corpus, model and edits."""
     people: int = 144
@@ -107,51 +100,32 @@ class Settings:
     """Edits by each editor in each world."""
     slow_edits: int = 8
     """Edits by self-bayes, which takes seconds for each."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on from there."""
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        given = {"seeds": self.seeds, "people": self.people, "steps": self.steps}
-        given |= {"edits": self.edits, "slow-edits": self.slow_edits}
-        return typed(NAME, given)
 
     def __post_init__(self) -> None:
-        if min(self.seeds, self.edits, self.slow_edits, self.steps) < 1:
-            raise ValueError("seeds, edits, slow_edits and steps must be positive")
+        super().__post_init__()
         if self.people < 24 or self.people % 24:
             raise ValueError(f"people must be a multiple of 24; they are {self.people}")
 
 
 def run_study(options: Settings) -> None:
     """Worlds, models, edits, reports, record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if finish_stages(study_stages(options, clock), clock):
-        say(f"record: {record_study(options)}")
+    stages.run_in_stages(options, study_stages, record_study)
 
 
-def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
     for seed, cell in product(range(options.seeds), CELLS):
         run = run_of(options, cell, seed)
-        where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-        yield (
-            f"corpus of {run.name}",
-            partial(build_corpus, replace(_corpus_settings(options, cell, seed), **where)),
-        )
+        where = stages.settings_of_run(run, seed)
         recipe = replace(TRAIN[NAME].train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
-        train_settings = replace(TRAIN[NAME], train=recipe, **where)
-        yield f"model of {run.name}", partial(train_until, train_settings, clock)
-        for one in _edit_settings(options, run, seed):
-            yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
-    for cell in CELLS:
-        first, *others = runs_of(options, cell)
-        report_settings = ReportSettings(
-            run=first.name, runs=options.runs, and_runs=tuple(run.name for run in others)
+        yield from stages.model_stages(
+            replace(_corpus_settings(options, cell, seed), **where),
+            replace(TRAIN[NAME], train=recipe, **where),
+            clock,
         )
-        yield f"report of {cell}", partial(report, report_settings)
+        yield from stages.edit_stages(_edit_settings(options, run, seed))
+    for cell in CELLS:
+        yield stages.report_stage(runs_of(options, cell))
 
 
 def run_of(options: Settings, cell: WorldKind, seed: int) -> Run:
@@ -183,9 +157,7 @@ def _corpus_settings(options: Settings, cell: WorldKind, seed: int) -> Any:
 def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
     base = replace(
         EDIT[NAME],
-        run=run.name,
-        runs=options.runs,
-        seed=seed,
+        **stages.settings_of_run(run, seed),
         cases=CaseConfig(count=options.edits),
         examinations={NAME: Seesaw(others=12)},
     )

@@ -29,7 +29,6 @@ of two depths and takes half an hour of two cores. Figures of the last run are i
 """
 
 import itertools
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,27 +37,24 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from corpus.config import TokenizerConfig, WorldConfig
-from corpus.files import read_json, staged_file
+from corpus.files import read_json
 from corpus.seeds import generator
+from experiments import stages
 from experiments.agreement import CASES, Agreement, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.command import launch_module
 from experiments.record import write_record
+from experiments.settings import StagedSettings
 from lm.config import ModelConfig
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.ranks import rank_values
-from testbed.scores.tables import Table, markdown_section
+from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
-from testbed.train import train
 
 EDITORS = (
     "lora-down", "embeddings", "full-early", "full-late", "ft-constrained", "rome", "in-context",
@@ -97,7 +93,7 @@ OTHER: Mapping[str, tuple[Any, ...]] = {"depth": (12,), "size": (48,), "tokenize
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """What differs between models, and how much is measured on each."""
 
     vary: tuple[Factor, ...] = ("seed", "depth")
@@ -114,28 +110,37 @@ class Settings:
     """Share of facts that a model is trained to generate."""
     steps: int = 600
     """Most training steps."""
-    minutes: float | None = None
-    """Begin nothing new after about this long."""
     subjects: int = 240
     """Subjects of each world; 240 is the demo's."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
 
     def __post_init__(self) -> None:
-        if min(self.seeds, self.cases, self.steps) < 1 or len(self.editors) < 3:
-            raise ValueError("seeds, cases and steps must be positive, and there must be 3 editors to rank")
+        super().__post_init__()
+        if len(self.editors) < 3:
+            raise ValueError("there must be 3 editors to rank")
 
 
 def run_study(options: Settings) -> None:
     """Models, edits, rankings, record."""
-    prepare_jax()
-    began = time.perf_counter()
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """The models, and after each its edits."""
+    for one in list_variants(options):
+        where = stages.settings_of_run(Run(options.runs, one.name), one.seed)
+        world = WorldConfig(subjects=options.subjects)
+        corpus = replace(CORPUS["tiny"], world=world, tokenizer=TokenizerConfig(one.tokenizer), **where)
+        recipe = replace(TRAIN["tiny"].train, steps=options.steps)
+        training = replace(TRAIN["tiny"], model=one.shape, train=recipe, until=options.accuracy, **where)
+        yield from stages.model_stages(replace(corpus, seed=one.world), training, clock)
+        cases = CaseConfig(options.cases)
+        edits = replace(EDIT["tiny"], cases=cases, strength=options.strength, **where)
+        yield from stages.edit_stages(replace(edits, editors=(name,)) for name in options.editors)
+
+
+def record_study(options: Settings) -> Path:
+    """How far rankings agree, and the values behind them."""
     variants = list_variants(options)
-    for work in _study_work(options, variants):
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say("there is more to do; the same command goes on")
-            return
-        work()
     editors_by_model = {one: _score_run(options, Run(options.runs, one.name)) for one in variants}
     names = metrics_shown_in(next(iter(editors_by_model.values()))[0].evaluation.metrics, "compared")
     rows, agreements = [], {}
@@ -146,21 +151,17 @@ def run_study(options: Settings) -> None:
     header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
     title = f"Kendall's tau-b of {len(options.editors)} editors"
     table = Table("stability", title, header, rows, _table_note(options))
-    say(markdown_section(table))
     first = Run(options.runs, variants[0].name)
-    first.report.mkdir(parents=True, exist_ok=True)
-    with staged_file(first.report / "stability.md") as aside:
-        aside.write_text(markdown_section(table), encoding="utf-8")
+    stages.show_tables([table], first.report / "stability.md")
     values = {
         one.name: {e.edited.editor: {n: _metric_value(e, n) for n in names} for e in editors}
         for one, editors in editors_by_model.items()
     }
     training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
-    folder = write_record(
-        first, "stability", "python -m experiments.stability", read_metrics(first),
-        (".md",), found=agreements, values=values, trained=training_ends, settings=_settings_as_data(options),
+    return write_record(
+        first, "stability", options.command, read_metrics(first), (".md",),
+        found=agreements, values=values, trained=training_ends, settings=options.settings_as_data(),
     )  # fmt: skip
-    say(f"record: {folder}")
 
 
 def list_variants(options: Settings) -> list[ModelVariant]:
@@ -222,38 +223,12 @@ def _is_of_study(options: Settings, config: dict) -> bool:
     return asked == (options.cases, options.strength) and config["editor"] in options.editors
 
 
-def _study_work(options: Settings, variants: Sequence[ModelVariant]) -> Iterator[Any]:
-    """What is to be done, in pieces of a minute or two; what was done before is quick."""
-    for one in variants:
-        run = Run(options.runs, one.name)
-        where: dict[str, Any] = {"run": run.name, "runs": options.runs}
-        world = WorldConfig(subjects=options.subjects)
-        corpus = replace(
-            CORPUS["tiny"], world=world, tokenizer=TokenizerConfig(one.tokenizer), seed=one.world, **where
-        )
-        recipe = replace(TRAIN["tiny"].train, steps=options.steps)
-        train_settings = replace(
-            TRAIN["tiny"], model=one.shape, train=recipe, until=options.accuracy, seed=one.seed, **where
-        )
-        edit_settings = replace(
-            EDIT["tiny"], cases=CaseConfig(options.cases), strength=options.strength, seed=one.seed, **where
-        )
-        yield lambda corpus=corpus: build_corpus(corpus)
-        yield lambda trained=train_settings: train(trained)
-        for name in options.editors:
-            yield lambda asked=edit_settings, name=name: edit(replace(asked, editors=(name,)))
-
-
 def _table_note(options: Settings) -> str:
     stop = "as they are" if options.strength is None else f"at a strength of {options.strength:g}"
     return (
         f"Editors {stop}, {options.cases} edits of each model. ± is half of a 95% interval over cases; in "
         f"brackets the number of pairs of models. `{CASES}`: halves of one model's cases against each other."
     )
-
-
-def _settings_as_data(options: Settings) -> dict[str, Any]:
-    return {k: v for k, v in vars(options).items() if k not in ("runs", "minutes")}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ the demo's; takes about a minute of one core for each editor there. Figures of t
 experiments/records.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,11 +26,10 @@ import numpy as np
 from matplotlib.ticker import NullLocator
 
 from corpus.errors import InputError
-from corpus.files import staged_file
+from experiments import stages
 from experiments.command import launch_module
 from experiments.record import write_record
-from testbed.console import say
-from testbed.edit import edit
+from experiments.settings import StagedSettings
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
 from testbed.evaluations.hase import Hase
@@ -39,12 +37,11 @@ from testbed.pages.charts import interval_halves
 from testbed.pages.style import GRID, STYLE, save_figure
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import MetricDefinition, mean_of
 from testbed.scores.statistics import Estimate, estimate_metric
-from testbed.scores.tables import Cell, Table, better_of, markdown_section
+from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import CaseConfig, EditSettings
 
 EDITORS = (
@@ -60,7 +57,7 @@ TICKS = (0.01, 0.1, 0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """Which editors, at which strengths, on which run."""
 
     run: str = "demo"
@@ -73,24 +70,13 @@ class Settings:
     """Edits by each editor at each strength, all contradicting the truth."""
     show: tuple[str, ...] = ("damage", "harm", "spill", "propagation", "skill")
     """Parts of the names of metrics that are shown."""
-    minutes: float | None = None
-    """Begin nothing new after about this long."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     seed: int = 0
     """Of the requests."""
 
     def __post_init__(self) -> None:
-        if self.cases < 1 or not self.strengths or not all(0 < p < 1 for p in self.strengths):
-            raise ValueError("cases must be positive, and strengths probabilities inside (0, 1)")
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        many = f"--editors {' '.join(self.editors)} --strengths {' '.join(map(str, self.strengths))}"
-        return (
-            f"python -m experiments.strength --run {self.run} {many} --cases {self.cases} --seed {self.seed}"
-        )
+        super().__post_init__()
+        if not self.strengths or not all(0 < p < 1 for p in self.strengths):
+            raise ValueError("strengths must be probabilities inside (0, 1)")
 
 
 class Point(NamedTuple):
@@ -112,13 +98,18 @@ class Point(NamedTuple):
 
 def run_study(options: Settings) -> None:
     """Edits, picture, table, record."""
-    prepare_jax()
-    began, run = time.perf_counter(), Run(options.runs, options.run)
-    for asked in _edit_settings(options):
-        if options.minutes is not None and time.perf_counter() - began > 60 * options.minutes:
-            say("there is more to do; the same command goes on")
-            return
-        edit(asked)
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
+    """The edits, an editor and a strength at a time."""
+    for one in _edit_settings(options):
+        yield from stages.edit_stages([one], "" if one.strength is None else f", strength {one.strength:g}")
+
+
+def record_study(options: Settings) -> Path:
+    """Picture, table, and the points behind them."""
+    run = Run(options.runs, options.run)
     editors = score_editors(
         gather_results(
             [run], recorded_evaluation_named(EVALUATION), lambda config: _is_of_study(options, config)
@@ -130,17 +121,12 @@ def run_study(options: Settings) -> None:
         key=lambda p: _point_order(options, p),
     )
     folder = run.report / "strength"
-    folder.mkdir(parents=True, exist_ok=True)
+    stages.show_tables([strength_table(points, metrics)], folder / "strength.md")
     draw_strengths(points, metrics, folder / "strength.png")
-    shown_table = strength_table(points, metrics)
-    say(markdown_section(shown_table))
-    with staged_file(folder / "strength.md") as aside:
-        aside.write_text(markdown_section(shown_table), encoding="utf-8")
-    record_folder = write_record(
+    return write_record(
         run, "strength", options.command, read_metrics(run),
         (".png", ".md"), points=[_point_as_data(p) for p in points], cases=options.cases,
     )  # fmt: skip
-    say(f"record: {record_folder}")
 
 
 def strength_table(points: Sequence[Point], metrics: Sequence[MetricDefinition]) -> Table:

@@ -10,35 +10,31 @@ with the `published` one. All requests contradict the truth. Resumes when killed
 less than an hour. The tables of the last run are in experiments/records, what they say in the README.
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
+from experiments import stages
 from experiments.command import launch_module
 from experiments.record import figures, write_record
-from testbed.console import print_table, say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
+from experiments.settings import StagedSettings
+from testbed.console import print_table
 from testbed.engine.tuned import with_tuned_settings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
 from testbed.evaluations.hase.pictures import draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.report import report
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.tables import format_cell
-from testbed.settings import CaseConfig, ReportSettings, TuneSettings
-from testbed.train import train
+from testbed.settings import CaseConfig, TuneSettings
 from testbed.tune import tune
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
@@ -49,11 +45,9 @@ HEADLINES = metrics_shown_in(METRICS, "headline")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     seeds: int = 3
     """Worlds, each with its own corpus, model and edits."""
     subjects: int = 1320
@@ -67,43 +61,48 @@ class Settings:
     held_out: int = 120
     """Edits of another world that the hyper-parameters are chosen on."""
 
-    def __post_init__(self) -> None:
-        if min(self.seeds, self.subjects, self.steps, self.edits, self.held_out) < 1:
-            raise ValueError("seeds, subjects, steps, edits and held_out must be positive")
+    @property
+    def worlds(self) -> list[Run]:
+        """The runs of all seeds."""
+        return [Run(self.runs, f"support-law-{seed}") for seed in range(self.seeds)]
+
+    @property
+    def development(self) -> Run:
+        """Where hyper-parameters are chosen."""
+        return Run(self.runs, "support-law-development")
 
 
 def run_study(options: Settings) -> None:
     """Worlds, models, hyper-parameters, edits, tables, record."""
-    prepare_jax()
-    began = time.perf_counter()
-    runs = [Run(options.runs, f"support-law-{seed}") for seed in range(options.seeds)]
-    laptop = TRAIN["laptop"]
-    world = WorldConfig(
-        subjects=options.subjects,
-        builtin=BuiltinWorld(upstream_objects=options.upstream_objects, downstream_objects=60),
-    )
-    development = Run(options.runs, "support-law-development")
-    for seed, run in [*enumerate(runs), (DEVELOPMENT, development)]:
-        where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
-        build_corpus(replace(CORPUS["laptop"], world=world, **where))
-        train(replace(laptop, train=replace(laptop.train, steps=options.steps), **where))
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; trainings stop when the time is over."""
+    laptop, runs = TRAIN["laptop"], options.worlds
+    dials = BuiltinWorld(upstream_objects=options.upstream_objects, downstream_objects=60)
+    world = WorldConfig(subjects=options.subjects, builtin=dials)
+    for seed, run in [*enumerate(runs), (DEVELOPMENT, options.development)]:
+        where = stages.settings_of_run(run, seed)
+        training = replace(laptop, train=replace(laptop.train, steps=options.steps), **where)
+        yield from stages.model_stages(replace(CORPUS["laptop"], world=world, **where), training, clock)
     first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
-    contradicting = replace(first, tuned=development.name, examinations={"hase": Hase(reinforce=0.0)})
-    tune(
-        TuneSettings(
-            **vars(contradicting)
-            | {"run": development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
-        )
-    )
+    contradicting = replace(first, tuned=options.development.name, examinations={"hase": Hase(reinforce=0.0)})
+    held_out = {"run": options.development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
+    yield "tune", lambda: tune(TuneSettings(**vars(contradicting) | held_out))
     configs = with_tuned_settings(runs[0], EDITORS, contradicting)
     base = replace(first, cases=CaseConfig(count=options.edits), configs=configs)
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:
             exam = {"hase": Hase(reinforce=0.0, sampler=sampler)}
-            edit(replace(base, run=run.name, seed=seed, examinations=exam))
-    others = tuple(run.name for run in runs[1:])
-    report(ReportSettings(run=runs[0].name, runs=options.runs, and_runs=others))
+            one = replace(base, run=run.name, seed=seed, examinations=exam)
+            yield from stages.edit_stages([one], f", {sampler}")
+    yield stages.report_stage(runs)
 
+
+def record_study(options: Settings) -> Path:
+    """What follows by support, by both samplers."""
+    runs = options.worlds
     figures_by_sampler: dict[str, Any] = {}
     for sampler in SAMPLERS:
         editors = score_by_sampler(runs, sampler)
@@ -115,18 +114,15 @@ def run_study(options: Settings) -> None:
                 [b, *(format_cell(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()
             ]
             print_table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
-    seconds = time.perf_counter() - began
-    folder = write_record(
+    return write_record(
         runs[0],
         "support-law",
-        "python -m experiments.support_law",
+        options.command,
         read_metrics(runs[0]),
         copied=(".md", ".png"),
-        seconds=seconds,
         found=figures_by_sampler,
-        tuned={path.stem: read_record(path) for path in development.folder.glob("tuned/*/*.json")},
+        tuned={path.stem: read_record(path) for path in options.development.folder.glob("tuned/*/*.json")},
     )
-    say(f"{seconds / 60:.0f} minutes this time; record: {folder}")
 
 
 def score_by_sampler(runs: Sequence[Run], sampler: str) -> list[ScoredEditor]:

@@ -17,34 +17,29 @@ experiments/records.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from corpus.config import TokenizerConfig
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
+from experiments.record import figures, write_record
+from experiments.settings import StagedSettings
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS
 from testbed.evaluations.hase.tables import SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.report import report
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.statistics import estimate_metric
-from testbed.scores.tables import Cell, Table, markdown_section
-from testbed.settings import CaseConfig, ReportSettings
+from testbed.scores.tables import Cell, Table
+from testbed.settings import CaseConfig
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
 """Relations of Wikidata, and the one that depends on each."""
@@ -64,7 +59,7 @@ SUPPORTS = (0, 1, 2, 5, 20, 100, 1000)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """Where the facts are, and how much is measured."""
 
     path: str = ""
@@ -77,16 +72,11 @@ class Settings:
     """Which editors."""
     edits: int = 400
     """Edits by each editor and sampler."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     seed: int = 0
     """Root seed of every stage."""
 
     def __post_init__(self) -> None:
-        if self.edits < 1:
-            raise ValueError("edits must be positive")
+        super().__post_init__()
         if self.scale == "slice" and not self.path:
             raise ValueError("scale slice needs a path to a folder in Wikidata5m's layout")
 
@@ -95,41 +85,25 @@ class Settings:
         """Where it goes."""
         return Run(self.runs, f"table4-{self.scale}")
 
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        given = {
-            "path": "FOLDER" if self.path else "",
-            "scale": self.scale,
-            "editors": " ".join(self.editors),
-            "samplers": " ".join(self.samplers),
-            "edits": self.edits,
-            "seed": self.seed,
-        }
-        return typed("table4", given)
-
 
 def run_study(options: Settings) -> None:
     """Corpus, training, edits by both samplers, report and record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if not finish_stages(_study_stages(options, clock), clock):
-        return
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def record_study(options: Settings) -> Path:
+    """Table 4 in today's terms and in the published ones, what follows by support, and all figures."""
     editors = score_editors(gather_results([options.run], recorded_evaluation_named("hase")))
     tables = [main_results(editors), in_published_terms(editors), support_table(editors)]
-    for shown in tables:
-        say(markdown_section(shown))
-    lines = read_metrics(options.run)
-    folder = write_record(
+    stages.show_tables(tables, options.run.report / "table4.md")
+    return write_record(
         options.run,
         "table4" if options.scale == "slice" else f"table4-{options.scale}",
         options.command,
-        lines,
+        read_metrics(options.run),
         copied=(".md", ".png"),
         found=figures(editors, SUBSETS),
     )
-    (folder / "table4.md").write_text("\n".join(map(markdown_section, tables)), encoding="utf-8")
-    say(f"record: {folder}")
 
 
 def support_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -146,26 +120,23 @@ def support_table(editors: Sequence[ScoredEditor]) -> Table:
     return Table("support", f"{FOLLOWS}, by support of the new object", header, rows)
 
 
-def _study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
-    where: dict[str, Any] = {"run": options.run.name, "runs": options.runs}
-    seeded = where | {"seed": options.seed}
-    small = options.scale == "slice"
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; the training stops when the time is over."""
+    where = stages.settings_of_run(options.run, options.seed)
     written, trained, edited = PRESETS[options.scale]
     corpus, recipe, base = CORPUS[written], TRAIN[trained], EDIT[edited]
     if options.path:
         world = replace(corpus.world, source="wikidata", path=options.path, pairs=PAIRS)
         corpus = replace(corpus, world=world)
-    if small:
+    if options.scale == "slice":
         corpus = replace(corpus, tokenizer=TokenizerConfig())
         recipe = replace(recipe, train=replace(recipe.train, steps=1400, row_length=192))
-    yield "corpus", partial(build_corpus, replace(corpus, **seeded))
-    yield "training", partial(train_until, replace(recipe, **seeded), clock)
-    settings = replace(base, cases=CaseConfig(count=options.edits), **seeded)
+    yield from stages.model_stages(replace(corpus, **where), replace(recipe, **where), clock)
+    settings = replace(base, cases=CaseConfig(count=options.edits), **where)
     for sampler in options.samplers:
-        for name in options.editors:
-            edit_settings = replace(settings, editors=(name,), examinations={"hase": Hase(sampler=sampler)})
-            yield f"{sampler}: {name}", partial(edit, edit_settings)
-    yield "report", partial(report, ReportSettings(against=options.editors[0], **where))
+        drawn = replace(settings, examinations={"hase": Hase(sampler=sampler)})
+        yield from stages.edit_stages((replace(drawn, editors=(e,)) for e in options.editors), f", {sampler}")
+    yield stages.report_stage([options.run], against=options.editors[0])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """TAXI (Powell et al. 2024) whole: does changing what a thing is change what follows from it?
 
-Command:
+Commands:
     python -m experiments.taxi [--path ../shared/data/taxi] [--minutes 9]
+    python -m experiments.taxi --baseline taxi-base        (what the unedited model of that run answers)
 
 Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given. Editors are tuned on
 a taxonomy of another seed, which is never reported. A further world has imagine documents that never say
@@ -17,27 +18,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from corpus.files import read_json
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, typed, write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
+from experiments.record import figures, write_record
+from experiments.settings import StagedSettings
+from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.engine.tuned import with_tuned_settings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
-from testbed.report import report
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
-from testbed.settings import CaseConfig, EditSettings, ReportSettings
+from testbed.settings import CaseConfig, EditSettings
 from testbed.tune import tune
 
 NAME = "taxi"
@@ -52,11 +49,9 @@ OTHER_SEED = 1000
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     path: str = ""
     """Folder of TAXI's data; without it, generated taxonomies only."""
     seeds: int = 3
@@ -69,54 +64,39 @@ class Settings:
     """Edits by self-bayes, with and without the true dependences, which takes seconds for each."""
     held_out: int = 40
     """Edits that hyper-parameters are chosen on."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on from there."""
 
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        given = {"path": self.path, "seeds": self.seeds, "edits": self.edits, "real-edits": self.real_edits}
-        given |= {"slow-edits": self.slow_edits, "held-out": self.held_out}
-        return typed(NAME, given)
-
-    def __post_init__(self) -> None:
-        if min(self.seeds, self.edits, self.real_edits, self.slow_edits, self.held_out) < 1:
-            raise ValueError("seeds, edits, real_edits, slow_edits and held_out must be positive")
+    baseline: str = ""
+    """Only ask TAXI's questions of the unedited model of this run, whose world is built of TAXI's folder."""
 
 
 def run_study(options: Settings) -> None:
     """Worlds, models, hyper-parameters, edits, report, record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if finish_stages(study_stages(options, clock), clock):
-        say(f"record: {record_study(options)}")
+    if options.baseline:
+        record_baseline(Run(options.runs, options.baseline), options.command)
+    else:
+        stages.run_in_stages(options, study_stages, record_study)
 
 
-def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
     tuning = Run(options.runs, f"{NAME}-tuning")
-    yield from _model_stages(options, tuning, OTHER_SEED, "", clock)
+    yield from _world_stages(tuning, OTHER_SEED, "", clock)
     tune_settings = replace(
         TUNE[NAME], run=tuning.name, runs=options.runs, cases=CaseConfig(count=options.held_out)
     )
     for editor in TUNED:
         yield f"tune {editor}", partial(tune, replace(tune_settings, editors=(editor,)))
     for run, seed, path in list_worlds(options):
-        yield from _model_stages(options, run, seed, path, clock)
-        for one in _edit_settings(options, tuning, run, seed):
-            yield f"edit {run.name} by {', '.join(one.editors)}", partial(edit, one)
+        yield from _world_stages(run, seed, path, clock)
+        yield from stages.edit_stages(_edit_settings(options, tuning, run, seed))
     plain = Run(options.runs, PLAIN)
-    yield from _model_stages(options, plain, 0, "", clock)
-    for one in _context_edits(
-        replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))
-    ):
-        yield f"edit {PLAIN} by {', '.join(one.editors)}", partial(edit, one)
-    runs = [run.name for run, _, path in list_worlds(options) if not path]
-    report_settings = ReportSettings(run=runs[0], runs=options.runs, and_runs=tuple(runs[1:]))
-    yield "report", partial(report, report_settings)
+    yield from _world_stages(plain, 0, "", clock)
+    base = replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))
+    yield from stages.edit_stages(_context_edits(base))
+    yield stages.report_stage([run for run, _, path in list_worlds(options) if not path])
     if options.path:
-        yield "report of TAXI's tables", partial(report, ReportSettings(run=REAL, runs=options.runs))
-    yield "report of plain documents", partial(report, ReportSettings(run=PLAIN, runs=options.runs))
+        yield stages.report_stage([Run(options.runs, REAL)])
+    yield stages.report_stage([plain])
 
 
 def list_worlds(options: Settings) -> list[tuple[Run, int, str]]:
@@ -125,20 +105,19 @@ def list_worlds(options: Settings) -> list[tuple[Run, int, str]]:
     return generated + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
 
 
-def _model_stages(options: Settings, run: Run, seed: int, path: str, clock: Clock) -> Iterator[Stage]:
-    where: dict[str, Any] = {"run": run.name, "runs": options.runs, "seed": seed}
+def _world_stages(run: Run, seed: int, path: str, clock: stages.Clock) -> Iterator[stages.Stage]:
+    where = stages.settings_of_run(run, seed)
     corpus = CORPUS[NAME]
     if run.name == PLAIN:
         corpus = replace(corpus, documents=replace(corpus.documents, premise_again=False, bystanders=0.0))
-    world = replace(corpus.world, path=path)
-    yield f"corpus of {run.name}", partial(build_corpus, replace(corpus, world=world, **where))
-    yield f"model of {run.name}", partial(train_until, replace(TRAIN[NAME], **where), clock)
+    corpus = replace(corpus, world=replace(corpus.world, path=path), **where)
+    yield from stages.model_stages(corpus, replace(TRAIN[NAME], **where), clock)
 
 
 def _edit_settings(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
     """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
     count = options.real_edits if run.name == REAL else options.edits
-    base = replace(EDIT[NAME], run=run.name, runs=options.runs, seed=seed, cases=CaseConfig(count=count))
+    base = replace(EDIT[NAME], cases=CaseConfig(count=count), **stages.settings_of_run(run, seed))
     for editor in EDITORS:
         yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
     configs = with_tuned_settings(run, TUNED, replace(base, tuned=tuning.name))

@@ -14,32 +14,27 @@ run is in experiments/records.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus.config import TaxonomyWorld
-from corpus.files import staged_file
+from experiments import stages
 from experiments.command import launch_module
 from experiments.record import write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
+from experiments.settings import StagedSettings
 from lm.editors.full import FullConfig
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS
 from testbed.pages.charts import fill_panel, finish_figure, make_panels
 from testbed.pages.style import picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.readers import CHANCE
 from testbed.scores.statistics import Estimate
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 NAME, EVALUATION = "taxi-finetuning", "taxi"
@@ -55,21 +50,13 @@ WORLD = TaxonomyWorld(superordinates=2, categories=6)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     edits: int = 120
     """Edits by each editor."""
     seed: int = 0
     """Of world, corpus, model and edits."""
-    minutes: float | None = None
-    """Begin nothing new after about this long; the same command goes on."""
-
-    def __post_init__(self) -> None:
-        if self.edits < 1:
-            raise ValueError("edits must be positive")
 
 
 class ModelVariant(NamedTuple):
@@ -109,7 +96,7 @@ def list_variants() -> list[ModelVariant]:
 def variant_settings(options: Settings, setting: ModelVariant) -> tuple[CorpusSettings, TrainSettings]:
     """Settings of one world and its model; training is longer where there is more to read."""
     corpus, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
-    where: dict[str, Any] = {"run": setting.name, "runs": options.runs, "seed": options.seed}
+    where = stages.settings_of_run(Run(options.runs, setting.name), options.seed)
     rest = 1 - setting.never
     exact = replace(corpus.exact, strata=(setting.never, rest / 3, rest - rest / 3))
     world = replace(corpus.world, taxonomy=replace(WORLD, members=setting.members))
@@ -127,23 +114,15 @@ def variant_settings(options: Settings, setting: ModelVariant) -> tuple[CorpusSe
 
 def run_study(options: Settings) -> None:
     """Worlds, models, edits, figure, record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if finish_stages(study_stages(options, clock), clock):
-        say(f"record: {record_study(options)}")
+    stages.run_in_stages(options, study_stages, record_study)
 
 
-def study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Worlds, models, edits; trainings stop when the time is over."""
     for setting in list_variants():
-        corpus, training = variant_settings(options, setting)
-        yield f"corpus of {setting.name}", partial(build_corpus, corpus)
-        yield f"model of {setting.name}", partial(train_until, training, clock)
-        for rate in RATES if setting == ModelVariant(*BASE) else (RATE,):
-            yield (
-                f"edit {setting.name}, learning rate {rate:g}",
-                partial(edit, edit_settings(options, setting, rate)),
-            )
+        yield from stages.model_stages(*variant_settings(options, setting), clock)
+        rates = RATES if setting == ModelVariant(*BASE) else (RATE,)
+        yield from stages.edit_stages(edit_settings(options, setting, rate) for rate in rates)
 
 
 def record_study(options: Settings) -> Path:
@@ -151,18 +130,13 @@ def record_study(options: Settings) -> Path:
     points = [point for setting in list_variants() for point in _measure_points(options, setting)]
     first = Run(options.runs, ModelVariant(*BASE).name)
     folder = first.report / NAME
-    folder.mkdir(parents=True, exist_ok=True)
+    stages.show_tables([points_table(points)], folder / "finetuning.md")
     draw_points(points, folder / "finetuning.png")
-    text = markdown_section(points_table(points))
-    say(text)
-    with staged_file(folder / "finetuning.md") as aside:
-        aside.write_text(text, encoding="utf-8")
     accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
-    typed = f"python -m experiments.taxi_finetuning --edits {options.edits} --seed {options.seed}"
     return write_record(
         first,
         NAME,
-        typed,
+        options.command,
         read_metrics(first),
         (".png", ".md"),
         points=[_point_as_data(p) for p in points],
@@ -176,9 +150,7 @@ def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> Edit
     tuned = {name: replace(base.configs[name], learning_rate=rate) for name in EDITORS}
     return replace(
         base,
-        run=setting.name,
-        runs=options.runs,
-        seed=options.seed,
+        **stages.settings_of_run(Run(options.runs, setting.name), options.seed),
         editors=tuple(EDITORS),
         cases=CaseConfig(count=options.edits),
         configs=base.configs | tuned,

@@ -19,31 +19,26 @@ experiments/records/<date>-twelve-layers.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import DocumentConfig
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, typed, unusual, write_record
-from experiments.stages import Clock, Stage, finish_stages, train_until
-from experiments.studies.made_by import config_matcher
+from experiments.record import figures, write_record
+from experiments.settings import StagedSettings
 from lm.config import ModelConfig
-from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.run.settings import TrainSettings
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import ScoredEditor, compare_editors, score_editors
 from testbed.scores.gather import gather_results
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 Depth = Literal[2, 12]
@@ -63,7 +58,7 @@ PAIRS = (("rome", "memit"), ("full-early", "full-late"))
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """How much is measured."""
 
     editors: tuple[str, ...] = EDITORS
@@ -76,21 +71,13 @@ class Settings:
     """Edits by each of these."""
     steps: int = 200
     """Training steps of twelve layers, of 12 rows of 160 tokens."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on."""
     seed: int = 0
     """Of world, models and requests."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
 
     def __post_init__(self) -> None:
-        if min(self.cases, self.steps, self.few) < 1 or not self.editors:
-            raise ValueError("cases and steps must be positive, and somebody must edit")
-
-    @property
-    def command(self) -> str:
-        """What repeats it."""
-        return typed("twelve_layers", unusual(self, "editors", "cases", "slow", "few", "steps", "seed"))
+        super().__post_init__()
+        if not self.editors:
+            raise ValueError("somebody must edit")
 
     def run(self, depth: Depth) -> Run:
         """Where the model of a depth is."""
@@ -99,23 +86,16 @@ class Settings:
 
 def run_study(options: Settings) -> None:
     """Models, edits, tables, record."""
-    prepare_jax()
-    clock = Clock(options.minutes)
-    if finish_stages(_study_stages(options, clock), clock):
-        _record_study(options)
+    stages.run_in_stages(options, study_stages, record_study)
 
 
-def _study_stages(options: Settings, clock: Clock) -> Iterator[Stage]:
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; trainings stop when the time is over."""
     for depth in DEPTHS:
-        where: dict[str, Any] = {"run": options.run(depth).name, "runs": options.runs, "seed": options.seed}
+        where = stages.settings_of_run(options.run(depth), options.seed)
         corpus = replace(CORPUS["tiny"], documents=DocumentConfig(length=3), **where)
-        yield f"{depth} layers: corpus", partial(build_corpus, corpus)
-        yield (
-            f"{depth} layers: model",
-            partial(train_until, replace(train_settings(depth, options.steps), **where), clock),
-        )
-        for name in options.editors:
-            yield f"{depth} layers: {name}", partial(edit, edit_settings(options, depth, name))
+        yield from stages.model_stages(corpus, replace(train_settings(depth, options.steps), **where), clock)
+        yield from stages.edit_stages(edit_settings(options, depth, name) for name in options.editors)
 
 
 def train_settings(depth: Depth, steps: int) -> TrainSettings:
@@ -145,34 +125,29 @@ def edit_settings(options: Settings, depth: Depth, name: str) -> EditSettings:
     return replace(
         base,
         configs=configs,
-        run=options.run(depth).name,
-        runs=options.runs,
-        seed=options.seed,
+        **stages.settings_of_run(options.run(depth), options.seed),
         editors=(name,),
         cases=CaseConfig(options.few if name in options.slow else options.cases),
         examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
     )
 
 
-def _record_study(options: Settings) -> None:
+def record_study(options: Settings) -> Path:
+    """The tables of both depths, and all figures."""
     by_depth = {depth: score_by_name(options, depth) for depth in DEPTHS}
-    text = "\n".join(
-        map(markdown_section, (headline_table(by_depth), support_table(by_depth), pair_table(by_depth)))
-    )
-    run = options.run(12)
-    say(text)
-    parts = [f"support {b}" for b in SUPPORT_BINS]
+    run, parts = options.run(12), [f"support {b}" for b in SUPPORT_BINS]
+    tables = (headline_table(by_depth), support_table(by_depth), pair_table(by_depth))
     folder = write_record(
         run,
         "twelve-layers",
         options.command,
         read_metrics(run),
         copied=(),
-        settings={k: v for k, v in asdict(options).items() if k not in ("runs", "minutes")},
+        settings=options.settings_as_data(),
         found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in by_depth.items()},
     )
-    (folder / "twelve_layers.md").write_text(text, encoding="utf-8")
-    say(f"record: {folder}")
+    stages.show_tables(tables, folder / "twelve_layers.md")
+    return folder
 
 
 def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:
@@ -181,7 +156,7 @@ def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:
     editors = [
         one
         for name in options.editors
-        for one in gather_results(runs, exam, config_matcher(edit_settings(options, depth, name)))
+        for one in gather_results(runs, exam, stages.config_matcher(edit_settings(options, depth, name)))
     ]
     return {one.edited.editor: one for one in score_editors(editors)}
 

@@ -18,27 +18,25 @@ Resumes when killed. Writes experiments/records/<date>-untaught-logic.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from experiments import stages
 from experiments.command import launch_module
-from experiments.record import typed, unusual, write_record
-from experiments.stages import Clock, Stage, finish_stages
+from experiments.record import write_record
+from experiments.settings import StagedSettings
 from experiments.studies import revision
 from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
-from experiments.studies.made_by import config_matcher
 from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts, shorten_estimates
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
-from testbed.console import say
 from testbed.edit import edit
 from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
 from testbed.evaluations.hase.metrics import SUCCESS
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
 from testbed.scores.gather import EditorResults, gather_results
-from testbed.scores.tables import Cell, Table, markdown_section
+from testbed.scores.tables import Cell, Table
 from testbed.settings import EditSettings
 
 EVALUATION = "experiments.studies.consequence_logic:ConsequenceLogic"
@@ -49,7 +47,7 @@ METRICS = (SUCCESS, *(f"logic {law}" for law in (*TAUGHT, *UNTAUGHT)))
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StagedSettings):
     """Which worlds and editors, and how many edits."""
 
     worlds: Literal["development", "report"] = "report"
@@ -62,15 +60,11 @@ class Settings:
     """Who edits, by the names of `experiments.revision`."""
     cases: int = 60
     """Edits by each editor in each world."""
-    minutes: float | None = None
-    """Leave after about this long; the same command goes on."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
 
     def __post_init__(self) -> None:
-        unknown = set(self.editors) - set(revision.VARIANTS)
-        if self.cases < 1 or unknown or not self.editors:
-            raise ValueError(f"cases must be positive, and editors some of {', '.join(revision.VARIANTS)}")
+        super().__post_init__()
+        if not self.editors or set(self.editors) - set(revision.VARIANTS):
+            raise ValueError(f"editors must be some of {', '.join(revision.VARIANTS)}")
 
     def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
         """The worlds of one kind in which a cause has two consequences."""
@@ -90,17 +84,16 @@ def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
 
 def run_study(settings: Settings) -> None:
     """Models, edits, tables, record."""
-    prepare_jax()
-    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
-        _record_study(settings)
+    stages.run_in_stages(settings, study_stages, record_study)
 
 
-def _study_stages(settings: Settings) -> Iterator[Stage]:
+def study_stages(settings: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
+    """The models, and after each its edits."""
     for kind in settings.kinds:
         for world in settings.worlds_of_kind(kind):
-            yield f"{world.name}: model", partial(prepare_run, world, settings.runs)
+            yield f"model of {world.name}", partial(prepare_run, world, settings.runs)
             for name in settings.editors:
-                yield f"{world.name}: {name}", partial(edit, edit_settings(settings, world, name))
+                yield f"edit {world.name} by {name}", partial(edit, edit_settings(settings, world, name))
 
 
 def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
@@ -119,7 +112,9 @@ def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults
     by_name, run = [], Run(settings.runs, world.name)
     for name in settings.editors:
         (one,) = gather_results(
-            [run], recorded_evaluation_named(EVALUATION), config_matcher(edit_settings(settings, world, name))
+            [run],
+            recorded_evaluation_named(EVALUATION),
+            stages.config_matcher(edit_settings(settings, world, name)),
         )
         by_name.append(one._replace(name=name))
     return by_name
@@ -135,31 +130,28 @@ def logic_table(kind: str, by_editor: Estimates, worlds: int) -> Table:
     return Table(kind, KINDS[kind], ["editor", "edits", *METRICS], rows, note)
 
 
-def _record_study(settings: Settings) -> None:
+def record_study(settings: Settings) -> Path:
+    """A table for each kind, and the figures behind it."""
     tables, figures = [], {}
     for kind in settings.kinds:
         worlds = [gather_edits(settings, world) for world in settings.worlds_of_kind(kind)]
         estimates = estimate_parts(
             revision.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
         )
-        tables.append(markdown_section(logic_table(kind, estimates, len(worlds))))
+        tables.append(logic_table(kind, estimates, len(worlds)))
         figures[kind] = shorten_estimates(estimates)
-    text = "\n".join(tables)
-    say(text)
     run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
-    plain: dict[str, Any] = {k: v for k, v in asdict(settings).items() if k not in ("runs", "minutes")}
-    words = unusual(settings, "worlds", "kinds", "editors", "cases")
     folder = write_record(
         run,
         "untaught-logic",
-        typed("untaught_logic", words),
+        settings.command,
         read_metrics(run),
         copied=(),
-        settings=plain,
+        settings=settings.settings_as_data(),
         found=figures,
     )
-    (folder / "untaught_logic.md").write_text(text, encoding="utf-8")
-    say(f"record: {folder}")
+    stages.show_tables(tables, folder / "untaught_logic.md")
+    return folder
 
 
 if __name__ == "__main__":

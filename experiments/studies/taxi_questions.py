@@ -1,23 +1,16 @@
 """What the unedited model answers to the questions that TAXI asks before any edit (Powell et al. 2024).
 
-Command:
-    python -m experiments.taxi_baseline [--run taxi-real]
-
 The run's world is built of TAXI's folder. Its 1,435 questions are asked forward and inversely; 251 of them
 are about categories themselves, which have facts where the world was built with
---world.taxonomy.categories-speak, and are counted as not asked elsewhere. The record is in
-experiments/records.
+--world.taxonomy.categories-speak, and are counted as not asked elsewhere. `experiments.taxi --baseline` asks.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from bayes.interface import EditRequest
 from corpus.errors import InputError
-from experiments.command import launch_module
 from experiments.record import write_record
 from testbed.console import say
 from testbed.engine.questions import Questions
@@ -36,20 +29,13 @@ KINDS = ("typical", "rare", "entity")
 FORWARD, INVERSE = "forward", "inverse"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Which model is asked."""
+def record_baseline(run: Run, command: str) -> None:
+    """Ask, print, keep.
 
-    run: str = "taxi-real"
-    """The run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
-
-
-def run_study(options: Settings) -> None:
-    """Ask, print, keep."""
+    Raises:
+        InputError: the run's world is not built of TAXI's folder.
+    """
     prepare_jax()
-    run = Run(options.runs, options.run)
     world = load_world(run)
     if world.path is None:
         raise InputError(f"{run.name} is not built of TAXI's folder; see --world.path of testbed.corpus")
@@ -69,8 +55,9 @@ def run_study(options: Settings) -> None:
     told = markdown_section(_table(rows))
     say(told)
     figures = [{"who": who, "way": way, **share._asdict()} for who, way, share, _ in rows]
-    typed = f"python -m experiments.taxi_baseline --run {options.run}"
-    kept = write_record(run, NAME, typed, read_metrics(run), figures=figures, asked=len(asked), of=len(every))
+    kept = write_record(
+        run, NAME, command, read_metrics(run), figures=figures, asked=len(asked), of=len(every)
+    )
     say(f"record: {kept}")
 
 
@@ -122,7 +109,3 @@ def _table(rows: Sequence[tuple[str, str, Estimate, float]]) -> Table:
     header = ["asked about", "way", "questions", "right", "by chance"]
     note = "Right is the most probable option; entity: the category itself. Intervals by subject."
     return Table(NAME, "TAXI's questions to the unedited model", header, cells, note, words=2)
-
-
-if __name__ == "__main__":
-    launch_module()
