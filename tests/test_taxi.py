@@ -74,9 +74,9 @@ def cases(place):
 
 
 def test_every_subject_becomes_every_other_category_of_its_superordinate(cases, taxonomy):
-    asked = {(case.requested_fact[0], case.requested_fact[2]) for case in cases}
-    assert len(asked) == len(cases)
-    assert asked == {
+    requests = {(case.requested_fact[0], case.requested_fact[2]) for case in cases}
+    assert len(requests) == len(cases)
+    assert requests == {
         (s, c)
         for s, old in taxonomy.category_by_member.items()
         for c in taxonomy.sibling_categories(old)
@@ -115,14 +115,14 @@ def test_consistency_and_invariance_partition_the_properties(cases, taxonomy):
     for case in cases:
         s, _, new = case.requested_fact
         old = taxonomy.category_by_member[s]
-        asked = {c.relation: c.facets["changed"] for c in case.choices if c.role == PROPERTY}
+        changed_by_relation = {c.relation: c.facets["changed"] for c in case.choices if c.role == PROPERTY}
         both = {
             r
             for r in taxonomy.property_relations(s)
             if ABSENT not in (taxonomy.value_of(old, r), taxonomy.value_of(new, r))
         }
-        assert set(asked) == both
-        for r, changed in asked.items():
+        assert set(changed_by_relation) == both
+        for r, changed in changed_by_relation.items():
             assert changed == (taxonomy.value_of(old, r) != taxonomy.value_of(new, r))
 
 
@@ -142,7 +142,7 @@ def test_controls_say_nothing_of_the_request(cases, taxonomy):
 # Gold.
 
 
-def test_gold_is_what_the_agent_says_when_asked_after_each_reading(place, cases, taxonomy):
+def test_gold_is_what_the_agent_says_when_asked_under_each_interpretation(place, cases, taxonomy):
     """Beliefs that are kept from edit to edit are those that the edited agent would give."""
     world, agent = place
     graph = world.graph
@@ -286,9 +286,9 @@ def naive(results, p, which, changed, inverse):
 def test_the_four_metrics_and_their_reverse_are_those_of_the_paper(results):
     reader = Taxi().readers(results, "somebody")["somebody"]
     metrics = Taxi().measure(results, reader)
-    asked = {SUCCESS: (EDIT, None), PROPERTIES: (PROPERTY, None), INVARIANCE: (PROPERTY, False)}
-    asked[CONSISTENCY] = (PROPERTY, True)
-    for name, (which, changed) in asked.items():
+    questions = {SUCCESS: (EDIT, None), PROPERTIES: (PROPERTY, None), INVARIANCE: (PROPERTY, False)}
+    questions[CONSISTENCY] = (PROPERTY, True)
+    for name, (which, changed) in questions.items():
         for inverse, called in ((False, name), (True, reverse_name(name))):
             wanted = naive(results, reader.probability, which, changed, inverse)
             assert metrics[called].value() == pytest.approx(wanted, abs=1e-12), called
@@ -320,15 +320,15 @@ def test_exceptions_are_those_that_a_loop_finds(results, place):
 def test_chance_is_one_in_as_many_as_are_offered(results):
     c, metrics = results.choices, Taxi().measure(results, Taxi().readers(results, "x")[CHANCE])
     odds = 1 / c.offered.sum(1)
-    asked = c.role == PROPERTY
-    assert metrics[PROPERTIES].value() == pytest.approx(odds[asked].mean())
-    assert metrics[CONSISTENCY].value() == pytest.approx(odds[asked & c.facets["changed"]].mean())
+    is_property = c.role == PROPERTY
+    assert metrics[PROPERTIES].value() == pytest.approx(odds[is_property].mean())
+    assert metrics[CONSISTENCY].value() == pytest.approx(odds[is_property & c.facets["changed"]].mean())
     of_category = c.relation == results.cases["relation"][c.case]
     inverse = (c.role == REVERSE) & ~of_category
     assert metrics[reverse_name(PROPERTIES)].value() == pytest.approx(odds[inverse].mean())
 
 
-def test_the_agent_is_its_own_standard_under_each_reading(results):
+def test_the_agent_is_its_own_standard_under_each_interpretation(results):
     readers = Taxi().readers(results, "x")
     for name in (BAYESIAN, CORRECTION_READER):
         metrics = Taxi().measure(results, readers[name])
@@ -370,9 +370,9 @@ def written(folder, taxonomy, edits):
     for edit in edits:
         for q in edit.queries:
             row = str(len(table["subj"]))
-            asked = taxonomy.graph.properties[q.relation] or MEMBERSHIP
+            property_name = taxonomy.graph.properties[q.relation] or MEMBERSHIP
             cells = (
-                names[edit.subject], names[edit.new], names[edit.old], asked, q.changed,
+                names[edit.subject], names[edit.new], names[edit.old], property_name, q.changed,
                 [names[o] for o in q.options], [names[s] for s in q.subjects], names[q.label], names[q.old],
                 "<subj>",
             )  # fmt: skip
@@ -460,20 +460,20 @@ def test_taxis_tables_hold_what_the_paper_counts():
     taxonomy = Taxonomy(graph)
     edits = read_edits(taxonomy, DATA)
     queries = [q for edit in edits for q in edit.queries]
-    asked = [q for q in queries if q.relation != taxonomy.root]
+    property_queries = [q for q in queries if q.relation != taxonomy.root]
     categories = (len(taxonomy.category_by_member), len(taxonomy.members_by_category))
-    assert (len(edits), len(queries), len(asked), *categories) == (
+    assert (len(edits), len(queries), len(property_queries), *categories) == (
         976, 5560, 4584, 164, 41,
     )  # fmt: skip
-    assert sum(q.changed for q in asked) == 3832
+    assert sum(q.changed for q in property_queries) == 3832
     assert sum(edit.queries[0].relation == taxonomy.root for edit in edits) == 976
     of = {name: sum(taxonomy.superordinate_of(e.subject) == name for e in edits) for name in graph.groups}
     assert of == {"animal": 224, "drink": 120, "food": 168, "instrument": 120, "plant": 224, "vehicle": 120}
     assert all(
         q.options.count(q.label) == 1 and q.subjects.count(e.subject) == 1 for e in edits for q in e.queries
     )
-    assert np.mean([1 / len(q.options) for q in asked]) == pytest.approx(0.267, abs=5e-4)
-    assert np.mean([1 / len(q.subjects) for q in asked]) == pytest.approx(0.102, abs=5e-4)
+    assert np.mean([1 / len(q.options) for q in property_queries]) == pytest.approx(0.267, abs=5e-4)
+    assert np.mean([1 / len(q.subjects) for q in property_queries]) == pytest.approx(0.102, abs=5e-4)
     split = [(e, q) for e in edits for q in e.queries[1:]
              if (taxonomy.value_of(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
     assert len(split) == 28

@@ -125,7 +125,7 @@ class TaxiAsker(Asker):
         """Which of some objects a subject has; of a property, all that it might have are recorded."""
         offered, candidates = np.unique(objects), self.graph.candidates_of(pair[1])
         options = np.union1d(offered, candidates) if role in (PROPERTY, UNSHARED) else offered
-        facets = self._facets(pair, label, old, changed)
+        facets = self._make_facets(pair, label, old, changed)
         return self.make_choice(role, pair, options, facets, offered=np.isin(options, offered))
 
     def ask_inversely(self, relation: int, obj: int, subjects: Sequence[int], changed: bool) -> Choice:
@@ -138,8 +138,8 @@ class TaxiAsker(Asker):
             if self.graph.find(subject, relation) >= 0:
                 beliefs[:, at] = self.beliefs_in((subject, relation))[:, place]
                 counts[at] = (self.gold.objects_stated((subject, relation)) == obj).sum()
-        agent = np.stack([_normalise(belief * often) for belief in beliefs])
-        before = _normalise(counts * often)
+        agent = np.stack([_normalise_weights(belief * often) for belief in beliefs])
+        before = _normalise_weights(counts * often)
         is_request = (relation, obj) == request[1:3]
         after = (options == request.subject).astype(float) if is_request else before
         return Choice(
@@ -152,7 +152,7 @@ class TaxiAsker(Asker):
             frequency=np.stack([before, *([after] * len(self.requests))]),
             stated=ABSENT,
             phrasing=self.taxonomy.inverse_phrasing(relation),
-            facets=self._facets((request.subject, relation), request.subject, ABSENT, changed),
+            facets=self._make_facets((request.subject, relation), request.subject, ABSENT, changed),
         )
 
     def belief_in(self, statement: Atom) -> np.ndarray:
@@ -160,11 +160,11 @@ class TaxiAsker(Asker):
         place = int(np.searchsorted(self.graph.candidates_of(statement.relation), statement.object))
         return self.beliefs_in(statement[:2])[:, place]
 
-    def _facets(self, pair: Pair, label: int, old: int, changed: bool) -> dict[str, Facet]:
+    def _make_facets(self, pair: Pair, label: int, old: int, changed: bool) -> dict[str, Facet]:
         return {"label": label, "old": old, "changed": changed, "stratum": self.taxi_gold.stratum_of(pair)}
 
 
-def _normalise(weights: np.ndarray) -> np.ndarray:
+def _normalise_weights(weights: np.ndarray) -> np.ndarray:
     """Weights as shares of 1; equal ones where all are 0."""
     total = weights.sum()
     return weights / total if total else np.full(len(weights), 1 / len(weights))
@@ -233,7 +233,7 @@ def _draw_unshared_properties(edit: Edit, taxonomy: Taxonomy, rng: np.random.Gen
         ]
         for one, other in ((edit.old, edit.new), (edit.new, edit.old))
     )  # fmt: skip
-    return _interleave(rng.permutation(lost).tolist(), rng.permutation(gained).tolist())
+    return _interleave_lists(rng.permutation(lost).tolist(), rng.permutation(gained).tolist())
 
 
 def _draw_other_subjects(edit: Edit, gold: TaxiGold, rng: np.random.Generator) -> list[list[Pair]]:
@@ -243,14 +243,14 @@ def _draw_other_subjects(edit: Edit, gold: TaxiGold, rng: np.random.Generator) -
         [m for m in taxonomy.members_by_category[c] if m != edit.subject] for c in (edit.old, edit.new)
     )
     others = []
-    for other in _interleave(rng.permutation(near).tolist(), rng.permutation(far).tolist()):
+    for other in _interleave_lists(rng.permutation(near).tolist(), rng.permutation(far).tolist()):
         stated = [r for r in taxonomy.property_relations(other) if gold.stratum_of((other, r)) != STRATA[0]]
         properties = [(other, int(rng.choice(stated)))] if stated else []
         others.append([(other, taxonomy.root), *properties])
     return others
 
 
-def _interleave(first: list[int], second: list[int]) -> list[int]:
+def _interleave_lists(first: list[int], second: list[int]) -> list[int]:
     """Of two lists now one and now the other, until both are used up."""
     order = sorted([*((i, 0, x) for i, x in enumerate(first)), *((i, 1, x) for i, x in enumerate(second))])
     return [x for _, _, x in order]

@@ -78,17 +78,17 @@ class Answers(readers.Answers):
         return _best_options(self.reader.probability, self.choices.offered)
 
     @cached_property
-    def right(self) -> np.ndarray:
+    def right_share(self) -> np.ndarray:
         """float64[N]: share of the best options that are the right one; 1/n of n equal ones."""
         return self._share_of_best(self._is_value("label"))
 
     @property
-    def agreement(self) -> np.ndarray:
+    def agreement_share(self) -> np.ndarray:
         """float64[N]: share of the best options that are among the agent's."""
         return self._share_of_best(_best_options(self.belief, self.choices.offered))
 
     @property
-    def old(self) -> np.ndarray:
+    def old_share(self) -> np.ndarray:
         """float64[N]: share of the best options that are the value before the edit."""
         return self._share_of_best(self._is_value("old"))
 
@@ -144,7 +144,7 @@ def _mass_outside_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
 
 
 def _share_right(a: Answers, metric: str, inverse: bool = False, stratum: str = "") -> Metric:
-    return a.share_over(a.right, a.questions_of(metric, inverse, stratum))
+    return a.share_over(a.right_share, a.questions_of(metric, inverse, stratum))
 
 
 def _share_right_by_edit(a: Answers, metric: str) -> Metric:
@@ -155,7 +155,7 @@ def _share_right_by_edit(a: Answers, metric: str) -> Metric:
 
 
 def _share_agreeing(a: Answers, stratum: str = "") -> Metric:
-    return a.share_over(a.agreement, a.questions_of(PROPERTIES, stratum=stratum))
+    return a.share_over(a.agreement_share, a.questions_of(PROPERTIES, stratum=stratum))
 
 
 def _distance_over_options(a: Answers) -> Metric:
@@ -187,14 +187,14 @@ def _dutch_book_loss(a: Answers) -> Metric:
     return sum_by_case(loss, a.results.claims.case[:: len(LOGIC)], size)
 
 
-_MEANINGS = {
+_RIGHT_WHERE = {
     SUCCESS: "the new category is the most probable of the categories offered",
     PROPERTIES: "the right value of a property is the most probable of those offered",
     INVARIANCE: "of properties that should stay, the right value is the most probable of those offered",
     CONSISTENCY: "of properties that should change, the right value is the most probable of those offered",
 }
 METRICS: tuple[MetricDefinition, ...] = (
-    *(MetricDefinition(name, f"Share of questions in which {_MEANINGS[name]}.", "high", "headline",
+    *(MetricDefinition(name, f"Share of questions in which {_RIGHT_WHERE[name]}.", "high", "headline",
                        name in (SUCCESS, CONSISTENCY), partial(_share_right, metric=name), needs_edit=True)
       for name in FOUR),
     *(MetricDefinition(
@@ -216,7 +216,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "low", "compared", compute=_excess_mass_outside),
     MetricDefinition(
         OTHERS_RIGHT, "Share of other subjects' facts that are still the most probable.",
-        "high", "compared", compute=lambda a: a.share_over(a.right, a.has_role(OTHER_FACT))),
+        "high", "compared", compute=lambda a: a.share_over(a.right_share, a.has_role(OTHER_FACT))),
     MetricDefinition(
         "propagation ratio",
         "How much of the agent's movement the model makes, away from the category itself; 1 is Bayes, 0 is "
@@ -227,7 +227,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "low", compute=partial(_distance_over_candidates, role=PROPERTY)),
     MetricDefinition(
         "kept old value", "Share of changed properties whose old value is still preferred.",
-        "low", compute=lambda a: a.share_over(a.old, a.questions_of(CONSISTENCY)), needs_edit=True),
+        "low", compute=lambda a: a.share_over(a.old_share, a.questions_of(CONSISTENCY)), needs_edit=True),
     MetricDefinition(
         "new over old", "Share of changed properties whose new value is likelier than the old one.",
         "high", compute=_share_of_new_over_old, needs_edit=True),

@@ -155,7 +155,7 @@ def _property_success(answers: Answers, among: np.ndarray, superordinate: str) -
     """Over some questions of one superordinate; "" stands for all of them."""
     results = answers.results
     of_kind = results.cases["superordinate"].astype(str)[results.choices.case] == superordinate
-    metric = answers.share_over(answers.right, among & (of_kind | (superordinate == "")))
+    metric = answers.share_over(answers.right_share, among & (of_kind | (superordinate == "")))
     return estimate_metric(metric, cluster_levels(results), np.ones(len(results), bool))
 
 
