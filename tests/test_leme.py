@@ -1,4 +1,4 @@
-"""LEME's examination: cases, gold, twins, readers, and what the chapter says of results."""
+"""LEME's evaluation: cases, gold, twins, readers, and what the chapter says of results."""
 
 import csv
 from dataclasses import replace
@@ -17,14 +17,12 @@ from testbed.engine.passages import passage_rows, split_sentences
 from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
-from testbed.evaluations.leme import meanings as m
+from testbed.evaluations.leme import BELOW, COUPLED, EDIT, SYNONYM, TWIN, Leme
+from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.cases import CONTROLS
 from testbed.evaluations.leme.correlation import rank_correlations
-from testbed.evaluations.leme.evaluation import Leme
-from testbed.evaluations.leme.paper import CLAIMS_SHOWN, JUDGEMENTS, LABELS, PEOPLE, RATINGS
-from testbed.evaluations.leme.roles import BELOW, COUPLED, EDIT, SYNONYM, TWIN
 from testbed.evaluations.leme.standard import standards_of_cases
-from testbed.evaluations.leme.subsets import INJECTION, KINDS, kinds_of_edits
+from testbed.evaluations.leme.tables import CLAIMS_JUDGED, read_figures
 from testbed.protocol import ABSENT
 from testbed.scores.measures import columns_of
 from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT
@@ -33,6 +31,15 @@ from tests.worlds import make_coupled, make_taxonomy, make_world
 
 COUNT = 18
 PEOPLES = Path(__file__).parents[2] / "shared" / "data" / "leme" / "annotations_dataset.csv"
+# What CLAIMS_JUDGED are called there.
+LABELS = (
+    ("ground_truth_and_main_passage", "contradicts"),
+    ("ground_truth_and_main_passage", "supports"),
+    ("new_fact_and_main_passage", "supports"),
+    ("old_fact_and_main_passage", "supports"),
+    ("ground_truth_and_related_passage", "supports"),
+    ("ground_truth_and_related_passage", "contradicts"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +59,7 @@ def written(place, cases, folder, evaluation=None):
     which, none = np.arange(len(cases))[:, None], np.zeros(len(cases), int)
     readings, texts = asked.answers_before(which), asked.texts_before(which)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
-    how = Circumstances(which[:, 0], np.array([c.fact[0] for c in cases]), none, info, none.astype(float))
+    how = Circumstances(which[:, 0], np.array([c.requested_fact[0] for c in cases]), none, info, none.astype(float))
     columns = columns_of(evaluation)
     rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(world.tokenizer, asked.reader, cases, which[:, 0], texts, texts)
@@ -73,7 +80,7 @@ def test_a_case_is_about_a_couple_and_a_twin(place, cases):
     graph, truth = place[0].graph, place[0].generative.truth
     seen = set()
     for case in cases:
-        s, r, o = case.fact
+        s, r, o = case.requested_fact
         edited = int(graph.find(s, r))
         (coupled,), (edit,) = role(case, COUPLED), role(case, EDIT)
         fact = int(graph.find(coupled.subject, coupled.relation))
@@ -104,7 +111,7 @@ def test_the_twin_is_like_the_coupled_entity_but_linked_to_somebody_else(place, 
         assert twin.subject == case.facets["twin"] != coupled.subject
         assert twin.facets["stratum"] == coupled.facets["stratum"]
         fact = int(graph.find(twin.subject, twin.relation))
-        assert graph.subject[graph.upstream_fact[fact]] != case.fact[0]
+        assert graph.subject[graph.upstream_fact[fact]] != case.requested_fact[0]
         if case.facets["stated"]:
             assert twin.answer[0] == coupled.answer[0]
             # Nothing follows for the twin, whatever the request is.
@@ -133,7 +140,7 @@ def test_a_correction_keeps_what_was_stated_and_a_change_does_not(cases):
     kept = followed = 0
     for case in cases:
         (coupled,) = role(case, COUPLED)
-        follows = int(coupled.facets["implied"][coupled.options.tolist().index(case.fact[2])])
+        follows = int(coupled.facets["implied"][coupled.options.tolist().index(case.requested_fact[2])])
         if case.facets["stated"] and coupled.stated and follows != ABSENT:
             assert coupled.answer[2] == coupled.answer[0]
             kept += 1
@@ -166,7 +173,7 @@ def test_an_outline_names_the_edited_and_the_stated_relations(place):
         assert all(line.sentence.kind == Kind.ABOUT for line in outlines)
         assert last.text in world.graph.entities
     edited = reader.read(split_sentences(world.tokenizer, case.passages[0].opening))[0].sentence
-    assert edited.a[:2] == case.fact[:2]
+    assert edited.a[:2] == case.requested_fact[:2]
 
 
 def test_all_objects_of_a_relation_are_recorded_and_of_a_link_one():
@@ -183,10 +190,10 @@ def test_controls_say_nothing_about_the_request(place):
     for case in Leme(controls=True).make_cases(*place, 6, 0.95, 0):
         assert tuple(c.name for c in case.controls) == CONTROLS
         own, somebody = (c.fact for c in case.controls)
-        assert own[0] == case.fact[0]
+        assert own[0] == case.requested_fact[0]
         assert own[2] == world.generative.truth[world.graph.find(*own[:2])]
-        assert somebody[1:] == case.fact[1:]
-        assert somebody[0] != case.fact[0]
+        assert somebody[1:] == case.requested_fact[1:]
+        assert somebody[0] != case.requested_fact[0]
 
 
 def test_who_cannot_be_asked_is_told_why():
@@ -230,7 +237,7 @@ def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(r
 def test_texts_in_words_are_the_cases_own(place, cases, results):
     language = place[0].tokenizer.language
     for case, standard in zip(cases, standards_of_cases(results, 1), strict=True):
-        assert language.parse(standard.texts.request).a == case.fact
+        assert language.parse(standard.texts.request).a == case.requested_fact
         assert language.entity(standard.texts.names["related"]) == case.facets["related"]
         for choice in case.choices:
             said = language.parse(standard.texts.true[choice.subject, choice.relation]).a
@@ -265,22 +272,22 @@ def test_shuffled_passages_say_the_edit_no_oftener_than_chance(results):
 
 
 def test_every_edit_is_of_one_kind(results):
-    kind = kinds_of_edits(results)
-    assert set(kind) <= set(KINDS)
-    assert (kind == INJECTION).sum() > 0
+    kind = m.kinds_of_edits(results)
+    assert set(kind) <= set(m.KINDS)
+    assert (kind == m.INJECTION).sum() > 0
     parts = Leme().subsets(results)
-    assert sum(parts[name].sum() for name in KINDS) == len(results)
+    assert sum(parts[name].sum() for name in m.KINDS) == len(results)
 
 
 def test_standards_are_the_cases_own(cases, results):
     for case, standard in zip(cases, standards_of_cases(results, 1), strict=True):
-        assert standard.request == case.fact
+        assert standard.request == case.requested_fact
         assert (standard.old == case.truth) if case.facets["stated"] else (standard.old == ABSENT)
         (coupled,) = role(case, COUPLED)
         assert standard.coupled == (coupled.subject, coupled.relation)
         belief = standard.beliefs[standard.coupled]
         np.testing.assert_array_equal(belief.after, coupled.agent[1])
-        assert belief.above == case.fact[:2]
+        assert belief.above == case.requested_fact[:2]
 
 
 @pytest.mark.parametrize("levels", [4, 1000])
@@ -303,19 +310,27 @@ def test_rank_correlations_of_too_few_and_of_constants_are_none():
     assert np.isnan(rank_correlations(a, np.full(30, np.nan), once))
 
 
-def test_the_printed_table_has_nine_ratings_a_row():
-    assert all(len(row) == len(m.NINE) for row in RATINGS.values())
-    assert all(1 <= value <= 7 for row in RATINGS.values() for value in row)
-    assert len(LABELS) == len(CLAIMS_SHOWN)
+def test_the_printed_tables_have_the_columns_that_ours_have():
+    ratings = read_figures("ratings")
+    assert len(ratings) == 13
+    assert all(tuple(row) == m.NINE for row in ratings.values())
+    assert all(1 <= value <= 7 for row in ratings.values() for value in row.values())
+    for name, columns, rows in (("short", m.FOUR, 10), ("entropies", (m.ENTROPY,), 12),
+                                ("people", ("judgements", *CLAIMS_JUDGED), 3)):  # fmt: skip
+        assert [tuple(row) for row in read_figures(name).values()] == [columns] * rows
+    kinds = read_figures("kinds")
+    assert len(kinds) == 6
+    assert all({*row} == {m.UPDATE, m.TRUE} for row in kinds.values())
+    assert {short for _, short in read_figures("correlations")} <= {*m.FOUR, "edit success"}
 
 
 @pytest.mark.skipif(not PEOPLES.exists(), reason="LEME's annotations are not here")
 def test_what_people_said_is_recomputed_from_their_annotations():
     with PEOPLES.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for who, method in (("no edit", "no_edit"), ("ROME", "rome"), ("human", "human")):
-        mine = [row for row in rows if row["method"] == method]
-        assert len(mine) == JUDGEMENTS[who]
-        for (label, verdict), share in zip(LABELS, PEOPLE[who], strict=True):
-            asked = [row["classification"] == verdict for row in mine if row["label"] == label]
-            assert np.mean(asked) == pytest.approx(share, abs=5e-3), (who, label)
+    for (who,), printed in read_figures("people").items():
+        of_method = [row for row in rows if row["method"] == who.lower().replace(" ", "_")]
+        assert len(of_method) == printed["judgements"]
+        for (label, verdict), metric in zip(LABELS, CLAIMS_JUDGED, strict=True):
+            verdicts = [row["classification"] == verdict for row in of_method if row["label"] == label]
+            assert np.mean(verdicts) == pytest.approx(printed[metric], abs=5e-3), (who, label)

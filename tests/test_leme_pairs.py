@@ -8,9 +8,9 @@ out of factual and internal consistency. Where nothing is said that a question i
 import pytest
 
 from corpus.text.language import Atom, Kind
-from testbed.evaluations.leme import meanings as m
-from testbed.evaluations.leme.measure import answer_questions
-from testbed.evaluations.leme.roles import RELATED, SUBJECT
+from testbed.evaluations.leme import RELATED, SUBJECT
+from testbed.evaluations.leme import metrics as m
+from testbed.evaluations.leme.passages import PassagePair
 from tests.tower_and_park import (
     CITY,
     GOTHIC,
@@ -34,6 +34,7 @@ from tests.tower_and_park import (
     TWINS,
     WHERE,
     WITH,
+    answer_metrics,
     belief,
     false,
     near,
@@ -145,8 +146,8 @@ PAIRS = {
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_nine_questions_by_hand(pair):
     subject, related, *expected = pair
-    scores = answer_questions({SUBJECT: subject, RELATED: related}, STANDARD, edited=True)
-    assert {name: scores[name] for name in m.NINE} == near(dict(zip(m.NINE, expected, strict=True)))
+    scores = answer_metrics(PassagePair({SUBJECT: subject, RELATED: related}, STANDARD), m.NINE)
+    assert scores == near(dict(zip(m.NINE, expected, strict=True)))
 
 
 def test_every_question_has_every_kind_of_value():
@@ -182,10 +183,15 @@ CORRECTED = STANDARD._replace(
 )  # fmt: skip
 def test_one_pair_has_two_verdicts(subject, related, changed, corrected, drift):
     passages = {SUBJECT: subject, RELATED: related}
-    do, correction = (answer_questions(passages, standard, edited=True) for standard in (STANDARD, CORRECTED))
-    asked = (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.EDIT_RELATED)
-    assert [do[name] for name in asked] == near([*changed])
-    assert [correction[name] for name in asked] == near([*corrected])
-    drifts = (m.DRIFT_NEW, m.DRIFT_OLD, m.DRIFT_THIRD)
+    verdicts, drifts = (
+        (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.EDIT_RELATED),
+        (m.DRIFT_NEW, m.DRIFT_OLD, m.DRIFT_THIRD),
+    )
+    do, correction = (
+        answer_metrics(PassagePair(passages, standard), verdicts + drifts)
+        for standard in (STANDARD, CORRECTED)
+    )
+    assert [do[name] for name in verdicts] == near([*changed])
+    assert [correction[name] for name in verdicts] == near([*corrected])
     assert [do[name] for name in drifts] == near([*drift])
     assert [correction[name] for name in drifts] == near([_, _, _])

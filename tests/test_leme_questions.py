@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from corpus.text.language import Atom, Kind
 from corpus.text.reading import Line
+from testbed.evaluations.leme import RELATED, SUBJECT
 from testbed.evaluations.leme import questions as q
-from testbed.evaluations.leme.claims import Claim, claims_of_case, verdict_on_claim
-from testbed.evaluations.leme.flaws import (
+from testbed.evaluations.leme.passages import (
     ACROSS,
     BOTH,
     BROKEN,
@@ -24,11 +24,10 @@ from testbed.evaluations.leme.flaws import (
     REPETITION,
     TOPIC,
     WRONG_KIND,
-    find_errors,
+    PassagePair,
 )
-from testbed.evaluations.leme.joint import LEAST, draw_objects, mean_log_probability
-from testbed.evaluations.leme.roles import RELATED, SUBJECT
-from testbed.evaluations.leme.standard import Standard
+from testbed.evaluations.leme.questions import Claim, claims_of_case, verdict_on_claim
+from testbed.evaluations.leme.standard import LEAST, Standard, draw_objects, mean_log_probability
 from testbed.evaluations.leme.statements import agree, sentences_of, statements_of, trim_passage
 from tests.tower_and_park import (
     CITY,
@@ -331,11 +330,11 @@ def test_verdicts_of_claims():
     ],
 )
 def test_classes_of_errors(name, first, second, marked):
-    assert len(find_errors({SUBJECT: first, RELATED: second}, STANDARD)[name]) == marked
+    assert len(PassagePair({SUBJECT: first, RELATED: second}, STANDARD).errors[name]) == marked
 
 
 def test_good_passages_have_no_errors():
-    assert not any(find_errors({SUBJECT: GOOD, RELATED: PARKS}, STANDARD).values())
+    assert not any(PassagePair({SUBJECT: GOOD, RELATED: PARKS}, STANDARD).errors.values())
 
 
 def test_what_was_cut_off_is_left_out():

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from testbed.evaluations.leme.significance import chi_square_test, signed_rank_test
+from testbed.evaluations.leme.correlation import chi_square_test, signed_rank_test
 
 LOW = np.array([0.1, 0.2, 0.3, 0.1, 0.0, 0.4])
 HIGH = LOW + np.array([0.1, 0.25, 0.3, 0.45, 0.5, 0.55])

@@ -9,17 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.text.reading import Line
-from testbed.evaluations.leme import meanings as m
-from testbed.evaluations.leme import paper
-from testbed.evaluations.leme.simple import (
-    count_words,
-    ngram_entropy,
-    rouge_1,
-    sentence_similarity,
-    simple_measures,
-)
+from testbed.evaluations.leme import metrics as m
+from testbed.evaluations.leme.passages import PassagePair
 from testbed.evaluations.leme.standard import Belief, Standard, Texts
+from testbed.evaluations.leme.statements import count_words, ngram_entropy, rouge_1, sentence_similarity
+from testbed.evaluations.leme.tables import read_figures
 from tests.naive import rouge_of_words
+from tests.tower_and_park import answer_metrics
 
 texts = st.lists(st.sampled_from("park tower in Paris gothic".split()), max_size=9).map(" ".join)
 
@@ -114,7 +110,8 @@ def test_every_measure_is_held_against_its_own_text():
         "subject": lines("eiffel located in rome", "eiffel style iron"),
         "related": lines("champ mars lies in paris"),
     }
-    measures = simple_measures(passages, {"subject": 2.0, "related": 1.0}, STANDARD, edited=True)
+    pair = PassagePair(passages, STANDARD, {"subject": 2.0, "related": 1.0})
+    measures = answer_metrics(pair, m.SIMPLE.keys() - {m.DISTINCT})
     assert measures == pytest.approx(
         {
             # All four words of the request are among the seven, and one of them ("in") among the park's five.
@@ -135,12 +132,14 @@ def test_every_measure_is_held_against_its_own_text():
     )
 
 
-def test_before_a_request_nothing_is_held_against_it():
-    measures = simple_measures({"subject": [], "related": []}, {}, STANDARD, edited=False)
-    assert m.rouge_metric(m.EDIT_SUBJECT) not in measures
+def test_of_nothing_there_is_no_measure_and_before_a_request_none_of_it():
+    measures = answer_metrics(PassagePair({"subject": [], "related": []}, STANDARD), m.SIMPLE)
+    assert measures.keys() == m.SIMPLE.keys()
     assert all(math.isnan(value) for value in measures.values())
+    need_edit = {one.name for one in m.METRICS if one.name in m.SIMPLE and one.needs_edit}
+    assert need_edit == {m.rouge_metric(m.EDIT_SUBJECT), m.rouge_metric(m.EDIT_RELATED)}
 
 
 def test_each_simple_measure_has_a_question_and_printed_ones_are_among_them():
     assert Counter(m.SIMPLE.values()) == Counter(m.NINE) + Counter({m.NATURALNESS: 2})
-    assert all(m.SIMPLE[measure] == question for measure, question in paper.SIMPLE)
+    assert all(m.SIMPLE[measure] == question for measure, question in read_figures("simple"))

@@ -7,6 +7,7 @@ import pytest
 
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Line
+from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.standard import Belief, Standard
 
 TOWER, PARK, TWIN, STRANGER = 0, 1, 2, 3
@@ -64,3 +65,16 @@ NAN = math.nan
 
 def near(value):
     return pytest.approx(value, nan_ok=True)
+
+
+class AnswersOfPair(m.Answers):
+    """As if one pair of passages were all that was written."""
+
+    def __init__(self, pair):
+        self.results, self.pairs = [None], [pair]
+
+
+def answer_metrics(pair, names):
+    """Some metrics of passages, of one pair."""
+    answers = AnswersOfPair(pair)
+    return {one.name: one.compute(answers).value() for one in m.METRICS if one.name in names}

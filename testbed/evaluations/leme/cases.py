@@ -1,17 +1,18 @@
 """LEME's edits as cases: a subject, the entity coupled with it, the twin, and passages about all three."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes.interface import Agent, RequestKind
 from corpus.errors import InputError
+from corpus.graph import NO_LINK
 from corpus.seeds import generator
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS, SEP
-from testbed.evaluations.leme.couples import Couple, Couples
-from testbed.evaluations.leme.gold import Asker, Gold, require_exact_agent
-from testbed.evaluations.leme.roles import (
+from testbed.evaluations.leme import (
     BELOW,
     BESIDE,
     CHILD,
@@ -25,192 +26,248 @@ from testbed.evaluations.leme.roles import (
     SYNONYM,
     TWIN,
     TWIN_BESIDE,
+    Leme,
 )
-from testbed.evaluations.leme.settings import LemeConfig
-from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Passage, credence_of_request
+from testbed.evaluations.leme.gold import LemeAsker, LemeGold
+from testbed.protocol import ABSENT, Case, ControlRequest, Passage, credence_of_request
+from testbed.run.strata import strata_of
 from testbed.run.world import World
 
 CONTROLS = ("something true of the subject", "the same of somebody else, which is not true")
 """What editors are told that says nothing about the request."""
 
 
+class Couple(NamedTuple):
+    """Two facts of two subjects: the `coupled` one depends on the `edited` one by a link."""
+
+    edited: int
+    coupled: int
+
+
 def make_cases(
-    world: World, agent: Agent, count: int, credence: float, config: LemeConfig, seed: int
+    world: World, agent: Agent, count: int, credence: float, evaluation: Leme, seed: int
 ) -> Iterator[Case]:
     """Edits of coupled pairs; fewer than `count` where there are not so many.
 
     Raises:
         InputError: nobody can be edited, or the agent is not exact.
     """
-    gold, rng = Gold(world, require_exact_agent(agent)), generator(seed, "leme")
-    graph = world.graph
-    beliefs = gold.agent.distributions(graph.subject, graph.relation)
-    couples = Couples(world, graph.objects[beliefs.argmax(axis=1)])
-    made = 0
-    for couple, new in _draw_edits(world, gold, couples, count, config, rng):
-        yield _make_case(world, gold, couples, couple, new, credence, config, rng)
-        made += 1
-    if not made:
+    maker = CaseMaker(LemeGold(world, agent), evaluation, credence, generator(seed, "leme"))
+    edits = maker.draw_edits(count)
+    if not edits:
         raise InputError("no couple of this world can be edited: what was said settles every coupled fact")
+    for couple, new in edits:
+        yield maker.make_case(couple, new)
 
 
-def _draw_edits(
-    world: World, gold: Gold, couples: Couples, count: int, config: LemeConfig, rng: np.random.Generator
-) -> Iterator[tuple[Couple, int]]:
-    """Couples with another object for the edited fact, injections in the share asked for.
+class CaseMaker:
+    """Draws edits of a world's couples and makes cases of them."""
 
-    Every couple is taken once before any is taken again, with an object that it had not.
+    def __init__(self, gold: LemeGold, evaluation: Leme, credence: float, rng: np.random.Generator) -> None:
+        self.gold, self.evaluation, self.credence, self.rng = gold, evaluation, credence, rng
+        self.world, self.graph, self.truth = gold.world, gold.graph, gold.world.generative.truth
+        self.couples = Couples(gold)
+
+    def draw_edits(self, count: int) -> list[tuple[Couple, int]]:
+        """Couples with another object for the edited fact, injections in the share that is wanted.
+
+        Every couple is taken once before any is taken again, with an object that it had not.
+        """
+        order = [self.couples.all[i] for i in self.rng.permutation(len(self.couples.all))]
+        kinds = [
+            [c for c in order if self.couples.is_stated(c.edited) == is_stated] for is_stated in (True, False)
+        ]
+        share = self.evaluation.injections if all(kinds) else float(not kinds[0])
+        counts = count - round(share * count), round(share * count)
+        edits = []
+        for couples, n in zip(kinds, counts, strict=True):
+            objects = [
+                self.rng.permutation(self.graph.candidates_of(self._relation(c.edited))) for c in couples
+            ]
+            edits += islice(self._iterate_edits(couples, objects), n)
+        return [edits[i] for i in self.rng.permutation(len(edits))]
+
+    def _iterate_edits(
+        self, couples: Sequence[Couple], candidates: Sequence[np.ndarray]
+    ) -> Iterator[tuple[Couple, int]]:
+        """Every couple with its first object that is not so, then every one with its second."""
+        kinds: tuple[RequestKind, ...] = (FIRST, self.evaluation.second)
+        for turn in range(max(map(len, candidates), default=0)):
+            for couple, objects in zip(couples, candidates, strict=True):
+                others = [int(o) for o in objects if o != self.truth[couple.edited]]
+                if turn < len(others) and self.gold.accepts_request(couple.edited, others[turn], kinds):
+                    yield couple, others[turn]
+
+    def make_case(self, couple: Couple, new: int) -> Case:
+        """One request with its questions and passages."""
+        gold, couples, names = self.gold, self.couples, self.graph.entities
+        asker = LemeAsker(gold, gold.make_requests(couple.edited, new, self.evaluation, self.credence))
+        twin = couples.draw_twin(couple, self.rng)
+        others = self._facts_of_others(couple, new)[: self.evaluation.others]
+        facts = self._facts_by_role(couple, twin, others)
+        asker.learn_beliefs([gold.pair_of(fact) for _, fact in facts])
+        choices = [asker.ask_object(role, fact, role in (COUPLED, TWIN)) for role, fact in facts]
+        choices += [
+            asker.ask_object(SYNONYM, couple.edited, phrasing=way) for way in self._phrasings(couple.edited)
+        ]
+        (subject, relation), (related, _) = gold.pair_of(couple.edited), gold.pair_of(couple.coupled)
+        passages = [
+            self._request_passage(SUBJECT, subject, [relation]),
+            self._request_passage(RELATED, related),
+        ]
+        if twin >= 0:
+            passages.append(self._request_passage(TWIN, gold.pair_of(twin)[0]))
+        return Case(
+            request=asker.requests[0],
+            credence=credence_of_request(asker.requests[0].kind, self.credence),
+            truth=int(self.truth[couple.edited]),
+            facets={
+                "couple": couples.couple_name(couple),
+                "related": related,
+                "twin": gold.pair_of(twin)[0] if twin >= 0 else ABSENT,
+                "stated": couples.is_stated(couple.edited),
+                "request": gold.statement_text((subject, relation), new),
+                "subject_name": names[subject],
+                "related_name": names[related],
+            },
+            choices=tuple(choices),
+            passages=tuple(passages),
+            controls=self._make_controls(couple.edited, new) if self.evaluation.controls else (),
+        )
+
+    def _facts_by_role(self, couple: Couple, twin: int, others: Sequence[int]) -> list[tuple[str, int]]:
+        """Facts with what they are asked for: all of subject, related entity and twin, and some of others."""
+
+        def facts_of(main: int, role: str, below: str, beside: str) -> list[tuple[str, int]]:
+            return [
+                (role if fact == main else below if self.gold.depends_on(fact, main) else beside, fact)
+                for fact in self.graph.facts_of(int(self.graph.subject[main]))
+            ]
+
+        facts = facts_of(couple.edited, EDIT, CHILD, OWN) + facts_of(couple.coupled, COUPLED, BELOW, BESIDE)
+        if twin >= 0:
+            facts += facts_of(twin, TWIN, TWIN_BESIDE, TWIN_BESIDE)
+        known = {fact for _, fact in facts}
+        return facts + [(OTHER, fact) for fact in others if fact not in known]
+
+    def _facts_of_others(self, couple: Couple, new: int) -> list[int]:
+        """The edited relation of others that were spoken of: of those with the old and the new object."""
+        is_same = (self.graph.relation == self._relation(couple.edited)) & ~self.graph.silent
+        is_same[couple.edited] = False
+        old = self.truth[couple.edited]
+        holders = [
+            self.rng.permutation(np.flatnonzero(is_same & (self.truth == o))).tolist() for o in (old, new)
+        ]
+        in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
+        return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
+
+    def _phrasings(self, fact: int) -> list[int]:
+        """The other words for a fact's relation."""
+        relation = self._relation(fact)
+        ways = enumerate(self.graph.phrasings, 1)
+        return [i for i, way in ways if way.relation == relation and not way.inverse]
+
+    def _request_passage(self, role: str, entity: int, relations: Sequence[int] = ()) -> Passage:
+        """The entity, behind an outline where one is wanted: some relations and those of stated facts."""
+        evaluation, tokenizer = self.evaluation, self.world.tokenizer
+        opening = [np.array([BOS])]
+        if evaluation.outline:
+            stated = [self._relation(f) for f in self.graph.facts_of(entity) if self.couples.is_stated(f)]
+            for relation in dict.fromkeys([*relations, *stated]):
+                sentence = Sentence(Kind.ABOUT, None, Atom(entity, relation, entity))
+                opening += [tokenizer.sentence(sentence), np.array([SEP])]
+        opening.append(tokenizer.entity(entity))
+        return Passage(
+            role,
+            np.concatenate(opening).astype(np.int32),
+            evaluation.samples,
+            evaluation.longest,
+            evaluation.temperature,
+            evaluation.top_k,
+            evaluation.top_p,
+        )
+
+    def _make_controls(self, edited: int, new: int) -> tuple[ControlRequest, ...]:
+        """CONTROLS for one edit."""
+        subject, relation = self.gold.pair_of(edited)
+        own = [f for f in self.graph.facts_of(subject) if f != edited and self.couples.is_stated(f)]
+        true = int(self.rng.choice(own)) if own else edited
+        others = np.flatnonzero((self.graph.relation == relation) & (self.truth != new))
+        other = int(self.rng.choice(others[others != edited]))
+        facts = (
+            (*self.gold.pair_of(true), int(self.truth[true])),
+            (int(self.graph.subject[other]), relation, new),
+        )
+        return tuple(ControlRequest(name, fact) for name, fact in zip(CONTROLS, facts, strict=True))
+
+    def _relation(self, fact: int) -> int:
+        return int(self.graph.relation[fact])
+
+
+class Couples:
+    """The couples of a world.
+
+    Raises:
+        InputError: nobody's facts depend on another subject's.
     """
-    order = [couples.all[i] for i in rng.permutation(len(couples.all))]
-    kinds = [
-        [c for c in order if (couples.statement_counts[c.edited] > 0) == stated] for stated in (True, False)
-    ]
-    share = config.injections if all(kinds) else float(not kinds[0])
-    wanted = count - round(share * count), round(share * count)
-    streams = [_objects_in_turn(world, gold, of, config, rng) for of in kinds]
-    taken = [[pair for pair, _ in zip(stream, range(n), strict=False)]
-             for stream, n in zip(streams, wanted, strict=True)]  # fmt: skip
-    together = [*taken[0], *taken[1]]
-    yield from (together[i] for i in rng.permutation(len(together)))
 
-
-def _objects_in_turn(
-    world: World, gold: Gold, couples: Sequence[Couple], config: LemeConfig, rng: np.random.Generator
-) -> Iterator[tuple[Couple, int]]:
-    graph, truth = world.graph, world.generative.truth
-    kinds: tuple[RequestKind, ...] = (FIRST, config.second)
-    objects = {c: rng.permutation(graph.candidates_of(int(graph.relation[c.edited]))) for c in couples}
-    for turn in range(max((len(o) for o in objects.values()), default=0)):
-        for couple in couples:
-            others = [int(o) for o in objects[couple] if o != truth[couple.edited]]
-            if turn < len(others) and gold.accepts_request(couple.edited, others[turn], kinds):
-                yield couple, others[turn]
-
-
-def _make_case(
-    world: World,
-    gold: Gold,
-    couples: Couples,
-    couple: Couple,
-    new: int,
-    credence: float,
-    config: LemeConfig,
-    rng: np.random.Generator,
-) -> Case:
-    graph, asker = world.graph, gold.asker_for_request(couple.edited, new, config, credence)
-    twin = couples.draw_twin(couple, rng)
-    others = _other_subjects_facts(world, couple, new, rng)[: config.others]
-    asked = _facts_by_role(world, couple, twin, others)
-    asker.learn_beliefs([fact for _, fact in asked])
-    choices = [asker.make_choice(role, fact, role in (COUPLED, TWIN)) for role, fact in asked]
-    choices += _synonym_choices(world, asker, couple.edited)
-    entities = {SUBJECT: couple.edited, RELATED: couple.coupled} | ({TWIN: twin} if twin >= 0 else {})
-    subject, relation = (int(column[couple.edited]) for column in (graph.subject, graph.relation))
-    return Case(
-        request=asker.requests[0],
-        credence=credence_of_request(asker.requests[0].kind, credence),
-        truth=int(world.generative.truth[couple.edited]),
-        facets={
-            "couple": couples.couple_name(couple),
-            "related": int(graph.subject[couple.coupled]),
-            "twin": int(graph.subject[twin]) if twin >= 0 else ABSENT,
-            "stated": bool(couples.statement_counts[couple.edited]),
-            "request": gold.statement_text(subject, relation, new),
-            "subject_name": graph.entities[subject],
-            "related_name": graph.entities[int(graph.subject[couple.coupled])],
-        },
-        choices=tuple(choices),
-        passages=tuple(
-            _passage_request(
-                world, couples, role, int(graph.subject[fact]), relation if role == SUBJECT else ABSENT,
-                config,
+    def __init__(self, gold: LemeGold) -> None:
+        self.graph = graph = gold.graph
+        beliefs = gold.agent.distributions(graph.subject, graph.relation)
+        self._believed_objects = graph.objects[beliefs.argmax(axis=1)]
+        self.statement_counts = np.array([len(gold.stated.objects_of(fact)) for fact in range(len(graph))])
+        self._stratum = strata_of(self.statement_counts)
+        self.all = self._find_couples()
+        if not self.all:
+            raise InputError(
+                "in this world no fact depends on another subject's, so no two passages can be about a "
+                "couple; build one with --world.source coupled"
             )
-            for role, fact in entities.items()
-        ),
-        controls=_control_requests(world, couples, subject, couple.edited, new, rng)
-        if config.controls else (),
-    )  # fmt: skip
 
-
-def _facts_by_role(world: World, couple: Couple, twin: int, others: Sequence[int]) -> list[tuple[str, int]]:
-    """Facts with what they are asked for: all of subject, related entity and twin, and some of others."""
-    graph = world.graph
-
-    def below(fact: int, above: int) -> bool:
-        while (fact := int(graph.upstream_fact[fact])) >= 0:
-            if fact == above:
-                return True
-        return False
-
-    def of(entity: int, main: int, role: str, follows: str, beside: str) -> list[tuple[str, int]]:
+    def _find_couples(self) -> list[Couple]:
+        """One coupled fact for each edited one: that of whom shares most relations with the subject."""
+        graph = self.graph
+        linked = (graph.via[graph.relation] != NO_LINK) & (graph.upstream_fact >= 0)
+        by_edited: dict[int, list[int]] = {}
+        for fact in np.flatnonzero(linked).tolist():
+            by_edited.setdefault(int(graph.upstream_fact[fact]), []).append(fact)
         return [
-            (role if fact == main else follows if below(fact, main) else beside, fact)
-            for fact in graph.facts_of(entity)
+            Couple(edited, max(below, key=lambda fact: self._count_shared(edited, fact)))
+            for edited, below in sorted(by_edited.items())
         ]
 
-    edited, coupled = couple
-    asked = of(int(graph.subject[edited]), edited, EDIT, CHILD, OWN)
-    asked += of(int(graph.subject[coupled]), coupled, COUPLED, BELOW, BESIDE)
-    if twin >= 0:
-        asked += of(int(graph.subject[twin]), twin, TWIN, TWIN_BESIDE, TWIN_BESIDE)
-    known = {fact for _, fact in asked}
-    return asked + [(OTHER, fact) for fact in others if fact not in known]
+    def _count_shared(self, first: int, second: int) -> int:
+        """How many objects and relations the subjects of two facts share."""
+        of = [np.flatnonzero(self.graph.subject == self.graph.subject[fact]) for fact in (first, second)]
+        return sum(
+            len(np.intersect1d(column[of[0]], column[of[1]]))
+            for column in (self.graph.object, self.graph.relation)
+        )
 
+    def is_stated(self, fact: int) -> bool:
+        """Whether the corpus says anything of a fact."""
+        return bool(self.statement_counts[fact])
 
-def _other_subjects_facts(world: World, couple: Couple, new: int, rng: np.random.Generator) -> list[int]:
-    """The edited relation of other subjects that were spoken of: of those with the old and the new object."""
-    graph, truth, edited = world.graph, world.generative.truth, couple.edited
-    same = (graph.relation == graph.relation[edited]) & ~graph.silent
-    same[edited] = False
-    holders = [rng.permutation(np.flatnonzero(same & (truth == o))).tolist() for o in (truth[edited], new)]
-    in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
-    return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
+    def couple_name(self, couple: Couple) -> str:
+        """Which relations are coupled."""
+        return " -> ".join(self.graph.relations[self.graph.relation[fact]] for fact in couple)
 
+    def draw_twin(self, couple: Couple, rng: np.random.Generator) -> int:
+        """The fact of an uncoupled entity, stated as often as the coupled one and believed to be the same.
 
-def _synonym_choices(world: World, asker: Asker, edited: int) -> list[Choice]:
-    """The edited fact asked in other words."""
-    relation = int(world.graph.relation[edited])
-    ways = [
-        i for i, way in enumerate(world.graph.phrasings, 1) if way.relation == relation and not way.inverse
-    ]
-    return [asker.make_choice(SYNONYM, edited, phrasing=way) for way in ways]
-
-
-def _passage_request(
-    world: World, couples: Couples, role: str, entity: int, relation: int, config: LemeConfig
-) -> Passage:
-    """The entity, behind an outline where one is wanted: the edited relation and those of stated facts."""
-    graph, tokenizer = world.graph, world.tokenizer
-    opening = [np.array([BOS])]
-    if config.outline:
-        stated = [int(graph.relation[f]) for f in graph.facts_of(entity) if couples.statement_counts[f]]
-        for r in dict.fromkeys([*([relation] if relation >= 0 else []), *stated]):
-            sentence = Sentence(Kind.ABOUT, None, Atom(entity, r, entity))
-            opening += [tokenizer.sentence(sentence), np.array([SEP])]
-    opening.append(tokenizer.entity(entity))
-    return Passage(
-        role,
-        np.concatenate(opening).astype(np.int32),
-        config.samples,
-        config.longest,
-        config.temperature,
-        config.top_k,
-        config.top_p,
-    )
-
-
-def _control_requests(
-    world: World, couples: Couples, subject: int, edited: int, new: int, rng: np.random.Generator
-) -> tuple[ControlRequest, ...]:
-    """CONTROLS for one edit."""
-    graph, truth = world.graph, world.generative.truth
-    relation = int(graph.relation[edited])
-    own = [f for f in graph.facts_of(subject) if f != edited and couples.statement_counts[f]]
-    told = int(rng.choice(own)) if own else edited
-    somebody = np.flatnonzero((graph.relation == relation) & (truth != new))
-    other = int(rng.choice(somebody[somebody != edited]))
-    facts = (
-        (subject, int(graph.relation[told]), int(truth[told])),
-        (int(graph.subject[other]), relation, new),
-    )
-    return tuple(ControlRequest(name, fact) for name, fact in zip(CONTROLS, facts, strict=True))
+        Where nobody states such facts, nobody knows what they are, and any of them will do. Of several it is
+        one whose number of statements is nearest; ABSENT where there is none.
+        """
+        graph, (edited, coupled) = self.graph, couple
+        alike = (graph.relation == graph.relation[coupled]) & (self._stratum == self._stratum[coupled])
+        alike[coupled] = False
+        above = graph.upstream_fact
+        # Whether anybody says what it depends on decides what is known of it.
+        alike &= (above >= 0) & ((self.statement_counts[above] > 0) == (self.statement_counts[edited] > 0))
+        if self.statement_counts[edited] or self.statement_counts[coupled]:
+            alike &= self._believed_objects == self._believed_objects[coupled]
+        twins = np.flatnonzero(alike)
+        if not len(twins):
+            return ABSENT
+        far = np.abs(self.statement_counts[twins] - self.statement_counts[coupled])
+        return int(rng.choice(twins[far == far.min()]))

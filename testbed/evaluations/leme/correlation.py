@@ -1,16 +1,21 @@
-"""Do short questions foretell what a model writes, and do simple measures of its texts see it?
+"""The paper's statistics: rank correlations over edits and editors, and its tests (Rosati et al. 2024).
 
-Rank correlations over edits and editors (Rosati et al. 2024, Table 16 and Appendix I).
+Do short questions foretell what a model writes (Table 16), and do simple measures of its texts see it
+(Appendix I)? Wilcoxon's test of the nine questions and the chi-square test of claims are those of §5.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2_contingency, norm, wilcoxon
 
 from corpus.seeds import generator
-from testbed.evaluations.leme.meanings import FOUR, NINE, RATIO, SIMPLE, TV
+from testbed.evaluations.leme.metrics import FOUR, NINE, RATIO, SIMPLE, TV
+from testbed.evaluations.leme.passages import passage_pairs
+from testbed.evaluations.leme.questions import CLAIMS
+from testbed.evaluations.leme.readers import model_passages
 from testbed.scores.comparison import ScoredEditor
 from testbed.scores.gather import case_keys
 from testbed.scores.statistics import adjust_holm
@@ -24,6 +29,8 @@ NOBODY = "none"
 """The control that edits nothing."""
 LEAST = 10
 """Points that a correlation needs."""
+LEAST_TESTED = 5
+"""Edits of which a question has two answers, and claims, that a test needs."""
 
 
 class Correlation(NamedTuple):
@@ -58,9 +65,9 @@ def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple
     keys = sorted({key for e in editors for key in case_keys(e.edited.results)})
     values = {name: _metric_by_edit(editors, name, keys) for name in (*MEASURES, *NINE)}
     rng = generator(seed, "short and long form")
-    drawn = rng.integers(0, len(keys), (RESAMPLES, len(keys)))
+    samples = rng.integers(0, len(keys), (RESAMPLES, len(keys)))
     once = np.ones((1, len(keys)))
-    times = np.stack([np.bincount(i, minlength=len(keys)) for i in drawn])
+    times = np.stack([np.bincount(i, minlength=len(keys)) for i in samples])
     shuffled = rng.permuted(np.tile(np.arange(len(keys)), (len(editors), 1)), axis=1)
     by_pair = {}
     for measure in MEASURES:
@@ -90,10 +97,8 @@ def _metric_by_edit(
     place = {key: i for i, key in enumerate(keys)}
     values = np.full((len(editors), len(keys)), np.nan)
     for row, editor in zip(values, editors, strict=True):
-        of = editor.values[editor.name][metric]
         at = [place[key] for key in case_keys(editor.edited.results)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            row[at] = of.numerator / of.denominator
+        row[at] = editor.values[editor.name][metric].by_case
     return values
 
 
@@ -166,3 +171,32 @@ def _adjust_p_values(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[
         for name, pair in mine.items():
             adjusted[pair] = by_pair[pair]._replace(p=p[name], within_p=within[name])
     return adjusted
+
+
+def signed_rank_test(before: np.ndarray, after: np.ndarray, rises: bool) -> float:
+    """Wilcoxon's one-sided signed rank test, p, that `after` is larger, or smaller; NaN of too few pairs."""
+    known = np.isfinite(before) & np.isfinite(after)
+    if known.sum() < LEAST_TESTED:
+        return float("nan")
+    change = after[known] - before[known]
+    if not change.any():
+        return 1.0
+    return float(wilcoxon(change, alternative="greater" if rises else "less").pvalue)
+
+
+def chi_square_test(before: Counter, after: Counter) -> float:
+    """Whether two counts of verdicts are of one distribution, p; NaN of too few, or of a single verdict."""
+    kinds = [kind for kind in (-1, 0, 1) if before[kind] + after[kind]]
+    table = np.array([[counts[kind] for kind in kinds] for counts in (before, after)])
+    if len(kinds) < 2 or min(table.sum(axis=1)) < LEAST_TESTED:
+        return float("nan")
+    return float(chi2_contingency(table).pvalue)
+
+
+def count_verdicts(editor: ScoredEditor, when: int) -> dict[str, Counter]:
+    """Verdicts on each kind of claim about what the model wrote: 0 before the edit, 1 after it."""
+    results, verdicts = editor.edited.results, {name: Counter[int]() for name in CLAIMS}
+    for pair in passage_pairs(results, model_passages(results, when), 1):
+        for name, of_pair in pair.verdicts.items():
+            verdicts[name].update(of_pair)
+    return verdicts

@@ -1,14 +1,14 @@
 """Pictures of LEME's chapter: a heat map of correlations, bars of errors, bars of coupling and twin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.evaluations.leme.correlation import Correlation
-from testbed.evaluations.leme.flaws import CLASSES
-from testbed.evaluations.leme.meanings import NINE, error_share
+from testbed.evaluations.leme.metrics import NINE, error_share
+from testbed.evaluations.leme.passages import ERROR_CLASSES
 from testbed.pages.charts import finish_figure, interval_halves, make_panels, wrap_title
 from testbed.pages.style import GRID, LINES, MODEL, picture_style, save_figure
 from testbed.scores.comparison import ScoredEditor
@@ -44,14 +44,16 @@ def draw_correlations(
 
 def draw_errors(editors: Sequence[ScoredEditor], path: Path) -> None:
     """A panel an editor: the share of pairs of passages that have an error of each class."""
-    rows = {e.name: [e.summary["all"][e.name].get(error_share(name)) for name in CLASSES] for e in editors}
+    rows = {
+        e.name: [e.summary["all"][e.name].get(error_share(name)) for name in ERROR_CLASSES] for e in editors
+    }
     with picture_style():
         figure, axes = make_panels(len(rows))
-        at = np.arange(len(CLASSES))[::-1]
+        at = np.arange(len(ERROR_CLASSES))[::-1]
         for axis, (title, estimates) in zip(axes, rows.items(), strict=True):
-            value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
+            value, low, high = _bounds(estimates)
             axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=MODEL, capsize=1.5)
-            axis.set_yticks(at, list(CLASSES), fontsize=7)
+            axis.set_yticks(at, list(ERROR_CLASSES), fontsize=7)
             axis.set_xlim(0, 1.02)
             axis.set_title(wrap_title(title), fontsize=9)
             axis.grid(axis="x", color=GRID, lw=0.6)
@@ -59,20 +61,24 @@ def draw_errors(editors: Sequence[ScoredEditor], path: Path) -> None:
         save_figure(figure, path)
 
 
-def draw_bars(rows: Mapping[str, Mapping[str, Estimate | None]], across: str, path: Path) -> None:
+def draw_bars(
+    rows: Mapping[str, Sequence[Estimate | None]], names: Sequence[str], across: str, path: Path
+) -> None:
     """A group of bars for each row, a bar for each of its names, with intervals."""
-    names = list(next(iter(rows.values())))
     with picture_style():
         figure, axis = plt.subplots(figsize=(6.8, 0.9 + 0.34 * len(rows) * max(len(names) / 2, 1)))
         at, width = np.arange(len(rows))[::-1], 0.8 / len(names)
         for i, name in enumerate(names):
-            estimates = [row[name] for row in rows.values()]
-            value, low, high = (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
+            value, low, high = _bounds([estimates[i] for estimates in rows.values()])
             place = at + width * ((len(names) - 1) / 2 - i)
             axis.barh(place, value, width, xerr=interval_halves(value, low, high),
-            color=LINES[i % len(LINES)],
-                      capsize=1.5, label=name)  # fmt: skip
+                      color=LINES[i % len(LINES)], capsize=1.5, label=name)  # fmt: skip
         axis.set_yticks(at, list(rows), fontsize=8)
         axis.grid(axis="x", color=GRID, lw=0.6)
         finish_figure(figure, [axis], across, "")
         save_figure(figure, path)
+
+
+def _bounds(estimates: Sequence[Estimate | None]) -> Iterator[np.ndarray]:
+    """Values, and both ends of their intervals; NaN where there is none."""
+    return (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))

@@ -1,23 +1,35 @@
-"""LEME's nine questions about passages, answered by what their sentences say (Rosati et al. 2024, §3.1).
+"""LEME's questions and claims about passages, answered by what their sentences say (Rosati et al. 2024, §3).
 
 Each answer is a share, NaN where a passage says nothing that the question is about: it is neutral. Whatever
-is held against the agent's beliefs holds under one reading of the request, that of the standard.
+is held against the agent's beliefs holds under one interpretation of the request, that of the standard.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from corpus.text.consistency import Fact, count_most_true, facts_of
 from corpus.text.language import Atom, Sentence
 from corpus.text.reading import Line
-from testbed.evaluations.leme.standard import Standard
-from testbed.evaluations.leme.statements import Lines, Statement, agree, sentences_of
+from testbed.evaluations.leme.standard import Standard, statement_probability
+from testbed.evaluations.leme.statements import Lines, Statement, agree, mean_of_known, sentences_of
 from testbed.protocol import ABSENT
+from testbed.run.strata import STRATA
 
 MOST = 10**6
 """Objects of relations that were not asked about; more than any passage names."""
+CLAIMS = {
+    "ground truth, subject": "what was true of the subject besides the edited fact",
+    "ground truth, related": "what was true of the related entity",
+    "ground truth that stays": "what was true of either, and still is to the agent",
+    "ground truth that moves": "what was true of either, and is not by the request",
+    "new fact, subject": "the requested fact, by the subject's passage",
+    "old fact, subject": "what the edited fact was, by the subject's passage",
+    "new fact, related": "what the link implies of the related entity after the request",
+    "old fact, related": "what the link implied of it before",
+}
+"""Claims that a passage supports, contradicts, or neither."""
 IMPOSSIBLE, KNOWN = 0.05, 0.5
 """What the belief in a statement falls below, and was above, where a request makes it impossible."""
 
@@ -34,8 +46,8 @@ def edit_said_share(statements: Sequence[Statement], standard: Standard) -> floa
     That it is not the new object says that it is another; that it is not another one says nothing.
     """
     new = standard.request[2]
-    mine = [one for one in statements if one.fact == standard.edited_fact]
-    return share_of_true(one.holds and one.object == new for one in mine if one.holds or one.object == new)
+    about = [one for one in statements if one.fact == standard.edited_fact]
+    return share_of_true(one.holds and one.object == new for one in about if one.holds or one.object == new)
 
 
 def still_possible_share(statements: Sequence[Statement], standard: Standard) -> float:
@@ -54,13 +66,28 @@ def is_right(one: Statement, standard: Standard) -> bool:
     return standard.beliefs[one.fact].is_most_probable(one.object) == one.holds
 
 
+def follow_share(statements: Sequence[Statement], standard: Standard, fact: Fact | None) -> float:
+    """Of what is said of a fact, the share that is what the link implies of the coupled one."""
+    implied = standard.implied_after_edit
+    if fact is None or implied == ABSENT:
+        return math.nan
+    return share_of_true(one.object == implied for one in statements if one.fact == fact and one.holds)
+
+
+def coupled_right_share(statements: Sequence[Statement], standard: Standard, stratum: str) -> float:
+    """Of what is said of the coupled fact, if it is of this stratum, the share that is most probably so."""
+    fact = standard.coupled
+    if fact is None or standard.beliefs[fact].stratum != stratum:
+        return math.nan
+    return share_of_true(is_right(one, standard) for one in statements if one.fact == fact)
+
+
 def select_judged(statements: Sequence[Statement], standard: Standard, everything: bool) -> list[Statement]:
     """The statements about facts of which the belief stays, or about all facts that were asked about."""
     return [
         one
         for one in statements
-        if (belief := standard.beliefs.get(one.fact)) is not None
-        and (everything or (one.fact != standard.edited_fact and not belief.has_moved))
+        if one.fact in standard.beliefs and (everything or standard.should_stay(one.fact))
     ]
 
 
@@ -71,12 +98,12 @@ def factual_share(statements: Sequence[Statement], standard: Standard, everythin
 
 def mean_belief(statements: Sequence[Statement], standard: Standard) -> float:
     """The mean belief in what is said of facts that stay."""
-    beliefs = [
-        p if one.holds else 1 - p
-        for one in select_judged(statements, standard, everything=False)
-        for p in [standard.beliefs[one.fact].probability(one.object)]
-    ]
-    return sum(beliefs) / len(beliefs) if beliefs else math.nan
+    return mean_of_known(
+        [
+            statement_probability(one, standard)
+            for one in select_judged(statements, standard, everything=False)
+        ]
+    )
 
 
 class DriftShares(NamedTuple):
@@ -89,19 +116,15 @@ class DriftShares(NamedTuple):
 
 def drift_shares(statements: Sequence[Statement], standard: Standard) -> DriftShares:
     """What is said of facts of which the belief moved: what is now most probable, what was, or neither."""
-    said = []
+    rows = []
     for one in statements:
-        belief = standard.beliefs.get(one.fact)
-        if belief is None or one.fact == standard.edited_fact or not belief.has_moved or not one.holds:
-            continue
-        new = belief.is_most_probable(one.object)
-        old = not new and belief.is_most_probable(one.object, before=True)
-        said.append((new, old, not (new or old)))
-    return (
-        DriftShares(*(share_of_true(column) for column in zip(*said, strict=True)))
-        if said
-        else DriftShares(*[math.nan] * 3)
-    )
+        if one.holds and standard.should_move(one.fact):
+            belief = standard.beliefs[one.fact]
+            new = belief.is_most_probable(one.object)
+            old = not new and belief.is_most_probable(one.object, before=True)
+            rows.append((new, old, not (new or old)))
+    columns = zip(*rows, strict=True) if rows else [()] * 3
+    return DriftShares(*map(share_of_true, columns))
 
 
 def internal_consistency(statements: Sequence[Statement], left_out: Fact | None = None) -> float:
@@ -167,8 +190,8 @@ def count_true_together(
 ) -> TrueTogether:
     """MaxSAT of some sentences, a fact having one object; those about a fact that is left out apart."""
     objects = {fact[1]: len(belief.options) for fact, belief in standard.beliefs.items()}
-    kept = [one for one in sentences if left_out not in facts_of(one)]
-    return TrueTogether(*count_most_true(kept, lambda relation: objects.get(relation, MOST)))
+    rest = [one for one in sentences if left_out not in facts_of(one)]
+    return TrueTogether(*count_most_true(rest, lambda relation: objects.get(relation, MOST)))
 
 
 def join_passages(first: Lines, second: Lines, standard: Standard) -> list[Sentence]:
@@ -207,5 +230,43 @@ def naturalness(lines: Lines) -> float:
 
 def distinct_share(lines: Lines) -> float:
     """Different sentences, as a share of all."""
-    said = [line.sentence or line.text for line in lines]
-    return len(set(said)) / len(said) if said else math.nan
+    sentences = [line.sentence or line.text for line in lines]
+    return len(set(sentences)) / len(sentences) if sentences else math.nan
+
+
+class Claim(NamedTuple):
+    """That a fact has an object."""
+
+    fact: Fact
+    object: int
+
+
+def verdict_on_claim(statements: Sequence[Statement], claim: Claim) -> int:
+    """1 where most of what a passage says of a fact supports the claim, -1 where most contradicts, else 0."""
+    votes = [
+        (1 if one.holds == (one.object == claim.object) else -1)
+        for one in statements
+        if one.fact == claim.fact and (one.holds or one.object == claim.object)
+    ]
+    return (sum(votes) > 0) - (sum(votes) < 0)
+
+
+def claims_of_case(standard: Standard) -> Mapping[str, list[Claim]]:
+    """The claims that are held against a case's passages; ground truth is what was stated, and believed."""
+    claims: dict[str, list[Claim]] = {name: [] for name in CLAIMS}
+    for role in ("subject", "related"):
+        for fact, belief in standard.beliefs.items():
+            is_of_entity = fact[0] == standard.entities[role] and fact != standard.edited_fact
+            if is_of_entity and belief.stratum != STRATA[0]:
+                claim = Claim(fact, belief.object_before)
+                claims[f"ground truth, {role}"].append(claim)
+                claims[f"ground truth that {'moves' if belief.has_moved else 'stays'}"].append(claim)
+    new, old = standard.request[2], standard.old
+    claims["new fact, subject"].append(Claim(standard.edited_fact, new))
+    if old != ABSENT:
+        claims["old fact, subject"].append(Claim(standard.edited_fact, old))
+    for name, obj in (("new fact, related", new), ("old fact, related", old)):
+        implied = standard.implied_object(obj) if obj != ABSENT else ABSENT
+        if standard.coupled is not None and implied != ABSENT:
+            claims[name].append(Claim(standard.coupled, implied))
+    return claims

@@ -5,7 +5,7 @@ the request, the same in all of its passages. The frequency reader draws what it
 corpus's statements of it, each time again. Both write every fact of the passage's entity twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from corpus.text.consistency import Fact
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Line
 from testbed.engine.results import Results
-from testbed.evaluations.leme.joint import draw_objects
-from testbed.evaluations.leme.standard import standards_of_cases
+from testbed.evaluations.leme.standard import draw_objects, standards_of_cases
 from testbed.evaluations.leme.statements import trim_passage
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, FREQUENCY, NO_EDIT, Reader, reference_readers
 
@@ -23,21 +22,20 @@ TIMES = 2
 """How often a writer states each fact, so that it might contradict itself."""
 
 
-def readers(results: Results, editor: str) -> dict[str, Reader]:
-    """The edited model and the references under the first reading, and the agent under the second."""
+def make_readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the references under the first interpretation, and the agent under the second."""
     second = f"{BAYESIAN}, {results.times[2]}"
     by_name = reference_readers(results, editor) | {
         second: reference_readers(results, editor, interpretation=2)[BAYESIAN]
     }
     before, after = (model_passages(results, when) for when in (0, 1))
-    written = {BEFORE_EDIT: before, editor: after, NO_EDIT: before}
-    written |= {name: _bayesian_passages(results, by_name[name].time) for name in (BAYESIAN, second)}
-    written[FREQUENCY] = _frequency_passages(results)
+    texts = {BEFORE_EDIT: before, editor: after, NO_EDIT: before, FREQUENCY: _frequency_passages(results)}
+    texts |= {name: _bayesian_passages(results, by_name[name].time) for name in (BAYESIAN, second)}
     p = results.passages
     loss = -p.log_p / np.where(p.tokens > 0, p.tokens, np.nan)
     losses = {BEFORE_EDIT: loss[:, 0], editor: loss[:, 1], NO_EDIT: loss[:, 0]}
     return {
-        name: reader._replace(texts=written.get(name), losses=losses.get(name))
+        name: reader._replace(texts=texts.get(name), losses=losses.get(name))
         for name, reader in by_name.items()
     }
 
@@ -45,54 +43,49 @@ def readers(results: Results, editor: str) -> dict[str, Reader]:
 def model_passages(results: Results, when: int) -> np.ndarray:
     """What the model wrote, object[passages] of lines: 0 before the edit, 1 after it."""
     p = results.passages
-    return _object_column(
-        [trim_passage(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)]
+    return _as_column(
+        trim_passage(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)
     )
 
 
 def _bayesian_passages(results: Results, time: int) -> np.ndarray:
     """What the agent writes."""
-    known = standards_of_cases(results, time)
-    drawn = [
-        draw_objects(standard, generator(i, f"bayesian writer {time}")) for i, standard in enumerate(known)
+    standards = standards_of_cases(results, time)
+    objects = [
+        draw_objects(one, generator(case, f"bayesian writer {time}")) for case, one in enumerate(standards)
     ]
+
+    def lines(case: int, entity: int) -> Iterator[Line]:
+        for fact, obj in objects[case].items():
+            if fact[0] == entity:
+                yield from [_line_stating(fact, obj)] * TIMES
+
     p = results.passages
-    return _object_column(
-        [
-            tuple(
-                _line_stating(fact, obj)
-                for fact, obj in drawn[case].items()
-                if fact[0] == known[case].entities[str(role)]
-                for _ in range(TIMES)
-            )
-            for case, role in zip(p.case.tolist(), p.role, strict=True)
-        ]
+    return _as_column(
+        tuple(lines(case, standards[case].entities[str(role)]))
+        for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
 
 
 def _frequency_passages(results: Results) -> np.ndarray:
     """What an ideal model writes that says things as often as the corpus, the request copied in."""
     c, p, rng = results.choices, results.passages, generator(0, "frequency writer")
-    of: dict[tuple[int, int], dict[Fact, int]] = {}
+    rows: dict[tuple[int, int], dict[Fact, int]] = {}
     for row in range(len(c.case)):
         fact = int(c.subject[row]), int(c.relation[row])
-        of.setdefault((int(c.case[row]), fact[0]), {})[fact] = row
+        rows.setdefault((int(c.case[row]), fact[0]), {})[fact] = row
     entities = [standard.entities for standard in standards_of_cases(results, 1)]
 
-    def said(row: int) -> list[int]:
-        weights = c.frequency[row, 1]
-        return c.options[row][rng.choice(len(weights), TIMES, p=weights / weights.sum())].tolist()
+    def lines(case: int, entity: int) -> Iterator[Line]:
+        for fact, row in rows.get((case, entity), {}).items():
+            weights = c.frequency[row, 1]
+            if weights.sum() > 0:
+                places = rng.choice(len(weights), TIMES, p=weights / weights.sum())
+                yield from (_line_stating(fact, obj) for obj in c.options[row][places].tolist())
 
-    return _object_column(
-        [
-            tuple(
-                _line_stating(fact, obj)
-                for fact, row in of.get((case, entities[case][str(role)]), {}).items()
-                if c.frequency[row, 1].sum() > 0
-                for obj in said(row)
-            )
-            for case, role in zip(p.case.tolist(), p.role, strict=True)
-        ]
+    return _as_column(
+        tuple(lines(case, entities[case][str(role)]))
+        for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
 
 
@@ -100,7 +93,9 @@ def _line_stating(fact: Fact, obj: int) -> Line:
     return Line("", Sentence(Kind.ATOMIC, None, Atom(*fact, obj)), "")
 
 
-def _object_column(texts: Sequence[tuple[Line, ...]]) -> np.ndarray:
-    column = np.empty(len(texts), object)
-    column[:] = texts
+def _as_column(texts: Iterable[tuple[Line, ...]]) -> np.ndarray:
+    """object[passages]."""
+    rows = list(texts)
+    column = np.empty(len(rows), object)
+    column[:] = rows
     return column

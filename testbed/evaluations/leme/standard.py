@@ -1,6 +1,11 @@
-"""What a case's passages are judged by: what the agent believes of every fact that was asked about."""
+"""What a case's passages are judged by: what the agent believes of every fact that was asked about.
 
-from collections.abc import Mapping
+All facts together are believed along trees of facts, each given the one that it depends on. A draw of all of
+them is what the Bayesian writer writes about.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -8,11 +13,14 @@ import numpy as np
 
 from corpus.text.consistency import Fact
 from testbed.engine.results import Results
-from testbed.evaluations.leme.roles import COUPLED, EDIT, TWIN
+from testbed.evaluations.leme import COUPLED, EDIT, TWIN
+from testbed.evaluations.leme.statements import Statement
 from testbed.protocol import ABSENT, is_equally_good
+from testbed.scores.movement import has_moved
 
-STAYS = 0.02
-"""A fact of which the belief moved by no more, in total variation, is one that did not move."""
+LEAST = 1e-6
+"""What is counted for a statement that is impossible, or as good as that."""
+SURE = 1 - 1e-9
 
 
 class Belief:
@@ -41,7 +49,7 @@ class Belief:
     @cached_property
     def has_moved(self) -> bool:
         """Whether the belief changed."""
-        return bool(np.abs(self.after - self.before).sum() / 2 > STAYS)
+        return bool(has_moved(self.before, self.after))
 
     @cached_property
     def largest_probability(self) -> float:
@@ -114,6 +122,14 @@ class Standard(NamedTuple):
         """The fact that is edited."""
         return self.request[:2]
 
+    def should_move(self, fact: Fact) -> bool:
+        """Whether the belief in a fact that was asked about moved, the edited one apart."""
+        return fact != self.edited_fact and fact in self.beliefs and self.beliefs[fact].has_moved
+
+    def should_stay(self, fact: Fact) -> bool:
+        """Whether the belief in a fact that was asked about did not move, the edited one apart."""
+        return fact != self.edited_fact and fact in self.beliefs and not self.beliefs[fact].has_moved
+
     def implied_object(self, obj: int) -> int:
         """What the link implies of the coupled fact if the edited one has an object; ABSENT if nothing."""
         return self.link.get(obj, ABSENT)
@@ -124,33 +140,33 @@ class Standard(NamedTuple):
         return self.implied_object(self.request[2])
 
 
-def standards_of_cases(results: Results, time: int, before: int = 0) -> list[Standard]:
-    """Of every case, what the agent believes at a time of `results.times` against another one."""
+def standards_of_cases(results: Results, time: int) -> list[Standard]:
+    """Of every case, what the agent believes at a time of `results.times`, and before."""
     c, cases = results.choices, results.cases
     of: list[dict[str, list[int]]] = [{} for _ in range(len(results))]
     for row in range(len(c.case)):
         of[c.case[row]].setdefault(str(c.role[row]), []).append(row)
-    known = []
+    standards = []
     for i, rows in enumerate(of):
         facts = {(int(c.subject[row]), int(c.relation[row])): row for same in rows.values() for row in same}
-        beliefs = {fact: _belief_of_row(results, row, facts, time, before) for fact, row in facts.items()}
-        named = {role: _fact_of_row(results, rows[role][0]) if role in rows else None
+        beliefs = {fact: _belief_of_row(results, row, facts, time) for fact, row in facts.items()}
+        by_role = {role: _fact_of_row(results, rows[role][0]) if role in rows else None
                  for role in (EDIT, COUPLED, TWIN)}  # fmt: skip
         request = tuple(int(cases[name][i]) for name in ("subject", "relation", "object"))
         entities = {"subject": request[0], "related": int(cases["related"][i]), "twin": int(cases["twin"][i])}
-        known.append(
+        standards.append(
             Standard(
                 (request[0], request[1], request[2]),
                 int(cases["truth"][i]) if cases["stated"][i] else ABSENT,
                 beliefs,
-                named[COUPLED],
-                named[TWIN],
+                by_role[COUPLED],
+                by_role[TWIN],
                 entities,
                 _link_of_case(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
                 _texts_of_case(results, i, facts),
             )
         )
-    return known
+    return standards
 
 
 def _texts_of_case(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
@@ -172,7 +188,7 @@ def _fact_of_row(results: Results, row: int) -> Fact:
     return int(results.choices.subject[row]), int(results.choices.relation[row])
 
 
-def _belief_of_row(results: Results, row: int, facts: Mapping[Fact, int], time: int, before: int) -> Belief:
+def _belief_of_row(results: Results, row: int, facts: Mapping[Fact, int], time: int) -> Belief:
     c = results.choices
     size = int((c.options[row] != ABSENT).sum())
     above = int(c.facets["above"][row]), int(c.facets["above_relation"][row])
@@ -182,9 +198,100 @@ def _belief_of_row(results: Results, row: int, facts: Mapping[Fact, int], time: 
         given = table.reshape(len(results.times), -1, size)[time]
     return Belief(
         c.options[row, :size],
-        c.agent[row, before, :size],
+        c.agent[row, 0, :size],
         c.agent[row, time, :size],
         above if above in facts else None,
         given,
         str(c.facets["stratum"][row]),
     )
+
+
+def draw_objects(standard: Standard, rng: np.random.Generator) -> dict[Fact, int]:
+    """One object for every fact, drawn together from what is believed after the request."""
+    objects: dict[Fact, int] = {}
+    for fact in _parents_first(standard.beliefs):
+        belief = standard.beliefs[fact]
+        p = belief.after
+        if belief.above is not None and belief.given is not None:
+            above = standard.beliefs[belief.above]
+            p = belief.given[above.place_of(objects[belief.above])]
+        objects[fact] = int(belief.options[_draw_index(p, rng)])
+    return objects
+
+
+def mean_log_probability(statements: Sequence[Statement], standard: Standard) -> float:
+    """Log-probability a statement of all that is said together, after the request.
+
+    Statements are taken the most probable first, each given those before it; what they make impossible counts
+    as LEAST. NaN where nothing is said of the facts that were asked about.
+    """
+    about = [one for one in statements if one.fact in standard.beliefs]
+    if not about:
+        return math.nan
+    possible = {fact: np.ones(len(belief.options), bool) for fact, belief in standard.beliefs.items()}
+    ordered = sorted(about, key=lambda one: (-statement_probability(one, standard), one[:3]))
+    upwards = _parents_first(standard.beliefs)[::-1]
+    log_z, total = 0.0, 0.0
+    for one in ordered:
+        belief, before = standard.beliefs[one.fact], possible[one.fact]
+        named = belief.options == one.object
+        left = before & (named if one.holds else ~named)
+        if (left == before).all():
+            continue
+        if belief.largest_probability > SURE:
+            # What is sure depends on nothing, and nothing on it that is not sure of it already.
+            p = float(belief.after[left].sum() / max(belief.after[before].sum(), LEAST))
+        else:
+            log_then = _log_mass(standard.beliefs, upwards, possible | {one.fact: left})
+            p = math.exp(min(log_then - log_z, 0.0))
+            log_z = log_then if p > LEAST else log_z
+        total += math.log(max(p, LEAST))
+        if p > LEAST:
+            possible[one.fact] = left
+    return total / len(about)
+
+
+def statement_probability(one: Statement, standard: Standard) -> float:
+    """The belief in one statement after the request."""
+    p = standard.beliefs[one.fact].probability(one.object)
+    return p if one.holds else 1 - p
+
+
+def _log_mass(
+    beliefs: Mapping[Fact, Belief], upwards: Sequence[Fact], possible: Mapping[Fact, np.ndarray]
+) -> float:
+    """Log-probability that every fact that is not sure has one of its possible objects.
+
+    Args:
+        upwards: all facts, each before the one that it depends on.
+    """
+    inside = {fact: possible[fact].astype(float) for fact in beliefs}
+    log_p = 0.0
+    for fact in upwards:
+        belief = beliefs[fact]
+        if belief.largest_probability > SURE:
+            continue
+        above = belief.above
+        if above is None or belief.given is None or beliefs[above].largest_probability > SURE:
+            p = float(belief.after @ inside[fact]) / float(belief.after.sum())
+            log_p += math.log(max(p, LEAST**2))
+        else:
+            inside[above] = inside[above] * (belief.given @ inside[fact])
+    return log_p
+
+
+def _parents_first(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
+    """Facts, each after the one that it depends on."""
+
+    def depth(fact: Fact) -> int:
+        steps, above = 0, beliefs[fact].above
+        while above is not None:
+            steps, above = steps + 1, beliefs[above].above
+        return steps
+
+    return sorted(beliefs, key=depth)
+
+
+def _draw_index(p: np.ndarray, rng: np.random.Generator) -> int:
+    total = np.cumsum(p)
+    return min(int(np.searchsorted(total, rng.random() * total[-1], side="right")), len(p) - 1)

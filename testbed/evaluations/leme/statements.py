@@ -1,6 +1,13 @@
-"""What the sentences of a passage say of facts."""
+"""What a passage says: statements about facts, and words, which know no facts.
 
+ROUGE-1 and n-gram entropy are the paper's simple measures of texts (Rosati et al. 2024, Appendix I).
+"""
+
+import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from corpus.text.consistency import Fact
@@ -8,6 +15,7 @@ from corpus.text.language import Kind, Sentence
 from corpus.text.reading import Line
 
 Lines = Sequence[Line]
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Statement(NamedTuple):
@@ -62,3 +70,50 @@ def trim_passage(lines: Lines, ended: bool) -> tuple[Line, ...]:
     """A passage without what stands behind its last stop where that is nothing, or was cut off there."""
     cut = bool(lines) and (not ended or (len(lines) > 1 and lines[-1].flaw == "empty"))
     return tuple(lines[:-1] if cut else lines)
+
+
+def rouge_1(text: Counter[str], reference: Counter[str]) -> float:
+    """ROUGE-1: F1 of the words that two texts share, each as often as both have it; NaN where one has none.
+
+    Source: Lin 2004, with n = 1. There it is recall; F1 is what the implementation that the paper used gives.
+    """
+    if not text or not reference:
+        return math.nan
+    return 2 * (text & reference).total() / (text.total() + reference.total())
+
+
+def count_words(text: str) -> Counter[str]:
+    """How often a text has each word: runs of letters and digits, in lower case."""
+    return Counter(_WORD.findall(text.lower()))
+
+
+def sentence_similarity(lines: Lines) -> float:
+    """The mean ROUGE-1 of the pairs of a passage's sentences; NaN of fewer than two with words."""
+    times = Counter(line.text for line in lines)
+    said = [(words, n) for text, n in times.items() if (words := count_words(text))]
+    total = sum(n for _, n in said)
+    # Equal sentences have 1.
+    same = sum(n * (n - 1) / 2 for _, n in said)
+    different = sum(n * k * rouge_1(a, b) for (a, n), (b, k) in combinations(said, 2))
+    return (same + different) / (total * (total - 1) / 2) if total > 1 else math.nan
+
+
+def ngram_entropy(lines: Lines) -> float:
+    """Entropy of a passage's pairs and triples of words, in bits, triples weighing double.
+
+    Source: Meng et al. 2022, GE of §3.4 and their code's weights. NaN of fewer than three words.
+    """
+    words = " . ".join(line.text for line in lines if line.text).split()
+    pairs, triples = (list(zip(*(words[i:] for i in range(n)), strict=False)) for n in (2, 3))
+    return (_entropy(pairs) + 2 * _entropy(triples)) / 3 if triples else math.nan
+
+
+def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
+    counts = [times / len(grams) for times in Counter(grams).values()]
+    return -sum(p * math.log2(p) for p in counts)
+
+
+def mean_of_known(values: Sequence[float]) -> float:
+    """The mean of those that are numbers; NaN of none."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

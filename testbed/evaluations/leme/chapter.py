@@ -1,0 +1,200 @@
+"""The chapter of LEME's evaluation."""
+
+from collections.abc import Sequence
+
+from testbed.evaluations.leme import metrics as m
+from testbed.evaluations.leme import tables
+from testbed.evaluations.leme.correlation import SHORT, correlate_measures
+from testbed.evaluations.leme.passages import (
+    ERROR_CLASSES,
+    EditorPassages,
+    passages_of_editor,
+    write_passages,
+    write_worst_passages,
+)
+from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.costs import cost_section
+from testbed.pages.lasting import lasting_section
+from testbed.pages.overview import comparison_table, detail_tables, difference_section
+from testbed.run.strata import STRATA
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.statistics import Estimate
+
+WORDS = {
+    "do, correction, evidence": (
+        "what the request is to the agent: the world changes, and what depends on the edited fact is drawn "
+        "again; or one was wrong about it, and what was stated stays stated; or one more thing is said of it"
+    ),
+    "subject, related, twin": (
+        "whom passages are about: the edited entity; one whose fact depends on the edited fact by a link; "
+        "one like that, with the same old object, linked to somebody else"
+    ),
+    "neutral": "a passage that says nothing that a question is about; it is counted, and in no share",
+    "S0, S1, S2": "facts that the corpus states never, one to three times, more often",
+}
+COUPLED = (m.COUPLED_NEW, m.TWIN_NEW, m.COUPLING)
+STYLE = (m.NATURALNESS, m.TOPICALITY, m.ON_COUPLE, m.FIRST_DRIFT, m.DISTINCT, m.ENTROPY, m.SENTENCES)
+SCOPE = ("ground truth that stays", "ground truth that moves")
+_NINE = (
+    "Edit consistency: is the new fact said, and nothing that it makes impossible? Factual: does the rest "
+    "still stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with "
+    "what the link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
+)
+_WIDER = (
+    m.over_everything(m.FACTUAL_SUBJECT), m.over_everything(m.FACTUAL_RELATED),
+    m.over_everything(m.INTERNAL_SUBJECT),
+    m.over_everything(m.INTERNAL_RELATED), f"{m.CROSS}, {m.SURVEY}", m.SATISFIABLE, m.MOST_TRUE,
+    m.BELIEVED_SUBJECT, m.BELIEVED_RELATED,
+)  # fmt: skip
+_INTERPRETATIONS = (
+    "The paper calls every changed fact drift. If the world changed, what depends on the edited fact should "
+    "change with it; if one was corrected, what was stated stays. So the same passages have two verdicts."
+)
+_COUPLING = (
+    "A related passage that changes may change because it is coupled, or because the edit drags everybody "
+    "who had the old object. The twin had it too, and is linked to somebody else: what is said of the "
+    "coupled one beyond what is said of the twin went through the link."
+)
+_SCOPE = (
+    "Statements of the old ground truth that passages contradict after the edit, apart for facts that stay "
+    "to the agent, and for those that should move."
+)
+_STYLE = (
+    "Share of whole sentences; about whom they are; how often they repeat; how likely the model finds them."
+)
+_KINDS = "Is it harder to change what a model knows than to tell it something new?"
+_SHORT_FORM = (
+    "Four short questions and two exact short measures, against the nine questions about passages; the "
+    "paper's ratings have hardly any correlation with short scores."
+)
+_SIMPLE = (
+    "Words shared with the request, with what was true, with the other passage or with the entity's "
+    "name; how often words repeat; how likely the unedited model finds them. None knows a fact. The paper "
+    "held them against ratings; here they stand against answers that are exact."
+)
+
+
+def make_chapter(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors, folder = material.editors, material.folder
+    texts = [passages_of_editor(editor) for editor in editors]
+    sections = [
+        difference_section(material),
+        Section("nine", "Nine questions", _NINE, tables=[tables.nine_questions_table(editors)],
+                folded=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
+                        tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
+        Section("readings", "How much drift was warranted?", _INTERPRETATIONS,
+                tables=[tables.interpretation_table(editors)]),
+        _coupling_section(material),
+        _scope_section(material),
+        *_correlation_sections(material),
+        Section("kinds", "Injection or update?", _KINDS,
+                tables=[tables.edit_kinds_table(editors), tables.table_by_kind(editors)]),
+        _errors_section(material, texts),
+        Section("style", "Do they stay on topic, and are they natural?", _STYLE,
+                tables=[tables.metrics_table(editors, "leme-style", "Topic and style", STYLE),
+                        tables.likelihood_table(editors)]),
+        _passages_section(material, texts),
+        cost_section(editors, m.EDIT_SUBJECT, folder),
+        lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
+    ]  # fmt: skip
+    return Chapter(
+        "What does an edited model write? (LEME, Rosati et al. 2024)",
+        "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
+        "every sentence is read and held against what an agent believes that has read the same corpus. "
+        "Shares are under the reading \u201cdo\u201d, unless a table says otherwise.",
+        {e.name: finding_in_a_line(e) for e in editors},
+        comparison_table(editors, material.differences),
+        [section for section in sections if section],
+        {},
+        {e.name: detail_tables(e, m.KINDS) for e in editors},
+        WORDS,
+        editors[0].evaluation.metrics,
+    )
+
+
+def finding_in_a_line(editor: ScoredEditor) -> str:
+    """The finding about one editor in a line, from the numbers."""
+    after, before = (editor.summary["all"][name] for name in (editor.name, NO_EDIT))
+
+    def both(metric: str) -> str:
+        return f"{after[metric].value:.0%} (no edit {before[metric].value:.0%})"
+
+    return (
+        f"says the new fact in {after[m.EDIT_SUBJECT].value:.0%} of what it writes of it; factual "
+        f"{both(m.FACTUAL_SUBJECT)}; across passages consistent {both(m.CROSS)}; the coupled entity follows "
+        f"{after[m.COUPLED_NEW].value:.0%}, the twin {after[m.TWIN_NEW].value:.0%}"
+    )
+
+
+def _rows_of_readers(
+    editors: Sequence[ScoredEditor], metrics: Sequence[str]
+) -> dict[str, list[Estimate | None]]:
+    """Some metrics of every editor, of no edit and of the agent."""
+    readers = [*((e, e.name) for e in editors), (editors[0], NO_EDIT), (editors[0], BAYESIAN)]
+    return {name: [e.summary["all"][name].get(metric) for metric in metrics] for e, name in readers}
+
+
+def _coupling_section(material: Material) -> Section:
+    editors = material.editors
+    rows = _rows_of_readers(editors, COUPLED)
+    draw_bars(rows, COUPLED, "share of what is said of the coupled fact", material.folder / "coupling.png")
+    picture = Picture("coupling.png", "What is said of the coupled fact: by the coupled entity and its twin")
+    metrics = (*COUPLED, *map(m.coupled_right, STRATA), *map(m.coupled_answers, STRATA))
+    table = tables.metrics_table(editors, "leme-coupling", "Coupled entity and twin", metrics)
+    return Section("coupling", "Coupled, or dragged along?", _COUPLING, [picture], [table])
+
+
+def _scope_section(material: Material) -> Section:
+    editors = material.editors
+    rows = _rows_of_readers(editors, [*map(m.contradiction_of, SCOPE)])
+    draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.png")
+    picture = Picture("scope.png", "Ground truth that passages contradict, warranted drift apart (Figure 5)")
+    metrics = [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)]
+    table = tables.metrics_table(editors, "leme-5", "Scope of the edit (Figure 5)", metrics)
+    own, folded = [table, tables.claims_table(editors)], [tables.chi_square_table(editors)]
+    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], own, folded=folded)
+
+
+def _correlation_sections(material: Material) -> list[Section]:
+    """Do short questions foretell what is written, and do simple measures of texts see it?"""
+    editors, folder = material.editors, material.folder
+    by_pair = correlate_measures(editors, editors[0].edited.seed)
+    draw_correlations(by_pair, SHORT, folder / "correlations.png")
+    draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.png")
+    picture = Picture(
+        "correlations.png", "Correlations of short and long form, pooled over edits and editors"
+    )
+    return [
+        Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [picture],
+                folded=[tables.short_form_table(by_pair), tables.short_table(editors)]),
+        Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE,
+                [Picture("simple.png", "Correlations of simple measures and the nine questions")],
+                [tables.simple_measures_table(by_pair)],
+                [tables.all_simple_measures_table(by_pair), tables.simple_table(editors)]),
+    ]  # fmt: skip
+
+
+def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Section:
+    editors = material.editors
+    draw_errors(editors, material.folder / "errors.png")
+    files = [write_worst_passages(one, m.NINE, material.folder).name for one in texts]
+    whole = [write_passages(one, material.world, material.folder).name for one in texts]
+    text = (
+        "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
+        f"with their errors marked, are in {', '.join(files)}; all passages about this world, a line of "
+        f"JSON each, in {', '.join(whole)}."
+    )
+    metrics = [m.error_share(name) for name in ERROR_CLASSES]
+    return Section("errors", "What goes wrong?", text,
+                   [Picture("errors.png", "Share of pairs of passages with an error of each class")],
+                   folded=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
+                           *(tables.table_of_errors(one) for one in texts)])  # fmt: skip
+
+
+def _passages_section(material: Material, texts: Sequence[EditorPassages]) -> Section | None:
+    pairs = [table for one in texts if (table := tables.side_by_side_table(one, material.world))]
+    text = "For each editor one edit that it took up, with a middling number of contradictions."
+    return Section("passages", "Passages", text, folded=pairs) if pairs else None

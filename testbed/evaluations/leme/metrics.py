@@ -1,0 +1,424 @@
+"""LEME's metrics: the nine questions, their further forms, claims, errors, simple measures, short questions.
+
+What is asked of passages has an answer for every pair of them, NaN where it does not apply, and a metric is
+the mean of the others. What is held against the agent is so under the interpretation of the row. Efficacy,
+generalisation, locality and portability are those of Yao et al. 2023.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+
+import numpy as np
+
+from testbed.engine.results import Results
+from testbed.evaluations.leme import (
+    BELOW,
+    CHILD,
+    COUPLED,
+    EDIT,
+    OTHER,
+    RELATED,
+    SUBJECT,
+    SYNONYM,
+    TWIN,
+)
+from testbed.evaluations.leme import questions as q
+from testbed.evaluations.leme.passages import ERROR_CLASSES, PassagePair, passage_pairs
+from testbed.evaluations.leme.questions import CLAIMS, share_of_true
+from testbed.evaluations.leme.standard import mean_log_probability
+from testbed.evaluations.leme.statements import (
+    count_words,
+    mean_of_known,
+    ngram_entropy,
+    rouge_1,
+    sentence_similarity,
+)
+from testbed.protocol import ABSENT, is_equally_good
+from testbed.run.strata import STRATA
+from testbed.scores import readers
+from testbed.scores.distances import total_variation
+from testbed.scores.metric import Better, Metric, MetricDefinition, Shown, sum_by_case
+from testbed.scores.movement import Movement
+
+EDIT_SUBJECT, EDIT_RELATED = "edit, subject", "edit, related"
+FACTUAL_SUBJECT, FACTUAL_RELATED = "factual, subject", "factual, related"
+INTERNAL_SUBJECT, INTERNAL_RELATED = "internal, subject", "internal, related"
+CROSS, TOPICALITY, NATURALNESS = "cross-passage", "topicality", "naturalness"
+NINE = (EDIT_SUBJECT, EDIT_RELATED, FACTUAL_SUBJECT, FACTUAL_RELATED, INTERNAL_SUBJECT, INTERNAL_RELATED,
+        CROSS, TOPICALITY, NATURALNESS)  # fmt: skip
+EVERYTHING, SURVEY = "everything", "as surveyed"
+BELIEVED_SUBJECT, BELIEVED_RELATED = "belief, subject", "belief, related"
+SATISFIABLE, MOST_TRUE = "satisfiable", "true together"
+JOINT = "log-probability"
+DRIFT_NEW, DRIFT_OLD, DRIFT_THIRD = "drift: the new", "drift: the old", "drift: a third"
+COUPLED_NEW, TWIN_NEW, COUPLING = "coupled says the new", "twin says the new", "coupling"
+ON_COUPLE = "on the couple"
+FIRST_DRIFT, DISTINCT, SENTENCES = "first drift", "distinct", "sentences"
+ENTROPY, PERPLEXITY = "n-gram entropy", "log-perplexity"
+EFFICACY, GENERALISATION, LOCALITY, PORTABILITY = "efficacy", "generalisation", "locality", "portability"
+FOUR = (EFFICACY, GENERALISATION, LOCALITY, PORTABILITY)
+TV, RATIO = "TV all", "propagation ratio"
+
+INJECTION, UPDATE, CORRECTION, TRUE = "injection", "update", "correction", "already true"
+KINDS = (INJECTION, UPDATE, CORRECTION, TRUE)
+KNOWN = 0.5
+"""What the unedited model gives more than this, it says."""
+
+
+def over_everything(name: str) -> str:
+    """A question's name where nothing is left out."""
+    return f"{name}, {EVERYTHING}"
+
+
+def neutral_share(name: str) -> str:
+    """Name of the share of passages that say nothing that a question is about."""
+    return f"{name}, neutral"
+
+
+def coupled_right(stratum: str) -> str:
+    """Name of how far the coupled fact is right where it was stated so often."""
+    return f"coupled right {stratum}"
+
+
+def coupled_answers(stratum: str) -> str:
+    """Name of how far the coupled fact is answered right where it was stated so often."""
+    return f"coupled answered {stratum}"
+
+
+def support_of(claim: str) -> str:
+    """Name of the share of passages that support a claim."""
+    return f"{claim}: supported"
+
+
+def contradiction_of(claim: str) -> str:
+    """Name of the share of passages that contradict a claim."""
+    return f"{claim}: contradicted"
+
+
+def error_share(name: str) -> str:
+    """Name of the share of pairs of passages that have an error of a class."""
+    return f"error: {name}"
+
+
+def rouge_metric(question: str) -> str:
+    """Name of the simple measure of words that is held against a question."""
+    return f"ROUGE-1: {question}"
+
+
+SIMPLE = {rouge_metric(question): question for question in NINE if question != NATURALNESS}
+SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
+"""Simple measures of texts, and the question that each is held against."""
+
+
+class Answers(readers.Answers):
+    """What one reader writes, in pairs of passages, and answers."""
+
+    @cached_property
+    def pairs(self) -> list[PassagePair] | None:
+        """Every pair of passages; None of a reader that writes nothing."""
+        texts = self.reader.texts
+        return (
+            texts
+            if texts is None
+            else passage_pairs(self.results, texts, self.reader.time, self.reader.losses)
+        )
+
+    def mean_over_pairs(self, answer: "PairAnswer", is_share: bool) -> Metric | None:
+        """The mean of a question's answers where it applies."""
+        if self.pairs is None:
+            return None
+        values = np.array([answer(pair) for pair in self.pairs], float)
+        case, is_known = np.array([pair.case for pair in self.pairs], int), ~np.isnan(values)
+        metric = sum_by_case(np.nan_to_num(values), case, len(self.results), is_known)
+        return metric._replace(share=is_share)
+
+    @cached_property
+    def best(self) -> np.ndarray:
+        """int[N]: the place among the options of what is most probable to the reader."""
+        return self.reader.probability.argmax(axis=1)
+
+    @cached_property
+    def says_new(self) -> np.ndarray:
+        """bool[N]: whether that is the requested object."""
+        return self._take_best(self.choices.options) == self.requested
+
+    @cached_property
+    def is_right(self) -> np.ndarray:
+        """bool[N]: whether nothing is likelier to the agent, at the reader's time."""
+        return self._take_best(is_equally_good(self.belief, self.belief.max(1, keepdims=True)))
+
+    @cached_property
+    def was_right(self) -> np.ndarray:
+        """bool[N]: whether nothing was likelier to the agent before the edit."""
+        return self._take_best(is_equally_good(self.old_belief, self.old_belief.max(1, keepdims=True)))
+
+    @cached_property
+    def movement(self) -> Movement:
+        """Away from the edited fact."""
+        return Movement(self, ~self.has_role(EDIT, SYNONYM))
+
+    def mean_new(self, role: str) -> Metric:
+        """The share of choices of a role that are answered with the requested object."""
+        return self.mean_over(self.says_new, self.has_role(role))
+
+    def mean_coupled(self, stratum: str) -> Metric:
+        """The share of right answers to coupled facts of a stratum."""
+        is_of_stratum = self.choices.facets["stratum"] == stratum
+        return self.mean_over(self.is_right, self.has_role(COUPLED) & is_of_stratum)
+
+    def portability(self, *roles: str) -> Metric:
+        """The share of right answers to choices of some roles of which the agent's belief moved."""
+        return self.mean_over(self.is_right, self.movement.where_moved & self.has_role(*roles))
+
+    def _take_best(self, values: np.ndarray) -> np.ndarray:
+        return np.take_along_axis(values, self.best[:, None], axis=1)[:, 0]
+
+
+PairAnswer = Callable[[PassagePair], float]
+
+
+def _of_pairs(
+    name: str,
+    description: str,
+    answer: PairAnswer,
+    better: Better = "high",
+    shown: Shown = "table",
+    *,
+    needs_edit: bool = False,
+    is_share: bool = True,
+) -> MetricDefinition:
+    """A metric of passages: the mean of what every pair answers."""
+    compute = partial(Answers.mean_over_pairs, answer=answer, is_share=is_share)
+    return MetricDefinition(name, description, better, shown, name in _HEAD, compute, needs_edit)
+
+
+def _rouge_with_truth(pair: PassagePair, role: str) -> float:
+    texts = [pair.standard.texts.true[claim.fact] for claim in pair.claims[f"ground truth, {role}"]]
+    return rouge_1(pair.words[role], count_words(" ".join(texts)))
+
+
+def _rouge_with_request(pair: PassagePair, role: str) -> float:
+    return rouge_1(pair.words[role], count_words(pair.standard.texts.request))
+
+
+def _rouge_with_names(pair: PassagePair) -> float:
+    names = pair.standard.texts.names
+    return mean_of_known(
+        [rouge_1(words, count_words(names.get(role, ""))) for role, words in pair.words.items()]
+    )
+
+
+def _coupled_new(pair: PassagePair) -> float:
+    return q.follow_share(pair.related, pair.standard, pair.standard.coupled)
+
+
+def _twin_new(pair: PassagePair) -> float:
+    return q.follow_share(pair.statements.get(TWIN, ()), pair.standard, pair.standard.twin)
+
+
+def _coupled_right(pair: PassagePair, stratum: str) -> float:
+    return q.coupled_right_share(pair.related, pair.standard, stratum)
+
+
+def _is_neutral(pair: PassagePair, answer: PairAnswer) -> float:
+    return float(math.isnan(answer(pair)))
+
+
+def _verdict_share(pair: PassagePair, claim: str, sign: int) -> float:
+    return share_of_true(verdict == sign for verdict in pair.verdicts[claim])
+
+
+def _has_error(pair: PassagePair, name: str) -> float:
+    return float(bool(pair.errors[name])) if pair.lines else math.nan
+
+
+def _possible_verdicts(claim: str) -> Iterator[tuple[Callable[[str], str], str, Better, int]]:
+    """What a passage may make of a claim, and what is better: an old fact had better not be supported."""
+    is_outdated = claim.startswith("old") or claim.endswith("moves")
+    yield support_of, "supported", "low" if is_outdated else "high", 1
+    yield contradiction_of, "contradicted", "high" if is_outdated else "low", -1
+
+
+_LEFT = "statements about the edited fact are left out, as in the survey"
+_HEAD = (EDIT_SUBJECT, FACTUAL_SUBJECT, CROSS)
+_NEED_EDIT = (EDIT_SUBJECT, EDIT_RELATED)
+"""Questions about the request."""
+# fmt: off
+_QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
+    EDIT_SUBJECT: ("Of what the subject's passage says of the edited fact, the share that is the new object.",
+                   lambda pair: q.edit_said_share(pair.subject, pair.standard)),
+    EDIT_RELATED: ("1 minus the share of the related passage's statements that the request makes impossible.",
+                   lambda pair: q.still_possible_share(pair.related, pair.standard)),
+    FACTUAL_SUBJECT: ("Of what the subject's passage says of facts that stay, the share that is so.",
+                      lambda pair: q.factual_share(pair.subject, pair.standard)),
+    FACTUAL_RELATED: ("The same of the related passage.",
+                      lambda pair: q.factual_share(pair.related, pair.standard)),
+    INTERNAL_SUBJECT: (f"Of its pairs of statements about one fact, the share that agree; {_LEFT}.",
+                       lambda pair: q.internal_consistency(pair.subject, pair.standard.edited_fact)),
+    INTERNAL_RELATED: ("The same of the related passage.",
+                       lambda pair: q.internal_consistency(pair.related, pair.standard.edited_fact)),
+    CROSS: ("Of the pairs of statements of one passage and the other about one fact, or about the two facts "
+            "that the link couples, the share that agree.",
+            lambda pair: q.cross_consistency(pair.subject, pair.related, pair.standard)),
+    TOPICALITY: ("Share of sentences about the passage's entity, in both passages.",
+                 lambda pair: share_of_true(
+                     q.is_about(line, entity) for lines, entity in pair.by_entity for line in lines)),
+    NATURALNESS: ("Share of sentences that are whole and name the right kinds of things, in both passages.",
+                  lambda pair: q.naturalness(pair.lines)),
+}
+_ROUGE: dict[str, tuple[str, PairAnswer]] = {
+    EDIT_SUBJECT: ("the subject's passage and the request", partial(_rouge_with_request, role=SUBJECT)),
+    EDIT_RELATED: ("the related passage and the request", partial(_rouge_with_request, role=RELATED)),
+    FACTUAL_SUBJECT: ("the subject's passage and what was true of it besides the edited fact",
+                      partial(_rouge_with_truth, role=SUBJECT)),
+    FACTUAL_RELATED: ("the related passage and what was true of its entity",
+                      partial(_rouge_with_truth, role=RELATED)),
+    INTERNAL_SUBJECT: ("any two sentences of the subject's passage",
+                       lambda pair: sentence_similarity(pair.passages[SUBJECT])),
+    INTERNAL_RELATED: ("any two sentences of the related passage",
+                       lambda pair: sentence_similarity(pair.passages[RELATED])),
+    CROSS: ("the two passages", lambda pair: rouge_1(pair.words[SUBJECT], pair.words[RELATED])),
+    TOPICALITY: ("a passage and its entity's name", _rouge_with_names),
+}
+_OVER_EVERYTHING: dict[str, PairAnswer] = {
+    FACTUAL_SUBJECT: lambda pair: q.factual_share(pair.subject, pair.standard, everything=True),
+    FACTUAL_RELATED: lambda pair: q.factual_share(pair.related, pair.standard, everything=True),
+    INTERNAL_SUBJECT: lambda pair: q.internal_consistency(pair.subject),
+    INTERNAL_RELATED: lambda pair: q.internal_consistency(pair.related),
+}
+
+METRICS: tuple[MetricDefinition, ...] = (
+    *(_of_pairs(name, description, answer, shown="headline" if name in _HEAD else "compared",
+                needs_edit=name in _NEED_EDIT)
+      for name, (description, answer) in _QUESTIONS.items()),
+    _of_pairs(COUPLING,
+              "How much oftener the related passage than the twin's says of its coupled fact what follows "
+              "from the request. A request that stays with its subject has 0, and one that everybody has, "
+              "too.",
+              lambda pair: _coupled_new(pair) - _twin_new(pair), shown="headline", needs_edit=True,
+              is_share=False),
+    _of_pairs(COUPLED_NEW, "Of what the related passage says of the coupled fact, the share that follows.",
+              _coupled_new, needs_edit=True),
+    _of_pairs(TWIN_NEW, "The same of the twin, for whom it does not follow.", _twin_new, "low",
+              needs_edit=True),
+    *(_of_pairs(coupled_right(stratum),
+                f"Of what the related passage says of a coupled fact stated {often}, the share that is so.",
+                partial(_coupled_right, stratum=stratum), needs_edit=True)
+      for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)),
+    *(MetricDefinition(coupled_answers(stratum),
+                       f"The same asked for, {stratum} only: what nobody stated is seldom written.", "high",
+                       compute=partial(Answers.mean_coupled, stratum=stratum), needs_edit=True)
+      for stratum in STRATA),
+    _of_pairs(DRIFT_NEW, "Of what both passages say of facts that move, the share that is so now.",
+              lambda pair: pair.drift.new, needs_edit=True),
+    _of_pairs(DRIFT_OLD, "The share that was so before.", lambda pair: pair.drift.old, "low",
+              needs_edit=True),
+    _of_pairs(DRIFT_THIRD, "The share that is neither.", lambda pair: pair.drift.third, "low",
+              needs_edit=True),
+    *(_of_pairs(over_everything(name), f"As {name}, over all that was asked about, the edited fact too.",
+                answer)
+      for name, answer in _OVER_EVERYTHING.items()),
+    _of_pairs(f"{CROSS}, {SURVEY}", f"As {CROSS}; {_LEFT}.",
+              lambda pair: q.cross_consistency(pair.subject, pair.related, pair.standard,
+                                               pair.standard.edited_fact)),
+    _of_pairs(BELIEVED_SUBJECT, "The mean belief in what the subject's passage says of facts that stay.",
+              lambda pair: q.mean_belief(pair.subject, pair.standard)),
+    _of_pairs(BELIEVED_RELATED, "The mean belief in what the related passage says of facts that stay.",
+              lambda pair: q.mean_belief(pair.related, pair.standard)),
+    _of_pairs(SATISFIABLE, "Share of pairs of passages of which all sentences can be true together.",
+              lambda pair: pair.true_together.is_satisfiable),
+    _of_pairs(MOST_TRUE, "Share of both passages' sentences that can be true together, at most.",
+              lambda pair: pair.true_together.share),
+    _of_pairs(f"{SATISFIABLE}, {SURVEY}", f"As {SATISFIABLE}; {_LEFT}.",
+              lambda pair: pair.true_together_as_surveyed.is_satisfiable),
+    _of_pairs(f"{MOST_TRUE}, {SURVEY}", f"As {MOST_TRUE}; {_LEFT}.",
+              lambda pair: pair.true_together_as_surveyed.share),
+    _of_pairs(JOINT, "Mean log-probability of a statement, all of both passages taken together.",
+              lambda pair: mean_log_probability(pair.both, pair.standard), is_share=False),
+    _of_pairs(ON_COUPLE, "Share of sentences about either of the couple, in both passages.",
+              lambda pair: share_of_true(
+                  any(q.is_about(line, entity) for _, entity in pair.by_entity) for line in pair.lines)),
+    _of_pairs(FIRST_DRIFT, "The part of a passage before somebody else is spoken of; 1 if nobody is.",
+              lambda pair: mean_of_known([q.first_drift(*one) for one in pair.by_entity])),
+    _of_pairs(DISTINCT, "Different sentences, as a share of all.", lambda pair: q.distinct_share(pair.lines)),
+    _of_pairs(ENTROPY, "Entropy of pairs and triples of words, in bits; triples weigh double.",
+              lambda pair: mean_of_known([ngram_entropy(lines) for lines, _ in pair.by_entity]),
+              is_share=False),
+    _of_pairs(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.",
+              lambda pair: mean_of_known([pair.losses.get(role, math.nan) for role in (SUBJECT, RELATED)]),
+              "low", is_share=False),
+    *(_of_pairs(rouge_metric(name), f"F1 of the words that {what} share.", answer, shown="file",
+                needs_edit=name in _NEED_EDIT, is_share=False)
+      for name, (what, answer) in _ROUGE.items()),
+    _of_pairs(SENTENCES, "Sentences of a passage.", lambda pair: len(pair.lines) / 2, shown="file",
+              is_share=False),
+    *(_of_pairs(neutral_share(name),
+                f"Share of passages, or pairs, to which the question {name} does not apply.",
+                partial(_is_neutral, answer=answer), "low", "file", needs_edit=name in _NEED_EDIT)
+      for name, (_, answer) in _QUESTIONS.items()),
+    *(_of_pairs(name(claim), f"Share of passages by which this is {word}: {what}.",
+                partial(_verdict_share, claim=claim, sign=sign), better, needs_edit=True)
+      for claim, what in CLAIMS.items()
+      for name, word, better, sign in _possible_verdicts(claim)),
+    *(_of_pairs(error_share(name), f"Share of pairs of passages in which {what}.",
+                partial(_has_error, name=name), "low", needs_edit=True)
+      for name, what in ERROR_CLASSES.items()),
+    MetricDefinition(EFFICACY, "Share of requests that the model answers with the new object.", "high",
+                     "compared", compute=partial(Answers.mean_new, role=EDIT), needs_edit=True),
+    MetricDefinition(GENERALISATION, "The same asked in other words.", "high", "compared",
+                     compute=partial(Answers.mean_new, role=SYNONYM), needs_edit=True),
+    MetricDefinition(LOCALITY, "Share of other subjects' facts that are still answered as before.", "high",
+                     "compared",
+                     compute=lambda answers: answers.mean_over(answers.was_right, answers.has_role(OTHER))),
+    MetricDefinition(PORTABILITY,
+                     "Of facts that follow the edited one, in the subject and in the related entity, the "
+                     "share that is answered as the agent does.", "high", "compared",
+                     compute=lambda answers: answers.portability(CHILD, COUPLED, BELOW), needs_edit=True),
+    MetricDefinition(f"{PORTABILITY}, children", "The same of the subject's own facts alone.", "high",
+                     compute=lambda answers: answers.portability(CHILD), needs_edit=True),
+    MetricDefinition(f"{PORTABILITY}, coupled", "The same of the related entity's facts alone.", "high",
+                     compute=lambda answers: answers.portability(COUPLED, BELOW), needs_edit=True),
+    MetricDefinition(TV, "Total variation to the agent over all facts that are asked about.", "low",
+                     "compared",
+                     compute=lambda answers: answers.mean_over(
+                         total_variation(answers.reader.probability, answers.belief),
+                         ~answers.has_role(SYNONYM))),
+    MetricDefinition(RATIO,
+                     "How much of the agent's movement the model makes, away from the edited fact; 1 is "
+                     "Bayes, 0 is none.", "one", "compared",
+                     compute=lambda answers: answers.movement.propagation_ratio, needs_edit=True),
+)
+# fmt: on
+"""Every metric, in the order of tables."""
+
+
+def kinds_of_edits(results: Results) -> np.ndarray:
+    """str[E], one of KINDS, by what the model says before the edit.
+
+    It says the new object already; or the old one (update); nobody ever stated it, and the model says neither
+    (injection); or it is wrong about what was stated (correction).
+    """
+    c = results.choices
+    rows = np.flatnonzero(c.role == EDIT)
+    case = c.case[rows]
+    lm = c.lm[rows, 0]
+    new, old = (
+        lm.sum(1, where=c.options[rows] == results.cases[name][case][:, None]) for name in ("object", "truth")
+    )
+    is_stated = results.cases["stated"][case].astype(bool)
+    kind_of_row = np.where(
+        new > KNOWN, TRUE, np.where(~is_stated, INJECTION, np.where(old > KNOWN, UPDATE, CORRECTION))
+    )
+    kind = np.full(len(results), CORRECTION, kind_of_row.dtype)
+    kind[case] = kind_of_row
+    return kind
+
+
+def make_subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of each part: by kind of edit, by couple, and those that have a twin."""
+    kind, couple = kinds_of_edits(results), results.cases["couple"].astype(str)
+    masks = {"all": np.ones(len(results), bool)}
+    masks |= {name: kind == name for name in KINDS}
+    masks |= {str(name): couple == name for name in np.unique(couple)}
+    return masks | {"with a twin": results.cases["twin"] != ABSENT}

@@ -1,0 +1,334 @@
+"""A pair of passages: what it says, its errors by class, where the paper reads them (§5.6), and its files."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.files import staged_file
+from corpus.text.reading import Line
+from testbed.engine.results import Results
+from testbed.evaluations.leme import RELATED, SUBJECT
+from testbed.evaluations.leme import questions as q
+from testbed.evaluations.leme.readers import model_passages
+from testbed.evaluations.leme.standard import Standard, standards_of_cases
+from testbed.evaluations.leme.statements import (
+    Lines,
+    Statement,
+    agree,
+    count_words,
+    sentences_of,
+    statements_of,
+)
+from testbed.run.world import World
+from testbed.scores.comparison import ScoredEditor
+from testbed.scores.readers import NO_EDIT
+
+REPETITION, BROKEN, WRONG_KIND = "repetition", "broken sentence", "wrong kind of thing"
+ENTITY, TOPIC = "entity drift", "topic drift"
+INSIDE, ACROSS, GOLD = "contradiction inside", "contradiction across", "contradiction with gold"
+MINIMAL, BOTH, REJECTED, LOCALITY = "minimal edit", "both facts said", "edit rejected", "locality loss"
+ERROR_CLASSES = {
+    REPETITION: "one sentence is more than half of a passage",
+    BROKEN: "a sentence cannot be read in the world's language",
+    WRONG_KIND: "a sentence names a thing of another kind",
+    ENTITY: "a sentence is about another entity of the kind of subject or related entity",
+    TOPIC: "a sentence is about something outside the couple",
+    INSIDE: "two sentences of a passage cannot both be true",
+    ACROSS: "two sentences of the two passages cannot both be true, by the link",
+    GOLD: "a sentence about a fact that stays is wrong",
+    MINIMAL: "the new object is said, and nothing that the passages say of what follows from it is right",
+    BOTH: "the new object is said, and the old one too",
+    REJECTED: "the old object is said, and the new one never",
+    LOCALITY: "in the related passage, a sentence about a fact that stays is wrong",
+}
+"""What each class is, for people."""
+CONTRADICTIONS = (INSIDE, ACROSS, GOLD)
+OFTEN = 0.5
+LEAST = 4
+"""Sentences of which one can be more than a share."""
+WORST = 20
+"""Edits of each editor whose passages are written to a file."""
+
+Marks = dict[str, list[tuple[str, int]]]
+"""Class -> role of the passage and number of the sentence, for each sentence that is an error of it."""
+
+
+@dataclass(frozen=True)
+class PassagePair:
+    """What was written of one edit in one sample.
+
+    Attributes:
+        passages: by role, a passage about subject, related entity and, where there is one, the twin.
+        standard: what they are judged by.
+        losses: by role, the loss of a token under the unedited model.
+    """
+
+    passages: Mapping[str, Lines]
+    standard: Standard
+    losses: Mapping[str, float] = field(default_factory=dict)
+    case: int = 0
+    sample: int = 0
+
+    @cached_property
+    def statements(self) -> dict[str, list[Statement]]:
+        """What each passage says, by role."""
+        return {role: statements_of(lines) for role, lines in self.passages.items()}
+
+    @property
+    def subject(self) -> list[Statement]:
+        """What the subject's passage says."""
+        return self.statements[SUBJECT]
+
+    @property
+    def related(self) -> list[Statement]:
+        """What the related entity's passage says."""
+        return self.statements[RELATED]
+
+    @property
+    def both(self) -> list[Statement]:
+        """What both say."""
+        return [*self.subject, *self.related]
+
+    @property
+    def lines(self) -> list[Line]:
+        """The sentences of both."""
+        return [*self.passages[SUBJECT], *self.passages[RELATED]]
+
+    @property
+    def by_entity(self) -> list[tuple[Lines, int]]:
+        """Both passages, and whom each is about."""
+        return [(self.passages[role], self.standard.entities[role]) for role in (SUBJECT, RELATED)]
+
+    @cached_property
+    def words(self) -> dict[str, Counter[str]]:
+        """How often each of both has each word, by role."""
+        return {
+            role: count_words(" ".join(line.text for line in self.passages[role]))
+            for role in (SUBJECT, RELATED)
+        }
+
+    @cached_property
+    def true_together(self) -> q.TrueTogether:
+        """How many sentences of both can be true together, by the link."""
+        sentences = q.join_passages(self.passages[SUBJECT], self.passages[RELATED], self.standard)
+        return q.count_true_together(sentences, self.standard)
+
+    @cached_property
+    def true_together_as_surveyed(self) -> q.TrueTogether:
+        """The same without the link, and without the edited fact."""
+        return q.count_true_together(sentences_of(self.lines), self.standard, self.standard.edited_fact)
+
+    @cached_property
+    def drift(self) -> q.DriftShares:
+        """What both say of facts that move."""
+        return q.drift_shares(self.both, self.standard)
+
+    @cached_property
+    def claims(self) -> Mapping[str, list[q.Claim]]:
+        """The claims that are held against both."""
+        return q.claims_of_case(self.standard)
+
+    @cached_property
+    def verdicts(self) -> dict[str, list[int]]:
+        """On each claim, by its name: 1 supported, -1 contradicted, 0 neither."""
+        of_entity = {
+            self.standard.entities[SUBJECT]: self.subject,
+            self.standard.entities[RELATED]: self.related,
+        }
+        return {
+            name: [q.verdict_on_claim(of_entity[claim.fact[0]], claim) for claim in claims]
+            for name, claims in self.claims.items()
+        }
+
+    @cached_property
+    def errors(self) -> Marks:
+        """The errors of both by class."""
+        return find_errors(self)
+
+    @property
+    def contradiction_count(self) -> int:
+        """How many sentences contradict another one, or what is so."""
+        return sum(len(self.errors[name]) for name in CONTRADICTIONS)
+
+    def error_classes_of(self, role: str, place: int) -> list[str]:
+        """The classes of errors that one sentence is of."""
+        return [name for name, marks in self.errors.items() if (role, place) in marks]
+
+
+def passage_pairs(
+    results: Results, texts: np.ndarray, time: int, losses: np.ndarray | None = None
+) -> list[PassagePair]:
+    """Every case and sample with what was written of it.
+
+    Args:
+        texts: object[passages] of lines.
+        time: of `results.times`: what they are judged by.
+        losses: float64[passages], of a token under the unedited model.
+    """
+    p, standards = results.passages, standards_of_cases(results, time)
+    rows: dict[tuple[int, int], dict[str, int]] = {}
+    for row, (case, sample, role) in enumerate(zip(p.case.tolist(), p.sample.tolist(), p.role, strict=True)):
+        rows.setdefault((case, sample), {})[str(role)] = row
+    return [
+        PassagePair(
+            {role: texts[row] for role, row in by_role.items()},
+            standards[case],
+            {role: math.nan if losses is None else float(losses[row]) for role, row in by_role.items()},
+            case,
+            sample,
+        )
+        for (case, sample), by_role in rows.items()
+    ]
+
+
+def find_errors(pair: PassagePair) -> Marks:
+    """The errors of a passage about the subject and one about the related entity."""
+    marks: Marks = {name: [] for name in ERROR_CLASSES}
+    for role in (role for role in pair.passages if role in (SUBJECT, RELATED)):
+        _mark_sentences(marks, role, pair)
+        _mark_contradictions_inside(marks, role, pair.statements[role])
+        _mark_contradictions_with_gold(marks, role, pair)
+    for one in pair.subject:
+        for other in pair.related:
+            for same in (other, q.linked_statement(other, pair.standard)):
+                if same is not None and same.fact == one.fact and not agree(one, same):
+                    marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
+    _mark_edit_errors(marks, pair)
+    return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
+
+
+def _mark_sentences(marks: Marks, role: str, pair: PassagePair) -> None:
+    lines, couple = pair.passages[role], [pair.standard.entities[one] for one in (SUBJECT, RELATED)]
+    relations = {r for s, r in pair.standard.beliefs if s in couple}
+    times = Counter(line.sentence or line.text for line in lines)
+    for at, line in enumerate(lines):
+        mark = (role, at)
+        if times[line.sentence or line.text] > OFTEN * len(lines) >= OFTEN * LEAST:
+            marks[REPETITION].append(mark)
+        if line.sentence is None:
+            marks[BROKEN].append(mark)
+            continue
+        if line.flaw:
+            marks[WRONG_KIND].append(mark)
+        if not any(q.is_about(line, entity) for entity in couple):
+            is_same_kind = line.sentence.a.relation in relations and line.flaw != "wrong kind of subject"
+            marks[ENTITY if is_same_kind else TOPIC].append(mark)
+
+
+def _mark_contradictions_inside(marks: Marks, role: str, statements: Sequence[Statement]) -> None:
+    for one, other in combinations(statements, 2):
+        if one.fact == other.fact and not agree(one, other):
+            marks[INSIDE] += [(role, one.line), (role, other.line)]
+
+
+def _mark_contradictions_with_gold(marks: Marks, role: str, pair: PassagePair) -> None:
+    for one in q.select_judged(pair.statements[role], pair.standard, everything=False):
+        if not q.is_right(one, pair.standard):
+            marks[GOLD].append((role, one.line))
+            if role == RELATED:
+                marks[LOCALITY].append((role, one.line))
+
+
+def _mark_edit_errors(marks: Marks, pair: PassagePair) -> None:
+    standard = pair.standard
+    statements = [(role, one) for role in (SUBJECT, RELATED) for one in pair.statements[role]]
+    new, old = (
+        [(role, one.line) for role, one in statements
+         if one.fact == standard.edited_fact and one.holds and one.object == o]
+        for o in (standard.request[2], standard.old)
+    )  # fmt: skip
+    if new and old:
+        marks[BOTH] += [*new, *old]
+    if old and not new:
+        marks[REJECTED] += old
+    follow = [(role, one) for role, one in statements if standard.should_move(one.fact)]
+    if new and follow and not any(q.is_right(one, standard) for _, one in follow):
+        marks[MINIMAL] += [(role, one.line) for role, one in follow]
+
+
+class EditorPassages(NamedTuple):
+    """All pairs of passages of an editor's edits, before them and after them, in the same order."""
+
+    editor: ScoredEditor
+    before: list[PassagePair]
+    after: list[PassagePair]
+
+
+def passages_of_editor(editor: ScoredEditor) -> EditorPassages:
+    """Everything that was written, judged under the first interpretation."""
+    results = editor.edited.results
+    before, after = (passage_pairs(results, model_passages(results, when), 1) for when in (0, 1))
+    return EditorPassages(editor, before, after)
+
+
+def write_worst_passages(texts: EditorPassages, metrics: Sequence[str], folder: Path) -> Path:
+    """The passages of the edits with the lowest mean of some metrics, as a text file."""
+    editor = texts.editor
+    shares = np.stack([editor.values[editor.name][name].by_case for name in metrics])
+    is_known = np.isfinite(shares)
+    mean = np.where(is_known, shares, 0).sum(0) / np.maximum(is_known.sum(0), 1)
+    worst = np.argsort(mean, kind="stable")[:WORST].tolist()
+    path = folder / f"worst-{editor.edited.slug}.txt"
+    pairs = sorted(
+        (pair for pair in texts.after if pair.case in worst), key=lambda pair: worst.index(pair.case)
+    )
+    with staged_file(path) as aside:
+        aside.write_text("\n\n".join(_as_text(pair, mean[pair.case]) for pair in pairs), encoding="utf-8")
+    return path
+
+
+def _as_text(pair: PassagePair, mean: float) -> str:
+    text = [f"edit {pair.case}, mean of the nine questions {mean:.2f}"]
+    for role in (SUBJECT, RELATED):
+        text.append(f"about the {role}")
+        for at, line in enumerate(pair.passages[role]):
+            classes = pair.error_classes_of(role, at)
+            text.append(f"  {line.text}" + (f"   [{', '.join(classes)}]" if classes else ""))
+    return "\n".join(text)
+
+
+def write_passages(texts: EditorPassages, world: World, folder: Path) -> Path:
+    """What an editor's model wrote before and after each edit of this world, one passage a line.
+
+    A line has `case`, `entity`, `role`, `reader`, `sample`, `text`, and `sentences`: of each its `text`, its
+    `kind` (null where it cannot be read), `why` it is not one, or what it gets wrong, and the classes of
+    errors it is an `error` of, under the first interpretation. Passages about twins have no such classes.
+    """
+    path = folder / f"passages-{texts.editor.edited.slug}.jsonl"
+    with staged_file(path) as aside:
+        lines = (json.dumps(line, ensure_ascii=False) for line in _passage_records(texts, world))
+        aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def _passage_records(texts: EditorPassages, world: World) -> Iterator[dict]:
+    cases, names = texts.editor.edited.results.cases, world.graph.entities
+    in_this_world = cases["run"] == cases["run"].min()
+    for reader, pairs in ({NO_EDIT: texts.before} | {texts.editor.name: texts.after}).items():
+        for pair in (pair for pair in pairs if in_this_world[pair.case]):
+            for role, lines in pair.passages.items():
+                yield {
+                    "case": pair.case,
+                    "entity": names[int(cases[role][pair.case])],
+                    "role": role,
+                    "reader": reader,
+                    "sample": pair.sample,
+                    "text": " . ".join(line.text for line in lines),
+                    "sentences": [
+                        {
+                            "text": line.text,
+                            "kind": line.sentence and line.sentence.kind.name.lower(),
+                            "why": line.flaw,
+                            "error": pair.error_classes_of(role, at),
+                        }
+                        for at, line in enumerate(lines)
+                    ],
+                }
