@@ -17,7 +17,7 @@ from testbed.engine.passages import passage_rows, split_sentences
 from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
-from testbed.evaluations.leme import BELOW, COUPLED, EDIT, SYNONYM, TWIN, Leme
+from testbed.evaluations.leme import BELOW, CHILD, COUPLED, EDIT, SYNONYM, TWIN, Leme
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.cases import CONTROLS
 from testbed.evaluations.leme.correlation import rank_correlations
@@ -59,7 +59,9 @@ def written(place, cases, folder, evaluation=None):
     which, none = np.arange(len(cases))[:, None], np.zeros(len(cases), int)
     readings, texts = asked.answers_before(which), asked.texts_before(which)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
-    how = Circumstances(which[:, 0], np.array([c.requested_fact[0] for c in cases]), none, info, none.astype(float))
+    how = Circumstances(
+        which[:, 0], np.array([c.requested_fact[0] for c in cases]), none, info, none.astype(float)
+    )
     columns = columns_of(evaluation)
     rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(world.tokenizer, asked.reader, cases, which[:, 0], texts, texts)
@@ -288,6 +290,23 @@ def test_standards_are_the_cases_own(cases, results):
         belief = standard.beliefs[standard.coupled]
         np.testing.assert_array_equal(belief.after, coupled.agent[1])
         assert belief.above == case.requested_fact[:2]
+
+
+@pytest.mark.parametrize(("change", "has_moved"), [(0.009, False), (0.011, True)])
+def test_what_moved_is_settled_alike_for_passages_portability_and_ratio(results, change, has_moved):
+    """Probabilities that change by .022 in sum moved, though that is a total variation of .011 only."""
+    agent = np.zeros_like(results.choices.agent)
+    agent[..., :2] = 0.5
+    agent[:, 1:, :2] += [change, -change]
+    nudged = replace(results, choices=results.choices._replace(agent=agent))
+    c, standards = nudged.choices, standards_of_cases(nudged, 1)
+    follow = np.flatnonzero(np.isin(c.role, (CHILD, COUPLED, BELOW)))
+    metrics = Leme().measure(nudged, Leme().readers(nudged, "x")[NO_EDIT])
+    assert metrics[m.PORTABILITY].denominator.sum() == has_moved * len(follow)
+    assert (metrics[m.RATIO].denominator.sum() > 0) == has_moved
+    for row in follow:
+        belief = standards[c.case[row]].beliefs[int(c.subject[row]), int(c.relation[row])]
+        assert belief.has_moved == has_moved
 
 
 @pytest.mark.parametrize("levels", [4, 1000])

@@ -21,7 +21,7 @@ from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.leme.correlation import correlate_measures
-from testbed.evaluations.leme.subsets import INJECTION, UPDATE
+from testbed.evaluations.leme.metrics import INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.scores.comparison import score_editors

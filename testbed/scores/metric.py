@@ -60,6 +60,12 @@ class Metric(NamedTuple):
     denominator: np.ndarray
     share: bool = False
 
+    @property
+    def by_case(self) -> np.ndarray:
+        """float64[E], NaN where a case does not have the metric."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.numerator / self.denominator
+
     def value(self) -> float:
         """The ratio of sums; nan where no case has the metric."""
         total = float(self.denominator.sum())

@@ -79,7 +79,7 @@ class CaseMaker:
         ]
         share = self.evaluation.injections if all(kinds) else float(not kinds[0])
         counts = count - round(share * count), round(share * count)
-        edits = []
+        edits: list[tuple[Couple, int]] = []
         for couples, n in zip(kinds, counts, strict=True):
             objects = [
                 self.rng.permutation(self.graph.candidates_of(self._relation(c.edited))) for c in couples

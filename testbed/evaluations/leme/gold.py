@@ -16,7 +16,7 @@ from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
 from testbed.evaluations.gold import Asker, Gold, Pair, ask_beliefs
 from testbed.evaluations.leme import FIRST, Leme
-from testbed.protocol import ABSENT, Choice
+from testbed.protocol import ABSENT, Choice, Facet
 from testbed.run.strata import stratum
 from testbed.run.world import World
 
@@ -83,7 +83,6 @@ class LemeAsker(Asker):
     """Choices about one request, which may move the facts of whoever is linked with its subject."""
 
     gold: LemeGold
-    agents: list[ExactAgent]
 
     def ask_again(
         self,
@@ -105,7 +104,7 @@ class LemeAsker(Asker):
         up = self._fact_above(fact)
         above = gold.pair_of(up) if up >= 0 else (ABSENT, ABSENT)
         given = self._conditional_beliefs(up, fact)[:, :, places] if up >= 0 else np.zeros(0)
-        facets = {
+        facets: dict[str, Facet] = {
             "stratum": stratum(len(gold.objects_stated(pair))),
             "true": gold.statement_text(pair, int(answer[0])),
             "above": above[0],
@@ -142,7 +141,7 @@ class LemeAsker(Asker):
         return rows
 
     def _belief_given_object(
-        self, agent: ExactAgent, up: int, place: int, kind: RequestKind, fact: int
+        self, agent: Agent, up: int, place: int, kind: RequestKind, fact: int
     ) -> np.ndarray:
         pair = self.gold.pair_of(up)
         obj = int(self.graph.candidates_of(pair[1])[place])

@@ -321,7 +321,7 @@ def table_of_errors(texts: EditorPassages) -> Table:
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
 
 
-def _figures_by_reader(editors: Sequence[ScoredEditor]) -> list[tuple[str, Mapping[str, Estimate]]]:
+def _figures_by_reader(editors: Sequence[ScoredEditor]) -> list[tuple[str, dict[str, Estimate]]]:
     first = editors[0]
     of_editors = [(e.name, e.summary["all"][e.name]) for e in editors]
     of_references = [(name, first.summary["all"][name]) for name in first.reference_names]
