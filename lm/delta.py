@@ -133,7 +133,7 @@ def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
     empty = jax.tree.map(jnp.zeros_like, fold_delta(delta, vocabulary))
     if "prefix" in empty:
         cache = empty["prefix"].cache
-        empty["prefix"] = Prefix(cache.blank(times * cache.real.shape[1]), delta["prefix"].start)
+        empty["prefix"] = Prefix(cache.make_blank(times * cache.real.shape[1]), delta["prefix"].start)
     if "codebook" in empty:
         book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
         empty["codebook"] = book._replace(radius=book.radius - 1)
@@ -217,7 +217,7 @@ def _compose_parts(name: str, first: Any, second: Any) -> Any:
     if name == "weights":
         return _add_trees(first, second)
     if name == "prefix":
-        return Prefix(first.cache.joined(second.cache), second.start)
+        return Prefix(first.cache.join(second.cache), second.start)
     if name == "embedding":
         return Rows(*(jnp.concatenate(two) for two in zip(first, second, strict=True)))
     if name == "codebook":

@@ -72,7 +72,7 @@ def weights(model, key):
 
 def codebook(model, key):
     """Of two entries: what an MLP reads of one prompt's last token, and something far away."""
-    read = model.activations(PROMPTS, left_padded_layout(PROMPTS)).read
+    read = model.activations(PROMPTS, left_padded_layout(PROMPTS)).mlp_inputs
     number = int(jax.random.randint(key, (), 0, len(PROMPTS)))
     keys = jnp.stack([read[:, number, -1], 100 + read[:, 0, -1]], axis=1)
     return {"codebook": Codebook(keys, jax.random.normal(key, keys.shape), jnp.full(keys.shape[:2], 0.3))}
@@ -111,7 +111,7 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
     """Three edits, and room for exactly three; after each, whatever way it is carried."""
     deltas = [make(model, jax.random.key(i)) for i in range(EDITS)]
     carried, edited, folded = empty_carry(deltas[0], VOCABULARY, EDITS), model, {}
-    before, nothing = logits(model), logits(model.edited(carried))
+    before, nothing = logits(model), logits(model.with_delta(carried))
     if "prefix" in carried:
         # Slots that nobody sees still change the order in which attention adds up.
         np.testing.assert_allclose(nothing, before, rtol=1e-5, atol=1e-5)
@@ -119,12 +119,12 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
         np.testing.assert_array_equal(nothing, before)
     for i, delta in enumerate(deltas):
         shapes = jax.tree.map(jnp.shape, carried)
-        carried, edited = add_to_carry(carried, delta, VOCABULARY, jnp.int32(i)), edited.edited(delta)
+        carried, edited = add_to_carry(carried, delta, VOCABULARY, jnp.int32(i)), edited.with_delta(delta)
         folded = compose_deltas(folded, fold_delta(delta, VOCABULARY))
         assert jax.tree.map(jnp.shape, carried) == shapes
         after = logits(edited)
-        np.testing.assert_allclose(logits(model.edited(carried)), after, rtol=1e-3, atol=1e-3)
-        np.testing.assert_allclose(logits(model.edited(folded)), after, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(logits(model.with_delta(carried)), after, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(logits(model.with_delta(folded)), after, rtol=1e-3, atol=1e-3)
         assert np.abs(after - before).max() > 0.03
         before = after
 
@@ -134,7 +134,7 @@ def test_a_low_rank_part_is_the_merged_weight(name, model):
     delta = low_rank(name)(model, jax.random.key(0))
     a, b = delta[name]
     other = LanguageModel(SMALL, merged(model.params, {name: a @ b}))
-    np.testing.assert_allclose(logits(model.edited(delta)), logits(other), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(logits(model.with_delta(delta)), logits(other), rtol=1e-3, atol=1e-3)
     folded = fold_delta(delta, VOCABULARY)["weights"]
     again = LanguageModel(SMALL, merged(model.params, {name: jax.tree.leaves(folded)[0]}))
     np.testing.assert_allclose(logits(again), logits(other), rtol=1e-3, atol=1e-3)
@@ -157,7 +157,7 @@ def test_rows_add_to_a_table_whatever_their_tokens(tokens, seed):
 
 def test_rows_move_no_other_token(model):
     delta = {"embedding": Rows(jnp.array([5, -1, PAD]), jnp.ones((3, SMALL.hidden)))}
-    moved = (np.asarray(logits(model.edited(delta))) != logits(model))[:, -1].any(1)
+    moved = (np.asarray(logits(model.with_delta(delta))) != logits(model))[:, -1].any(1)
     assert moved.tolist() == [True, True, False]
 
 

@@ -114,7 +114,7 @@ def test_each_fact_of_a_request_becomes_more_probable(done):
     model, rises = done.toy.model, []
     for i in range(EDITS):
         request = at(done.toy.pairs, i)
-        before, after = probability(model, request), probability(model.edited(at(done.deltas, i)), request)
+        before, after = probability(model, request), probability(model.with_delta(at(done.deltas, i)), request)
         rises += np.log(after / before).tolist()
     if done.name == "none":
         assert not any(rises)
@@ -174,15 +174,15 @@ def test_an_edit_that_does_nothing_leaves_logits_bit_identical(done):
     expected = logits(model, tokens)
     one = at(done.deltas, 0)
     nothing = jax.tree.map(jnp.zeros_like, one)
-    np.testing.assert_array_equal(logits(model.edited({}), tokens), expected)
+    np.testing.assert_array_equal(logits(model.with_delta({}), tokens), expected)
     for delta in (nothing, empty_carry(one, model.vocabulary, 3)):
-        got = logits(model.edited(delta), tokens)
+        got = logits(model.with_delta(delta), tokens)
         if "prefix" in delta:
             # Slots that nobody sees still change the order in which attention adds up.
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
         else:
             np.testing.assert_array_equal(got, expected)
-    assert done.name == "none" or (logits(model.edited(one), tokens) != expected).any()
+    assert done.name == "none" or (logits(model.with_delta(one), tokens) != expected).any()
 
 
 def test_a_sweep_compiles_once_is_repeatable_and_leaves_parameters_alone(done):
