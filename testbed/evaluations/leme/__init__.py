@@ -6,7 +6,6 @@ related one's kind with the same old object, linked to somebody else. Importing 
 JAX, so that options can be read quickly.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -15,7 +14,6 @@ from testbed.evaluations.interface import Evaluation
 if TYPE_CHECKING:
     from bayes.interface import RequestKind
     from testbed.engine.results import Results
-    from testbed.protocol import Facet
     from testbed.scores.readers import Reader
 
 EDIT, SYNONYM, CHILD, OWN = "edit", "synonym", "child", "own"
@@ -57,13 +55,13 @@ class Leme(Evaluation):
     long."""
 
     package: ClassVar[str] = __name__
-    facets: ClassVar[Mapping[str, "type[Facet]"]] = {
+    facets: ClassVar = {
         "couple": str, "related": int, "twin": int, "stated": bool, "request": str, "subject_name": str,
         "related_name": str,
     }  # fmt: skip
     """Which relations are coupled; the related entity and the twin, ABSENT where there is none; whether the
     edited fact was stated; the request as a sentence; what subject and related entity are called."""
-    choice_facets: ClassVar[Mapping[str, "type[Facet]"]] = {
+    choice_facets: ClassVar = {
         "stratum": str, "true": str, "above": int, "above_relation": int, "given": tuple, "implied": tuple,
     }  # fmt: skip
     """How often the fact was stated; what is believed of it before, as a sentence; the fact of the case on
