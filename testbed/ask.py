@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from testbed.console import print_table, run_command, say
-from testbed.engine.catalogue import method_named, whose_options
+from testbed.engine.catalogue import whose_options
 from testbed.engine.methods import Method
-from testbed.engine.tuned import with_tuned_settings
+from testbed.engine.tuning import method_named, with_tuned_settings
 from testbed.launch import launch_command
 from testbed.run.runs import Run, recorded_settings
 from testbed.settings import AskSettings, EditSettings

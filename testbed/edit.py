@@ -19,6 +19,7 @@ from testbed.settings import EditSettings
 if TYPE_CHECKING:
     from lm.language_model import LanguageModel
     from testbed.engine.methods import Method
+    from testbed.engine.records import Columns
     from testbed.run.world import World
 
 
@@ -47,10 +48,9 @@ def edit(options: EditSettings) -> None:
 
 def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
     """A part of the edits, beside other processes; whoever ends last puts the parts together."""
-    from testbed.engine.bench import finish_sweep
     from testbed.engine.records import is_complete
+    from testbed.engine.sweep import finish_sweep
     from testbed.engine.trace import read_config
-    from testbed.scores.measures import columns_of
 
     with one_of_several(jobs.run, "edit", options.shard):
         pending = [job for job in jobs.jobs if not is_complete(job.folder)]
@@ -62,7 +62,7 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
             for job in jobs.jobs:
                 if not is_complete(job.folder):
                     controls = read_config(job.folder)["controls"]
-                    missing |= {*finish_sweep(job.folder, columns_of(options.chosen_evaluation), controls)}
+                    missing |= {*finish_sweep(job.folder, jobs.columns, controls)}
             if not missing:
                 print_headlines(jobs, options)
     except BusyError:
@@ -82,23 +82,30 @@ class Job(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """What all editors share, and the part of each."""
+    """What all editors share, and the part of each.
+
+    Attributes:
+        columns: of the tables of results.
+        origin: where settings were tuned, and by which versions edits are made; results do not depend on it.
+    """
 
     run: Run
     world: "World"
     model: "LanguageModel"
+    columns: "Columns"
     jobs: list[Job]
+    origin: dict[str, Any]
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
-    from testbed.engine.catalogue import method_named
     from testbed.engine.identity import method_identity
     from testbed.engine.trace import code_of_cases, folder_of
-    from testbed.engine.tuned import with_tuned_settings
+    from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
+    from testbed.scores.measures import columns_of
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -121,16 +128,14 @@ def plan_jobs(options: EditSettings) -> Jobs:
         trace = shared | {"editor": name, "method": method_identity(method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
-    return Jobs(run, world, model, jobs)
+    origin = {"tuned": tuning_origin(options), "made_with": provenance()}
+    return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin)
 
 
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
-    from testbed.engine.bench import Bench, Grouping
-    from testbed.engine.shard import shard_from
-    from testbed.engine.tuned import tuning_origin
+    from testbed.engine.sweep import Bench
     from testbed.run.agents import agent_named
-    from testbed.scores.measures import columns_of
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
     evaluation, wanted = options.chosen_evaluation, options.cases
@@ -138,36 +143,29 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     if len(cases) < wanted.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
-    columns = columns_of(evaluation)
-    grouping = Grouping(options.sequence, options.batch, options.batch_edits, options.mesh.data)
-    bench = Bench(jobs.run, jobs.world, jobs.model, cases, columns, grouping, options.seed)
-    untraced = {
-        "standard": {"agent": options.agent, "exactness": agent.exactness._asdict()},
-        "controls": bench.controls,
-        "tuned": tuning_origin(options),
-        "made_with": provenance(),
-    }
+    bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
+    standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
+    write = write_json_once if options.shard else write_json
     for job in pending:
-        write = write_json_once if options.shard else write_json
+        untraced = {"standard": standard, "controls": bench.controls} | jobs.origin
         write(job.folder / "config.json", job.trace | untraced)
         with show_progress(job.name, bench.edit_count) as advance:
-            bench.edit_cases(job.method, job.folder, advance, shard_from(options.shard))
+            bench.edit_cases(job.method, job.folder, advance)
 
 
 def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
+    from testbed.engine.records import control_stem
     from testbed.engine.results import NoNumbersError, read_results
-    from testbed.engine.sweep import control_stem
     from testbed.engine.trace import read_config
     from testbed.run.agents import describe_standard
     from testbed.scores.gather import describe_missing_numbers
-    from testbed.scores.measures import columns_of
     from testbed.scores.metric import metrics_shown_in
     from testbed.scores.summary import summarise_results, write_summary
     from testbed.scores.tables import format_cell
 
-    evaluation, rows, judged_by = options.chosen_evaluation, [], ""
-    columns, headlines = columns_of(evaluation), metrics_shown_in(evaluation.metrics, "headline")
+    evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
+    headlines = metrics_shown_in(evaluation.metrics, "headline")
     for job in jobs.jobs:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
         verify_folder(job.folder)

@@ -8,8 +8,8 @@ import tyro
 
 from lm.config import MeshConfig
 from testbed.engine.catalogue import default_configurations
-from testbed.engine.shard import shard_from
 from testbed.evaluations.catalogue import default_evaluations, prefix_of
+from testbed.run.lock import shard_from
 from testbed.run.settings import (
     NO_RESULT,
     AgentName,

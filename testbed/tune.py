@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from corpus.errors import InputError
 from corpus.files import read_record, write_record
 from testbed.console import print_table, run_command, say, show_progress
-from testbed.engine.catalogue import editor_entries, method_named, whose_options
-from testbed.engine.tuned import tuned_file, tuning_context
+from testbed.engine.catalogue import editor_entries, whose_options
+from testbed.engine.tuning import method_named, tuned_file, tuning_context
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.launch import launch_command
 from testbed.presets import TUNE
@@ -21,8 +21,8 @@ from testbed.settings import TuneSettings
 
 if TYPE_CHECKING:
     from lm.editors.entry import Choices, Entry
-    from testbed.engine.bench import Bench
     from testbed.engine.records import Columns
+    from testbed.engine.sweep import Bench
     from testbed.run.world import World
 
 PRIMES = (2, 3, 5, 7, 11, 13)
@@ -71,7 +71,7 @@ class Development(NamedTuple):
 
 def plan_development(options: TuneSettings) -> Development:
     """Load world and model, and draw the cases."""
-    from testbed.engine.bench import Bench, Grouping
+    from testbed.engine.sweep import Bench
     from testbed.run.agents import agent_named
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
@@ -86,7 +86,8 @@ def plan_development(options: TuneSettings) -> Development:
     evaluation, wanted = options.chosen_evaluation, options.cases
     cases = list(evaluation.make_cases(world, agent, wanted.count, wanted.credence, options.seed))
     columns = columns_of(evaluation)
-    bench = Bench(run, world, model, cases, columns, Grouping(devices=options.mesh.data), options.seed)
+    alone = replace(options, sequential=1, batch=1, batch_edits="auto")
+    bench = Bench(run, world, model, cases, columns, alone)
     return Development(run, world, bench, columns)
 
 

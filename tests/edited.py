@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 
 from lm.editors.interface import Info
 from testbed.engine import records
-from testbed.engine.probes import ModelAnswers
-from testbed.engine.records import TABLES, Circumstances, Columns, seal_results, write_rows
-from testbed.engine.sweep import control_stem
+from testbed.engine.questions import ModelAnswers
+from testbed.engine.records import TABLES, Circumstances, Columns, control_stem, seal_results, write_rows
 from testbed.engine.trace import code_of_cases
 from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named

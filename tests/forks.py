@@ -7,7 +7,7 @@ from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.text.tokenizer import entity_tokenizer
 from lm.editors.interface import Info
-from testbed.engine.probes import ModelAnswers
+from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.run.object_names import ObjectNames

@@ -20,6 +20,7 @@ from testbed.engine.catalogue import (
     own_configurations,
 )
 from testbed.engine.questions import Questions
+from testbed.engine.tuning import method_named
 from testbed.engine.witness import RunAnswers
 from testbed.engine.worker import Worker
 from testbed.run.model import corpus_sample, load_model
@@ -61,9 +62,9 @@ def test_a_new_editor_is_found_by_standing_there(tmp_path):
     program = f"""
 import sys, lm.editors
 lm.editors.__path__.append({str(tmp_path)!r})
-from testbed.engine.catalogue import entries
+from testbed.engine.catalogue import editor_entries
 from testbed.settings import AskSettings, EditSettings
-assert "shiny" in entries()
+assert "shiny" in editor_entries()
 assert "shiny" in EditSettings().configs and "shiny" in AskSettings().configs
 assert not {{"jax", "numpy"}} & sys.modules.keys()
 from testbed import edit
@@ -185,7 +186,7 @@ def test_nothing_is_imported_that_was_not_named(monkeypatch):
     def refuse(*given):
         raise AssertionError(given)
 
-    monkeypatch.setattr(catalogue, "imported", refuse)
+    monkeypatch.setattr(catalogue, "import_own", refuse)
     assert own_configurations(["tiny", "rome", "--cases.count", "3"]) == {}
 
 
@@ -227,7 +228,7 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     fact = (s, r, int(world.graph.objects[3]))
     case = witness.case_of_edit(fact, 0.95, "evidence", [(s, r)])
     for name in ("lora-down", "rome"):
-        method = catalogue.method_named(name, settings, world)
+        method = method_named(name, settings, world)
         sample = corpus_sample(run, world, [case], 0)
         state = method.editor.prepare(model, sample)
         worker = Worker(Questions(world, model, [case]), method, state, 0)

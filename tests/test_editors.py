@@ -22,7 +22,8 @@ from lm.editors.memit import MemitConfig
 from lm.editors.mend import MendConfig
 from lm.editors.rome import RomeConfig
 from lm.editors.self_bayes import BeliefConfig, FitConfig
-from testbed.engine.catalogue import default_configurations, editor_entries, method_named
+from testbed.engine.catalogue import default_configurations, editor_entries
+from testbed.engine.tuning import method_named
 from testbed.settings import EditSettings
 from tests.toys import CONFIG, EDITS, at, doubled, probability
 

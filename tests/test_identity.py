@@ -11,10 +11,11 @@ import pytest
 
 from lm.editors.lora import LoraConfig
 from testbed.engine import identity as identity_module
-from testbed.engine.catalogue import default_configurations, editor_entries, method_named
+from testbed.engine.catalogue import default_configurations, editor_entries
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.controls.retrain import Retrain
 from testbed.engine.identity import PROJECT, code_of, method_identity, modules_of
+from testbed.engine.tuning import method_named
 from testbed.run.runs import Run
 from testbed.run.settings import as_plain_data
 from testbed.settings import EditSettings

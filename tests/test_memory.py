@@ -11,7 +11,7 @@ from lm.language_model import LanguageModel
 from lm.model import init_params
 from testbed.engine import memory
 from testbed.engine.memory import edits_that_fit
-from testbed.engine.probes import ProbeShape
+from testbed.engine.questions import ProbeShape
 from tests.toys import SMALL
 
 VOCABULARY = 19

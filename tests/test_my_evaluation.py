@@ -7,9 +7,8 @@ from experiments.my_evaluation import MyEvaluation
 
 from corpus.files import read_json
 from testbed import edit, report
-from testbed.engine.records import Columns
+from testbed.engine.records import Columns, control_stem
 from testbed.engine.results import read_results
-from testbed.engine.sweep import control_stem
 from tests.runs import at, complaint, copied
 
 MINE = "experiments.my_evaluation:MyEvaluation"

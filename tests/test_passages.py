@@ -9,10 +9,9 @@ import pytest
 from corpus.text.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
-from testbed.engine.cores import over_cores
-from testbed.engine.passages import build_openings, passage_rows, split_sentences, write_texts
+from testbed.engine.passages import build_openings, over_cores, split_sentences, write_texts
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, Columns, rows_of_cases, write_rows
+from testbed.engine.records import Circumstances, Columns, passage_rows, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.protocol import Passage
 from testbed.run.agents import paper_agent
@@ -27,7 +26,7 @@ def cases(toy):
     tokenizer = toy.world.tokenizer
 
     def passages(case):
-        subject, other = (np.append(BOS, tokenizer.entity(e)) for e in case.fact[::2])
+        subject, other = (np.append(BOS, tokenizer.entity(e)) for e in case.requested_fact[::2])
         return (Passage("subject", subject, 2, 40), Passage("object", other, 1, 12, temperature=0.0))
 
     plain = hase_cases(toy.world, paper_agent(toy.world), COUNT)

@@ -14,8 +14,8 @@ from lm.editors.in_context.method import InContext
 from lm.language_model import LanguageModel
 from lm.model import init_params
 from lm.scoring import candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
-from testbed.engine import packing, probes
-from testbed.engine.packing import pack_case
+from testbed.engine import questions
+from testbed.engine.questions import pack_case
 from testbed.protocol import ControlRequest
 from testbed.run.agents import paper_agent
 from tests.edited import hase_cases
@@ -28,8 +28,8 @@ CASES = 5
 def probes_of(tokenizer, cases):
     """Every case as an edit of its own."""
     packed = [pack_case(tokenizer, case) for case in cases]
-    shape = probes.probe_shape(tokenizer, cases, packed)
-    return shape, jax.tree.map(lambda x: x[:, None], probes.build_probes(packed, shape))
+    shape = questions.probe_shape(tokenizer, cases, packed)
+    return shape, jax.tree.map(lambda x: x[:, None], questions.build_probes(packed, shape))
 
 
 def test_pieces_equal_the_whole(world, monkeypatch):
@@ -45,13 +45,13 @@ def test_pieces_equal_the_whole(world, monkeypatch):
 
     def answers():
         # Compiled anew, so that it notices how much it may hold.
-        words, longest = probes.truth_words(tokenizer), shape.longest
-        return jax.jit(lambda *given: probes.answer_probes.__wrapped__(*given, words, longest))(
+        words, longest = questions.truth_words(tokenizer), shape.longest
+        return jax.jit(lambda *given: questions.answer_probes.__wrapped__(*given, words, longest))(
             model, deltas, asked
         )
 
     whole = answers()
-    monkeypatch.setattr(probes, "LOGITS_AT_ONCE", 2 * shape.places * model.vocabulary)
+    monkeypatch.setattr(questions, "LOGITS_AT_ONCE", 2 * shape.places * model.vocabulary)
     for some, every in zip(answers(), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
     assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
@@ -93,10 +93,10 @@ def test_cases_ask_as_much_as_they_like(world):
     params = jax.tree.map(
         lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, world.tokenizer.vocabulary, 0)
     )
-    model, words = LanguageModel(SMALL, params), probes.truth_words(world.tokenizer)
+    model, words = LanguageModel(SMALL, params), questions.truth_words(world.tokenizer)
 
     def answers(some):
-        readings = probes.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
+        readings = questions.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
         return jax.tree.map(lambda x: x[:, 0], readings)
 
     together = answers(cases)
@@ -118,11 +118,11 @@ def test_cases_ask_as_much_as_they_like(world):
 @pytest.mark.parametrize("nodes", [12, 1000])
 def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkeypatch, nodes, prefixed):
     """Two cases of one edit, in trees for a question each or for many, and behind a prefix."""
-    monkeypatch.setattr(packing, "NODES", nodes)
+    monkeypatch.setattr(questions, "NODES", nodes)
     spelt = spelt_world(world)
     tokenizer = spelt.tokenizer
     cases = hase_cases(spelt, paper_agent(spelt), 2)
-    model, words, longest = random_model(tokenizer.vocabulary), probes.truth_words(tokenizer), 4
+    model, words, longest = random_model(tokenizer.vocabulary), questions.truth_words(tokenizer), 4
     delta = {}
     if prefixed:
         editor = InContext(InContextConfig(copies=2))
@@ -130,7 +130,7 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
     shape, asked = probes_of(tokenizer, cases)
     assert shape.trees > 2 if nodes == 12 else shape.trees == 1
     asked = jax.tree.map(lambda x: x.swapaxes(0, 1), asked)
-    got = probes.answer_probes(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
+    got = questions.answer_probes(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
     edited = model.with_delta(delta)
     for i, case in enumerate(cases):
         for q, choice in enumerate(case.choices):

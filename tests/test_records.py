@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bayes.interface import EditRequest
 from corpus.text.language import Atom, Kind, Sentence
 from lm.editors.interface import Info
-from testbed.engine.probes import ModelAnswers
+from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import (
     TABLES,
     Circumstances,

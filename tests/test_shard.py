@@ -1,6 +1,7 @@
 """Edits shared out among processes: the same rows, whoever made them, and nobody in another's way."""
 
 import shutil
+from itertools import product
 
 import pytest
 
@@ -8,8 +9,8 @@ from corpus.files import read_json, verify_folder
 from testbed import edit, tune
 from testbed.engine import sweep
 from testbed.engine.records import TABLES
-from testbed.engine.shard import Shard, shard_from
-from testbed.run.lock import BusyError, one_of_several, only_one
+from testbed.engine.sweep import SweepPlan, unfinished_chunks
+from testbed.run.lock import BusyError, Shard, one_of_several, only_one, shard_from
 from testbed.run.runs import Run
 from tests.edited import tables
 from tests.runs import complaint, copied, dies
@@ -73,11 +74,12 @@ def test_what_cannot_be_shared_out(command, options, message, capsys):
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 8])
-def test_every_batch_is_of_one_shard(of):
-    batches = range(0, 22, 4)
-    parts = [shard_from(f"{k}/{of}").batches_of(batches) for k in range(1, of + 1)]
-    assert sorted(first for part in parts for first in part) == [*batches]
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+def test_every_batch_is_of_one_shard(of, tmp_path):
+    plan = SweepPlan(cases=22, sequence=1, batch=1, abreast=4)
+    shards = [shard_from(f"{k}/{of}") for k in range(1, of + 1)]
+    parts = [unfinished_chunks(plan, tmp_path, ["other"], shard) for shard in shards]
+    assert sorted(chunk for part in parts for chunk in part) == sorted(product(("", "other"), plan.firsts))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 2
     assert shard_from("") == Shard(1, 1)
 
 

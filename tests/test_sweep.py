@@ -13,23 +13,22 @@ from hypothesis import strategies as st
 
 from corpus.text.tokenizer import PAD
 from lm.config import ModelConfig
-from lm.editors.interface import edit_batch
+from lm.editors.interface import edit_batch, make_requests
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
 from lm.editors.none.method import NoEdit
 from lm.flops import count_flops
 from testbed import edit, report
-from testbed.engine import bench as bench_module
 from testbed.engine import memory, sweep
-from testbed.engine.bench import Bench, Grouping
-from testbed.engine.catalogue import editor_entries, method_named
+from testbed.engine.catalogue import editor_entries
 from testbed.engine.identity import method_identity
 from testbed.engine.methods import Belief, Method, the_request
-from testbed.engine.probes import answer_probes, truth_words
-from testbed.engine.records import TABLES, is_written
+from testbed.engine.questions import answer_probes, truth_words
+from testbed.engine.records import TABLES, control_stem, is_written
+from testbed.engine.requests import build_requests
 from testbed.engine.results import read_results
-from testbed.engine.shard import ALL
-from testbed.engine.sweep import SweepPlan, control_stem
+from testbed.engine.sweep import Bench, SweepPlan
+from testbed.engine.tuning import method_named
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.metrics import rows_of_role
@@ -37,18 +36,19 @@ from testbed.protocol import ControlRequest, Passage
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.settings import EditSettings
+from testbed.settings import CaseConfig, EditSettings
 from tests.edited import COLUMNS, HASE, cases_of, tables
 from tests.runs import at, copied
 from tests.toys import SMALL, random_model, some_requests
 
 CASES, STEPS = 18, 3
 LORA = Method(lora_down(LoraConfig(learning_rate=0.02, steps=STEPS)), the_request)
+ALL = EditSettings(cases=CaseConfig(CASES))
 MODES = {
-    "independent": Grouping(abreast=4),
-    "sequences": Grouping(sequence=6, abreast=2),
-    "batches": Grouping(sequence=3, batch=3, abreast=4),
-    "sequences of batches": Grouping(sequence=6, batch=3, abreast=2),
+    "independent": replace(ALL, batch_edits=4),
+    "sequences": replace(ALL, sequential=6, batch_edits=2),
+    "batches": replace(ALL, batch=3, batch_edits=4),
+    "sequences of batches": replace(ALL, sequential=6, batch=3, batch_edits=2),
 }
 
 
@@ -68,8 +68,8 @@ def ready(trained):
     return run, world, model, [c._replace(passages=(p,)) for c, p in zip(cases, asked, strict=True)]
 
 
-def bench_of(ready, grouping=MODES["independent"]):
-    return Bench(*ready, COLUMNS, grouping, 0)
+def bench_of(ready, settings=MODES["independent"]):
+    return Bench(*ready, COLUMNS, settings)
 
 
 def edited(ready, mode, folder, method=LORA, advance=lambda *_: None):
@@ -156,7 +156,7 @@ def test_killed_and_resumed_is_the_same(mode, ready, whole, tmp_path, monkeypatc
             merge(*given)
             breathe()
 
-        monkeypatch.setattr(sweep, "merge", merged)
+        monkeypatch.setattr(sweep, "merge_tables", merged)
         try:
             edited(ready, mode, tmp_path, advance=breathe)
             finished = True
@@ -283,7 +283,7 @@ def test_random_targets_are_nobodys_request(ready):
     for case, [belief] in zip(cases, told, strict=True):
         s, r, o = belief.fact
         assert belief.credence == case.credence
-        assert (s, r) == case.fact[:2]
+        assert (s, r) == case.requested_fact[:2]
         assert o in world.graph.objects
         assert o not in (case.request.object, case.truth)
     assert told == [again.facts_told(case) for case in cases]
@@ -305,7 +305,7 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
     method, graph = method_named("oracle", EditSettings(), world), world.graph
     for case in cases:
         told, named = method.facts_told(case), method.editor.config.named
-        assert told[0].fact == case.fact
+        assert told[0].fact == case.requested_fact
         groups = [told[i : i + named] for i in range(0, len(told), named)]
         pairs = [group[0].fact[:2] for group in groups]
         relations = graph.relation[graph.subject == case.request.subject]
@@ -324,11 +324,18 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
             # Nothing likelier was left out.
             assert max((gold[o] for o in gold.keys() - of.keys()), default=0) <= min(of.values()) + 1e-9
     # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
-    worker = Worker(bench_of(ready).questions, method, {}, 0)
-    most = max(len(method.facts_told(case)) for case in cases)
-    for case in cases:
-        told = method.facts_told(case)
-        assert worker._told_beliefs(case, "") == told + [Belief(told[0].fact, 0.0)] * (most - len(told))
+    requests = build_requests(world.tokenizer, method, cases)[""]
+    every = [method.facts_told(case) for case in cases]
+    assert requests.facts == max(map(len, every)) > min(map(len, every))
+    for k, told in enumerate(every):
+        full = told + [Belief(told[0].fact, 0.0)] * (requests.facts - len(told))
+        alone = make_requests(
+            world.tokenizer, *zip(*((b.fact, b.weight, b.credence) for b in full), strict=True),
+            *requests.widths[-1].tolist(),
+        )  # fmt: skip
+        mine = requests.of_edits(np.array([[k]]))
+        for name, wanted in alone._asdict().items():
+            np.testing.assert_array_equal(getattr(mine, name)[0], wanted[:, 0])
 
 
 def test_only_retraining_is_told_how_much_evidence_it_is(ready):
@@ -347,12 +354,12 @@ def test_only_retraining_is_told_how_much_evidence_it_is(ready):
 def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
     """An edit about somebody else, by the same editor, as an edit of its own would be."""
     run, world, model, cases = ready
-    others = [case.fact for case in (*cases[1:], cases[0])]
+    others = [case.requested_fact for case in (*cases[1:], cases[0])]
     controlled = [
         case._replace(controls=(ControlRequest("somebody else", fact),))
         for case, fact in zip(cases, others, strict=True)
     ]
-    bench = Bench(run, world, model, controlled, COLUMNS, MODES["independent"], 0)
+    bench = Bench(run, world, model, controlled, COLUMNS, MODES["independent"])
     assert bench.edit_count == 2 * CASES
     stem, calls = control_stem("somebody else"), iter(range(1000))
 
@@ -369,12 +376,12 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
     assert stems(tmp_path) == ["", stem]
     told = [case._replace(request=case.request._replace(subject=s, relation=r, object=o))
             for case, (s, r, o) in zip(cases, others, strict=True)]  # fmt: skip
-    Bench(run, world, model, told, COLUMNS, MODES["independent"], 0).edit_cases(
+    Bench(run, world, model, told, COLUMNS, MODES["independent"]).edit_cases(
         LORA, tmp_path / "told", lambda *_: None
     )
     np.testing.assert_array_equal(after(tmp_path, stem), after(tmp_path / "told"))
     assert not np.array_equal(after(tmp_path), after(tmp_path, stem))
-    inside = Bench(run, world, model, controlled, COLUMNS, MODES["sequences"], 0)
+    inside = Bench(run, world, model, controlled, COLUMNS, MODES["sequences"])
     assert inside.controls == [], "in sequences nothing else is told"
 
 
@@ -419,7 +426,7 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
         answer = np.full(longest, PAD)
         name = tokenizer.entity(case.request.object)
         answer[: len(name) + 1] = [*name, -1]
-        return len(tokenizer.prompt(*case.fact[:2])) + np.count_nonzero(answer[:-1] != PAD)
+        return len(tokenizer.prompt(*case.requested_fact[:2])) + np.count_nonzero(answer[:-1] != PAD)
 
     for k, steps, forward, backward in zip(
         *(np.array(table[name]) for name in ("case", "steps", "forward", "backward")), strict=True
@@ -452,16 +459,16 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
 
 
 @pytest.mark.parametrize(("share", "wanted"), [(0.3, 1), (7.5, 6), (100, CASES)])
-def test_no_more_edits_at_once_than_fit_as_compiled(ready, tmp_path, monkeypatch, share, wanted):
+def test_no_more_edits_at_once_than_fit_as_compiled(ready, monkeypatch, share, wanted):
     """Edits may take more than their shapes show; chunks of one size then: 3 of 6 where 7 would fit."""
-    bench = bench_of(ready, Grouping())
+    bench = bench_of(ready, ALL)
     worker = Worker(bench.questions, LORA, {}, 0)
     taken, asked = worker.bytes_compiled(CASES), []
     assert worker.bytes_compiled(1) > 0
     monkeypatch.setattr(memory, "free_bytes", lambda: share * taken / memory.SHARE)
-    monkeypatch.setattr(bench_module, "fitting", lambda *_: 10**6)
+    monkeypatch.setattr(sweep, "edits_that_fit", lambda *_: 10**6)
     monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
-    assert bench._make_plan(worker, tmp_path, ALL).abreast == wanted
+    assert bench._make_plan(worker).abreast == wanted
     assert asked[0] == CASES
     assert asked[-1] >= wanted
 
@@ -470,7 +477,7 @@ def test_no_more_edits_at_once_than_fit_as_compiled(ready, tmp_path, monkeypatch
 def retrained(ready):
     """A function: the weights after training again with evidence that counts `copies` times."""
     run, world, model, _ = ready
-    bench = bench_of(ready, Grouping(abreast=1))
+    bench = bench_of(ready, replace(ALL, batch_edits=1))
     for_all = method_named("retrain", EditSettings(run=run.name, runs=run.folder.parent), world)
 
     def train_again(copies):

@@ -14,7 +14,7 @@ from lm.editors.lora import LoraConfig
 from lm.editors.rome import RomeConfig
 from testbed import edit, tune
 from testbed.engine.catalogue import default_configurations, editor_entries
-from testbed.engine.tuned import check_tuned_apart, tuned_file, tuning_context, with_tuned_settings
+from testbed.engine.tuning import check_tuned_apart, tuned_file, tuning_context, with_tuned_settings
 from testbed.evaluations.hase import Hase
 from testbed.run.runs import Run
 from testbed.settings import EditSettings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
-from testbed.engine import widths
+from testbed.engine import requests
 from testbed.engine.methods import Method, the_request
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
@@ -22,36 +22,37 @@ lengths = st.lists(st.tuples(st.integers(2, 30), st.integers(2, 9)), min_size=1,
 
 @given(lengths)
 def test_every_request_has_room_and_the_widths_are_few(needed):
-    found = widths.widths_for(needed)
-    assert 1 <= len(found) <= widths.MOST
+    found = requests.widths_for(needed)
+    assert 1 <= len(found) <= requests.MOST
     assert (found[-1] == needed.max(axis=0)).all()
     tokens = [width.sum() for width in found]
-    assert all(a <= widths.LESS * b for a, b in itertools.pairwise(tokens))
+    assert all(a <= requests.LESS * b for a, b in itertools.pairwise(tokens))
     for one in needed:
-        assert (widths.narrowest_width(found, one) >= one).all()
+        assert (requests.narrowest_width(found, one) >= one).all()
     # Whoever needs the widest has it, and is not among those for whom a narrower one is made.
     for width in found[:-1]:
-        assert sum((one <= width).all() for one in needed) >= min(widths.EDITS, len(needed))
+        assert sum((one <= width).all() for one in needed) >= min(requests.EDITS, len(needed))
 
 
 @given(st.integers(2, 9), st.integers(2, 9), st.integers(1, 500))
 def test_equal_lengths_have_one_width(prompt, answer, count):
-    assert len(widths.widths_for(np.array([[prompt, answer]] * count))) == 1
+    assert len(requests.widths_for(np.array([[prompt, answer]] * count))) == 1
 
 
 def test_padding_changes_no_edit(world, monkeypatch):
-    monkeypatch.setattr(widths, "EDITS", 4)
+    monkeypatch.setattr(requests, "EDITS", 4)
     spelt = spelt_world(world)
     cases = hase_cases(spelt, paper_agent(spelt), 12)
     questions = Questions(spelt, random_model(spelt.tokenizer.vocabulary), cases)
     worker = Worker(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, 0)
-    assert len(worker._widths) > 1, "several widths"
-    order = questions.shortest_first
+    told = worker.requests[""]
+    assert len(told.widths) > 1, "several widths"
+    order = requests.order_by_length(spelt.tokenizer, cases)
     assert sorted(order) == [*range(12)] != order
     which = np.array(order[:4])[:, None]
     narrow, _, _ = worker.edit_independently(which)
-    assert worker._requests(which, "", worker._widths).prompt.shape[-1] < worker._widths[-1][0]
-    worker._widths = worker._widths[-1:]
+    assert told.of_edits(which, narrow=True).prompt.shape[-1] < told.widths[-1][0]
+    worker.requests[""] = told._replace(widths=told.widths[-1:])
     wide, _, _ = worker.edit_independently(which)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
     assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3

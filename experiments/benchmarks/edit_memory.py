@@ -30,10 +30,10 @@ from experiments.benchmarks.harness import measure_process, record_stage
 from experiments.command import launch_module
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
-from testbed.engine.catalogue import method_named
 from testbed.engine.checks import prepare_editor
 from testbed.engine.memory import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
 from testbed.engine.questions import Questions
+from testbed.engine.tuning import method_named
 from testbed.engine.worker import Worker
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
@@ -115,7 +115,7 @@ def measure_edits(settings: Settings, size: Size, editor: str) -> dict[str, floa
     method = method_named(editor, options, world)
     state = prepare_editor(method.editor, questions.model, corpus_sample(run, world, cases, 0))
     worker = Worker(questions, method, state, 0)
-    shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.facts_per_edit(1)
+    shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.requests[""].facts
     estimated = bytes_of_an_edit(questions.model, shapes, questions.shape, facts)
     free = free_bytes()
     edits = edits_that_fit(questions.model, shapes, questions.shape, facts, min(MOST, method.most))

@@ -48,8 +48,8 @@ from lm.model import init_params
 from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
-from testbed.engine.probes import answer_probes, option_log_probabilities
-from testbed.engine.questions import Questions
+from testbed.engine.questions import Questions, answer_probes, option_log_probabilities
+from testbed.engine.requests import order_by_length
 from testbed.engine.worker import Worker
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
@@ -122,7 +122,10 @@ def compile_edits(
     questions: Questions, size: Size, batch: int
 ) -> tuple[Callable[[], object], int, dict[str, float]]:
     """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
-    worker, order = build_worker(questions, size), np.array(questions.shortest_first)
+    worker, order = (
+        build_worker(questions, size),
+        np.array(order_by_length(questions.tokenizer, questions.cases)),
+    )
     starts = (0, (CASES - batch) // 2, CASES - batch)
     batches = [order[start : start + batch, None] for start in starts]
 
@@ -195,7 +198,8 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
         work, made, compiling[str(batch)] = compile_edits(questions, size, batch)
         edits[name] = work, made
     scores, probed = compile_probes(questions, PROBED[size])
-    shortest, middle, longest = (questions.shortest_first[i] for i in (0, CASES // 2, -1))
+    order = order_by_length(questions.tokenizer, questions.cases)
+    shortest, middle, longest = (order[i] for i in (0, CASES // 2, -1))
     fact = [the_request(questions.cases[middle])[0].fact]
     request = make_requests(questions.tokenizer, fact, [0.0], [0.0])
     worker = build_worker(questions, size)

@@ -22,7 +22,7 @@ from experiments.command import launch_module
 from experiments.record import figures, write_record
 from experiments.settings import StagedSettings
 from testbed.console import print_table
-from testbed.engine.tuned import with_tuned_settings
+from testbed.engine.tuning import with_tuned_settings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS

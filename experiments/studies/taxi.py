@@ -26,7 +26,7 @@ from experiments.record import figures, write_record
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
-from testbed.engine.tuned import with_tuned_settings
+from testbed.engine.tuning import with_tuned_settings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import RARE, TYPICAL

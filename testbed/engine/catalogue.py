@@ -11,15 +11,11 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
-from testbed.engine.methods import Control, Method, SweepSettings, the_request
 from testbed.own import OWN, import_own, option_prefix
-
-if TYPE_CHECKING:
-    from testbed.run.world import World
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
@@ -69,26 +65,6 @@ def whose_options(name: str) -> Entry:
     return editor_entries().get(entry.options, entry)
 
 
-def method_named(name: str, settings: SweepSettings, world: "World") -> Method:
-    """The method of that name, with its hyper-parameters of `settings.configs`.
-
-    Raises:
-        InputError: no such editor, module or class; or an editor that cannot do what is asked.
-    """
-    entry = entry_named(name)
-    config = settings.configs.get(entry.options, entry.config)
-    return _build_method(entry, config, settings, world)._replace(strength=settings.strength)
-
-
-def _build_method(entry: Entry, config: Any, settings: SweepSettings, world: "World") -> Method:
-    if isinstance(entry, Control):
-        return _import_object(entry.build)(config, settings, world)
-    if not entry.build:
-        return Method(config, the_request)
-    build = _import_object(entry.build)
-    return Method(build() if config is None else build(config), the_request)
-
-
 def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
     """Hyper-parameters of the user's own editors that a command line names, by the prefix of their options.
 
@@ -135,11 +111,6 @@ def configs_of_named(
 
 def _split_words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split("=", 1)]
-
-
-def _import_object(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
 
 
 def _own_entry(name: str) -> Entry:

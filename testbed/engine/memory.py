@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from lm.language_model import LanguageModel
-from testbed.engine.probes import ProbeShape
+from testbed.engine.questions import ProbeShape
 
 SHARE = 0.25
 """Of the free memory that edits may take."""

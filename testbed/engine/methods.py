@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lm.editors.entry import Entry
-from testbed.run.settings import AgentName, PaperAgentConfig
 
 if TYPE_CHECKING:
     from lm.editors.interface import Editor
@@ -14,38 +12,6 @@ if TYPE_CHECKING:
 
 Triple = tuple[int, int, int]
 """Subject, relation and object."""
-
-
-class SweepSettings(Protocol):
-    """What methods take from the settings of a sweep; `testbed.settings.EditSettings` has it all.
-
-    Attributes:
-        configs: hyper-parameters by the prefix of their options.
-        runs, run: where the run lies, and its name.
-        sequence, batch: edits that build on each other, and facts of one edit.
-        agent, paper_agent: the standard, and settings of the paper's agent.
-        seed: root seed.
-        strength: the request's probability at which edits stop; None for no such stop.
-    """
-
-    @property
-    def configs(self) -> dict[str, Any]: ...
-    @property
-    def runs(self) -> Path: ...
-    @property
-    def run(self) -> str: ...
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def agent(self) -> AgentName: ...
-    @property
-    def paper_agent(self) -> PaperAgentConfig: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def strength(self) -> float | None: ...
 
 
 class Belief(NamedTuple):

@@ -1,21 +1,20 @@
 """Texts that a model writes where cases ask for passages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from corpus.text.reading import Reader
-from corpus.text.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
+from corpus.text.tokenizer import BOS, SEP, UNK, Tokenizer
 from lm.attention import Array
 from lm.decoding import Sampling, write
 from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability
-from testbed.engine.lines import line_row
 from testbed.protocol import Case, Passage
 
 LOGITS_AT_ONCE = 2**26
@@ -143,29 +142,33 @@ def write_texts(model: LanguageModel, deltas: Delta, openings: Openings, longest
     return jax.lax.map(write_case, (deltas, openings), batch_size=min(at_once, cases))
 
 
-def passage_rows(
-    tokenizer: Tokenizer,
-    reader: Reader,
-    cases: Sequence[Case],
-    numbers: np.ndarray,
-    before: Texts,
-    after: Texts,
-) -> list[dict]:
-    """A row for every text: what was written before the edit and after it, and read, opening included."""
-    rows = []
-    for i, case in enumerate(cases):
-        for j, (_, passage, sample) in enumerate(texts_of(case)):
-            row = {"case": int(numbers[i]), "role": passage.role, "sample": sample}
-            for texts, when in ((before, "before"), (after, "after")):
-                text = texts.tokens[i, j, : passage.longest]
-                text = text[text != PAD]
-                document_sentences = split_sentences(tokenizer, np.concatenate([passage.opening, text]))
-                row[f"lines_{when}"] = [*map(line_row, reader.read(document_sentences))]
-                row[f"ended_{when}"] = len(text) < passage.longest
-                row[f"tokens_{when}"] = len(text)
-                row[f"log_p_{when}"] = texts.log_p[i, j]
-            rows.append(row)
-    return rows
+def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Callable:
+    """The function with its edits shared out among threads, which give what it gives.
+
+    Each thread takes as many edits as the others, so that one program serves all: of five edits, five
+    threads take one each, and four cores are left to one thread.
+
+    Args:
+        function: jitted, of a model and of trees whose leaves lead with edits.
+        cores: at most so many threads.
+        static: arguments by name that the function is compiled for.
+    """
+
+    def share_edits(model: Any, *split: Any) -> Any:
+        edits = len(jax.tree.leaves(split)[0])
+        threads = max(n for n in range(1, cores + 1) if edits % n == 0)
+        if threads == 1:
+            return function(model, *split, **static)
+        each = edits // threads
+        on_host = jax.tree.map(np.asarray, split)
+        parts = [jax.tree.map(lambda x, at=at: x[at : at + each], on_host) for at in range(0, edits, each)]
+        # Compiled before, since each thread would do it for itself.
+        program = function.lower(model, *parts[0], **static).compile()
+        with ThreadPoolExecutor(threads) as pool:
+            returned = list(pool.map(lambda part: jax.device_get(program(model, *part)), parts))
+        return jax.tree.map(lambda *x: np.concatenate(x), *returned)
+
+    return share_edits
 
 
 def split_sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:

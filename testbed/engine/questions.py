@@ -1,27 +1,293 @@
-"""What every editor's cases are asked, and what the unedited model answers."""
+"""What cases ask of a model, its answers as arrays, and what it answers before any edit.
+
+All questions are texts: "<s> subject relation object" for every option of a choice, and sentences up to "is".
+In trees of tokens a model reads them in one pass, and once what several of them begin with. Those of many
+cases are padded to arrays, and one vectorised pass of an edited model reads them.
+"""
 
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from corpus.seeds import integer
-from corpus.text.reading import Reader
+from corpus.text.tokenizer import BOS, Tokenizer, Word
+from lm.attention import Array
+from lm.cache import Cache
 from lm.config import MeshConfig
+from lm.decoding import generate
 from lm.delta import Delta
-from lm.language_model import LanguageModel
+from lm.language_model import Context, LanguageModel
 from lm.mesh import make_mesh, over_data, replicate
-from testbed.engine.cores import over_cores
-from testbed.engine.packing import pack_case
-from testbed.engine.passages import Texts, build_openings, text_shape, write_texts
-from testbed.engine.probes import ModelAnswers, Probes, answer_probes, build_probes, probe_shape, truth_words
-from testbed.engine.widths import lengths_of
+from lm.scoring import path_log_probabilities
+from lm.token_tree import TokenTree, build_token_tree, list_beginnings
+from testbed.engine.passages import Texts, build_openings, over_cores, text_shape, write_texts
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
+
+NODES = 128
+"""Of a tree, unless one question needs more: in larger ones attention computes more that nobody sees."""
+LOGITS_AT_ONCE = 2**22
+"""More are not held, but for those of one case: processors read them faster from their caches, and what is
+held of probes is no reason to make fewer edits side by side."""
+
+
+class PackedCase(NamedTuple):
+    """What one case asks; nodes are counted through all its trees.
+
+    Attributes:
+        trees: of all texts.
+        node: the nodes whose next token is asked for.
+        options: for each choice and option the place where the prompt ends, and those of the option's tokens.
+        prompts: for each choice the nodes of the prompt.
+        claims: the place where each sentence ends.
+    """
+
+    trees: list[TokenTree]
+    node: np.ndarray
+    options: list[list[np.ndarray]]
+    prompts: list[np.ndarray]
+    claims: list[int]
+
+
+class _Question(NamedTuple):
+    """A choice or a claim: the texts that are read for it, and how many tokens of each are its prompt."""
+
+    texts: list[np.ndarray]
+    prompt: int
+
+
+def pack_case(tokenizer: Tokenizer, case: Case) -> PackedCase:
+    """The texts of a case in as many trees as they need, each question in the first with room for it."""
+    questions = _case_questions(tokenizer, case)
+    trees: list[TokenTree] = []
+    nodes: dict[int, list[np.ndarray]] = {}
+    size = 0
+    for together in _share_trees(questions):
+        tree, paths = build_token_tree([text for q in together for text in questions[q].texts])
+        own = iter(paths)
+        nodes |= {q: [size + next(own) for _ in questions[q].texts] for q in together}
+        trees.append(tree)
+        size += len(tree.tokens)
+    behind = [[path[one.prompt - 1 :] for path in nodes[q]] for q, one in enumerate(questions)]
+    wanted = np.zeros(size, bool)
+    for path in (path for paths in behind for path in paths):
+        wanted[path] = True
+    number = np.cumsum(wanted) - 1
+    places, choices = [[number[path] for path in paths] for paths in behind], len(case.choices)
+    prompts = [nodes[q][0][: questions[q].prompt] for q in range(choices)]
+    claims = [int(paths[0][0]) for paths in places[choices:]]
+    return PackedCase(trees, np.flatnonzero(wanted), places[:choices], prompts, claims)
+
+
+def _share_trees(questions: Sequence[_Question]) -> list[list[int]]:
+    """Which questions, by their numbers, share a tree."""
+    trees: list[tuple[list[int], set]] = []
+    for number, question in enumerate(questions):
+        own = list_beginnings(question.texts)
+        tree = next((tree for tree in trees if len(tree[1] | own) <= NODES), None)
+        if tree is None:
+            trees.append(tree := ([], set()))
+        tree[0].append(number)
+        tree[1].update(own)
+    return [numbers for numbers, _ in trees]
+
+
+def _case_questions(tokenizer: Tokenizer, case: Case) -> list[_Question]:
+    """All choices, then all claims."""
+    questions = []
+    for choice in case.choices:
+        prompt = tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)
+        texts = [np.concatenate([prompt, tokenizer.entity(int(o))]) for o in choice.options]
+        questions.append(_Question(texts or [prompt], len(prompt)))
+    for claim in case.claims:
+        sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])
+        questions.append(_Question([sentence], len(sentence)))
+    return questions
+
+
+class Probes(NamedTuple):
+    """What E cases ask; a leading axis E on every array.
+
+    Attributes:
+        trees: all texts, int32[E, trees, N].
+        node: int32[E, places], the nodes whose next token is asked for, counted through a case's trees.
+        path: int32[E, choices, options, 1 + longest], at which places a prompt ends and the tokens of each
+            option stand; -1 as padding.
+        prompts: int32[E, choices, P], the nodes of each prompt, -1 as padding before them.
+        claims: int32[E, claims], the place where each sentence ends.
+    """
+
+    trees: TokenTree
+    node: Array
+    path: Array
+    prompts: Array
+    claims: Array
+
+
+class ModelAnswers(NamedTuple):
+    """What a model answers to the questions of E cases.
+
+    Attributes:
+        ended: float32[E, choices, options], p(o | s r), ending included.
+        begun: as `ended`, whatever follows the object.
+        tokens: int32[E, choices, longest + 1], what it generates after "s r".
+        claims: float32[E, claims, 2], next-token probabilities of "true" and "false".
+    """
+
+    ended: Array
+    begun: Array
+    tokens: Array
+    claims: Array
+
+
+class ProbeShape(NamedTuple):
+    """Sizes that hold every case of a sweep, so that one program serves all its batches.
+
+    Attributes:
+        choices, claims: of the case with most of them, at least one.
+        prompt: tokens of the longest prompt, of choices and of what editors are told.
+        trees, nodes: how many trees the texts of a case need, and nodes of the largest.
+        places: of the case that asks for the next token at most of its nodes.
+        options, longest: of the choice with most of them, and tokens of the longest.
+    """
+
+    choices: int
+    claims: int
+    prompt: int
+    trees: int
+    nodes: int
+    places: int
+    options: int
+    longest: int
+
+
+def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[PackedCase]) -> ProbeShape:
+    """The shape that the given cases need."""
+    facts = [fact for case in cases for fact in (case.requested_fact, *(c.fact for c in case.controls))]
+    prompts = [tokenizer.prompt(*pair) for pair in {fact[:2] for fact in facts}]
+    prompts += [prompt for one in packed for prompt in one.prompts]
+    options = [some for one in packed for some in one.options]
+    return ProbeShape(
+        choices=max(1, *(len(one.options) for one in packed)),
+        claims=max(1, *(len(one.claims) for one in packed)),
+        prompt=max(map(len, prompts)),
+        trees=max(1, *(len(one.trees) for one in packed)),
+        nodes=max((len(tree.tokens) for one in packed for tree in one.trees), default=1),
+        places=max(1, *(len(one.node) for one in packed)),
+        options=max(map(len, options), default=1),
+        longest=max((len(places) - 1 for some in options for places in some), default=1),
+    )
+
+
+def build_probes(packed: Sequence[PackedCase], shape: ProbeShape) -> Probes:
+    """Arrays for the given cases, padded to `shape`."""
+    cases, nodes = len(packed), shape.nodes
+    nothing = build_token_tree([])[0].pad_to(nodes)
+    trees = [
+        [*(tree.pad_to(nodes) for tree in one.trees), *[nothing] * (shape.trees - len(one.trees))]
+        for one in packed
+    ]
+    asked = np.zeros((cases, shape.places), np.int32)
+    path = np.full((cases, shape.choices, shape.options, 1 + shape.longest), -1, np.int32)
+    prompts = np.full((cases, shape.choices, shape.prompt), -1, np.int32)
+    claims = np.zeros((cases, shape.claims), np.int32)
+    for e, one in enumerate(packed):
+        padded = np.flatnonzero([node < len(tree.tokens) for tree in one.trees for node in range(nodes)])
+        asked[e, : len(one.node)] = padded[one.node]
+        for q, (options, prompt) in enumerate(zip(one.options, one.prompts, strict=True)):
+            prompts[e, q, shape.prompt - len(prompt) :] = padded[prompt]
+            for o, places in enumerate(options):
+                path[e, q, o, : len(places)] = places
+        claims[e, : len(one.claims)] = one.claims
+    return Probes(_stack_trees([_stack_trees(some) for some in trees]), asked, path, prompts, claims)
+
+
+def _stack_trees(trees: Sequence[TokenTree]) -> TokenTree:
+    return TokenTree(*map(np.stack, zip(*trees, strict=True)))
+
+
+@partial(jax.jit, static_argnames=("words", "longest"))
+def answer_probes(
+    model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
+) -> ModelAnswers:
+    """One pass over the questions of G edits of B cases each, some edits at once.
+
+    Args:
+        deltas: leaves lead with G, as `lm.editors.interface.edit_batch` returns them.
+        probes: arrays lead with G, then B.
+        words: token ids of "true" and "false".
+        longest: tokens of the longest object.
+
+    Returns:
+        Readings that lead with G and B.
+    """
+
+    def answer_edit(asked: tuple[Delta, Probes]) -> ModelAnswers:
+        delta, probe = asked
+        edited = model.with_delta(delta)
+        logits, context = _read_texts(edited, probe)
+        ended, begun = _option_log_probabilities(probe, logits)
+        truth = jnp.take_along_axis(logits, probe.claims[..., None], axis=1)
+        return ModelAnswers(
+            jnp.exp(ended),
+            jnp.exp(begun),
+            generate(edited, context, longest + 1).reshape(*probe.path.shape[:2], -1),
+            jax.nn.softmax(truth)[..., jnp.array(words)],
+        )
+
+    _, cases, places = probes.node.shape
+    at_once = max(1, LOGITS_AT_ONCE // (cases * places * model.vocabulary))
+    return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(at_once, len(probes.node)))
+
+
+def option_log_probabilities(model: LanguageModel, probes: Probes) -> jax.Array:
+    """Log p(o | s r), endings included, of all options of B cases: float32[B, choices, options]."""
+    return _option_log_probabilities(probes, _read_texts(model, probes)[0])[0]
+
+
+def _option_log_probabilities(probes: Probes, logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    tokens = jnp.take_along_axis(probes.trees.tokens.reshape(len(logits), -1), probes.node, axis=1)
+    return jax.vmap(path_log_probabilities)(logits, tokens, jnp.asarray(probes.path))
+
+
+def _read_texts(model: LanguageModel, probes: Probes) -> tuple[jax.Array, Context]:
+    """Read the texts of B cases: logits float32[B, places, V], and prompts to go on from, B x choices."""
+    cases, trees, nodes = probes.trees.tokens.shape
+    rows = jax.tree.map(lambda x: x.reshape(-1, nodes), probes.trees)
+    hidden, cache = model.hidden_states(rows.tokens, rows.layout())
+    states = hidden.reshape(cases, trees * nodes, -1)
+    logits = model.unembed(jnp.take_along_axis(states, probes.node[..., None], axis=1))
+    return logits, _prompt_contexts(hidden, cache, probes.prompts)
+
+
+def _prompt_contexts(hidden: jax.Array, cache: Cache, prompts: Array) -> Context:
+    """Prompts that stand in trees, as if each had been read alone."""
+    cases, nodes = len(prompts), hidden.shape[1]
+    first = jnp.arange(cases)[:, None, None] * (len(hidden) // cases * nodes)
+    every = jnp.asarray(prompts).reshape(-1, prompts.shape[-1])
+    there, node = every >= 0, (first + jnp.maximum(prompts, 0)).reshape(every.shape)
+    row, slot = node[:, -1] // nodes, node % nodes
+    # A prefix of the edit, if there is one, stands before every tree.
+    before = cache.real.shape[1] - nodes
+    prefix = jnp.broadcast_to(jnp.arange(before), (len(row), before))
+    taken = cache.take_tokens(
+        row,
+        jnp.concatenate([prefix, before + slot], axis=1),
+        jnp.pad(there, ((0, 0), (before, 0)), constant_values=True),
+    )
+    return Context(taken, hidden[row, slot[:, -1]], taken.positions[:, -1] + 1)
+
+
+def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:
+    """Token ids of "true" and "false"."""
+    return tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
 
 
 class Questions:
@@ -44,24 +310,18 @@ class Questions:
         self.mesh = mesh or make_mesh(MeshConfig())
         self.tokenizer, self.cases = world.tokenizer, cases
         self.model = replicate(self.mesh, model)
-        inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
-        inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
-        answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))
-        self.names = ObjectNames(world.tokenizer, answerable)
         packed = [pack_case(world.tokenizer, case) for case in cases]
         self.shape = probe_shape(world.tokenizer, cases, packed)
         self._probes = build_probes(packed, self.shape)
         self.text_shape, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)
+        inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
+        inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
+        answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))
+        self.names = ObjectNames(world.tokenizer, answerable)
         self.reader = Reader(world.graph, world.tokenizer.language)
         self._before: dict[bytes, ModelAnswers] = {}
         self._written_before: dict[bytes, Texts] = {}
-
-    @cached_property
-    def shortest_first(self) -> list[int]:
-        """The cases by the length of their requests, so that those made together need little padding."""
-        tokens = [lengths_of(self.tokenizer, [case.requested_fact]).sum() for case in self.cases]
-        return np.argsort(tokens, kind="stable").tolist()
 
     def answers_after(self, deltas: Delta, which: np.ndarray) -> ModelAnswers:
         """Answers of edited models, one line for each case in their order.

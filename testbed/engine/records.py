@@ -10,6 +10,7 @@ its parts, what was asked again after later edits, and what controls were told. 
 it is, the others are (design.md 6, 8).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +22,12 @@ import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, seal_folder, staged_file
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Line, Reader
+from corpus.text.tokenizer import PAD, Tokenizer
 from lm.editors.interface import Info
-from testbed.engine.lines import LINE
-from testbed.engine.probes import ModelAnswers
+from testbed.engine.passages import Texts, split_sentences, texts_of
+from testbed.engine.questions import ModelAnswers
 from testbed.protocol import BEFORE, Case, Facet
 from testbed.run.object_names import ObjectNames
 
@@ -40,6 +44,19 @@ _TYPES = {
 }
 _VECTORS = ("agent", "frequency")
 _MODEL = ("lm", "lm_open")
+
+_ATOM = ("subject", "relation", "object")
+LINE = pa.struct(
+    [
+        ("text", pa.string()),
+        ("flaw", pa.string()),
+        ("kind", pa.int8()),
+        ("label", pa.bool_()),
+        ("phrasing", pa.int16()),
+        *((name, pa.int32()) for name in (*_ATOM, *(f"{name}_b" for name in _ATOM))),
+    ]
+)
+"""A line's columns; those of a sentence are null where there is none, those of a second atom too."""
 
 Rows = dict[str, list[dict]]
 """Table -> its rows."""
@@ -168,6 +185,53 @@ def rows_of_cases(
     return rows
 
 
+def passage_rows(
+    tokenizer: Tokenizer,
+    reader: Reader,
+    cases: Sequence[Case],
+    numbers: np.ndarray,
+    before: Texts,
+    after: Texts,
+) -> list[dict]:
+    """A row for every text: what was written before the edit and after it, and read, opening included."""
+    rows = []
+    for i, case in enumerate(cases):
+        for j, (_, passage, sample) in enumerate(texts_of(case)):
+            row = {"case": int(numbers[i]), "role": passage.role, "sample": sample}
+            for texts, when in ((before, "before"), (after, "after")):
+                text = texts.tokens[i, j, : passage.longest]
+                text = text[text != PAD]
+                document_sentences = split_sentences(tokenizer, np.concatenate([passage.opening, text]))
+                row[f"lines_{when}"] = [*map(line_row, reader.read(document_sentences))]
+                row[f"ended_{when}"] = len(text) < passage.longest
+                row[f"tokens_{when}"] = len(text)
+                row[f"log_p_{when}"] = texts.log_p[i, j]
+            rows.append(row)
+    return rows
+
+
+def line_row(line: Line) -> dict:
+    """A sentence as it was read, as a row of `LINE` has it."""
+    row: dict = {"text": line.text, "flaw": line.flaw, "kind": None}
+    if line.sentence is not None:
+        kind, label, a, b, phrasing = line.sentence
+        row |= {"kind": int(kind), "label": label, "phrasing": phrasing}
+        row |= dict(zip(_ATOM, a, strict=True))
+        row |= dict(zip((f"{name}_b" for name in _ATOM), b or (), strict=False))
+    return row
+
+
+def line_of(row: dict) -> Line:
+    """The sentence that `line_row` wrote."""
+    if row["kind"] is None:
+        return Line(row["text"], None, row["flaw"])
+    a = Atom(row["subject"], row["relation"], row["object"])
+    has_second = row["subject_b"] is not None
+    b = Atom(row["subject_b"], row["relation_b"], row["object_b"]) if has_second else None
+    sentence = Sentence(Kind(row["kind"]), row["label"], a, b, row["phrasing"])
+    return Line(row["text"], sentence, row["flaw"])
+
+
 def concatenate_rows(first: Rows, second: Rows) -> Rows:
     """The rows of both, in this order."""
     return {table: first[table] + second[table] for table in TABLES}
@@ -214,6 +278,11 @@ def seal_results(folder: Path) -> None:
 def is_complete(folder: Path) -> bool:
     """Whether everything was edited."""
     return (folder / CHECKSUMS).exists()
+
+
+def control_stem(name: str) -> str:
+    """What the tables of a control's results begin with; nothing where the editor was told the request."""
+    return f"control-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-" if name else ""
 
 
 def table_file(folder: Path, table: str, stem: str = "") -> Path:

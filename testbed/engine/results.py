@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from corpus.errors import InputError
 from corpus.text.reading import Line
-from testbed.engine.lines import line_of
-from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
+from testbed.engine.records import TABLES, WHEN, WORDS, Columns, line_of, read_table, table_file
 from testbed.protocol import ABSENT, Facet
 
 

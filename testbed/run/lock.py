@@ -1,18 +1,45 @@
 """One command at a time works on a stage of a run, or several on parts of it that they share out.
 
-Whoever only reads is never kept waiting.
+Whoever only reads is never kept waiting. Importing this loads no NumPy and no JAX.
 """
 
 import fcntl
 import os
 import platform
+import re
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from corpus.errors import InputError
 from testbed.run.runs import Run
+
+
+class Shard(NamedTuple):
+    """Which part of a stage one of several processes does: every `of`-th piece, from the `number`-th on."""
+
+    number: int = 1
+    of: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+ALL = Shard()
+
+
+def shard_from(text: str) -> Shard:
+    """The shard that is written so, such as 2/8; all edits where nothing is written.
+
+    Raises:
+        ValueError: it is not a number of a number that is at least as large.
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", text)
+    if text and (not found or int(found[1]) > int(found[2])):
+        raise ValueError(f"shard is which part of how many, from 1/8 to 8/8; {text!r} is not")
+    return Shard(int(found[1]), int(found[2])) if found else ALL
 
 
 class BusyError(InputError):

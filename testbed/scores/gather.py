@@ -12,8 +12,8 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import hash_content, read_json, verify_folder
+from testbed.engine.records import control_stem
 from testbed.engine.results import NoNumbersError, Results, read_results
-from testbed.engine.sweep import control_stem
 from testbed.engine.trace import (
     CONFIG,
     finished_edits,
@@ -22,7 +22,7 @@ from testbed.engine.trace import (
     unfinished_edits,
     why_incomplete,
 )
-from testbed.engine.tuned import check_tuned_apart
+from testbed.engine.tuning import check_tuned_apart
 from testbed.run.agents import describe_standard
 from testbed.run.runs import NotMadeError, Run
 from testbed.scores.measures import EvaluationMetrics, columns_of

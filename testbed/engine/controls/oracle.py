@@ -21,13 +21,14 @@ from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.editors.self_bayes.revision import Targets, count_tokens, fit_goals, make_goal
 from lm.language_model import LanguageModel
 from testbed.engine.controls import OracleConfig
-from testbed.engine.methods import Belief, Method, SweepSettings
+from testbed.engine.methods import Belief, Method
 from testbed.run.agents import agent_named
 
 if TYPE_CHECKING:
     from bayes.interface import Agent, EditRequest
     from testbed.protocol import Case
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def beliefs_of(request: Request, named: int) -> Targets:
     return Targets(prompts[:, 0], jnp.minimum(share, 1.0), answers, target, (share > 0).astype(p.dtype))
 
 
-def oracle(config: OracleConfig, settings: SweepSettings, world: "World") -> Method:
+def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Method:
     """The method; its agent reads the corpus when the first case is told."""
 
     @cache

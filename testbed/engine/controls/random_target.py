@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from corpus.seeds import generator
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
-from testbed.engine.methods import Belief, Method, SweepSettings
+from testbed.engine.methods import Belief, Method
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 
-def random_target(config: LoraConfig, settings: SweepSettings, world: "World") -> Method:
+def random_target(config: LoraConfig, settings: "EditSettings", world: "World") -> Method:
     """What an edit does to a model whatever it is about."""
 
     def another_object(case: "Case") -> list[Belief]:

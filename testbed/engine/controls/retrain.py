@@ -27,12 +27,13 @@ from lm.loss import next_token_loss
 from lm.model import init_params
 from lm.training import make_optimizer
 from testbed.engine.controls import RetrainConfig
-from testbed.engine.methods import Belief, Method, SweepSettings
+from testbed.engine.methods import Belief, Method
 from testbed.run.runs import Run, finished_training, recorded_settings
 
 if TYPE_CHECKING:
     from testbed.protocol import Case
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 HEAVIEST = 1000.0
 
@@ -95,7 +96,7 @@ class Retrain:
         return {"weights": change}, Info(losses, jnp.int32(steps), read, read)
 
 
-def retrain(config: RetrainConfig, settings: SweepSettings, world: "World") -> Method:
+def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> Method:
     """The method; of few edits side by side, since each is a training.
 
     Raises:

@@ -14,11 +14,12 @@ from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import Mind
 from lm.language_model import LanguageModel
-from testbed.engine.methods import Method, SweepSettings, the_request
+from testbed.engine.methods import Method, the_request
 from testbed.run.settings import NO_RESULT
 
 if TYPE_CHECKING:
     from testbed.run.world import World
+    from testbed.settings import EditSettings
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,6 @@ class InformedSelfBayes:
         return self.editor.edit(model, state, request, key)
 
 
-def self_bayes_told(config: SelfBayesConfig, settings: SweepSettings, world: "World") -> Method:
+def self_bayes_told(config: SelfBayesConfig, settings: "EditSettings", world: "World") -> Method:
     """Parents are those of the world's graph."""
     return Method(InformedSelfBayes(config, tuple(world.graph.upstream.tolist())), the_request)

@@ -1,33 +1,51 @@
-"""Hyper-parameters that `testbed.tune` chose on a development world, and what that choice is good for.
+"""From an editor's name to a method: hyper-parameters as they were set, or as `testbed.tune` chose them.
 
 A choice holds for the shape of the model it was made on, the agent it was judged by and the evaluation with
 its settings; for a world that nobody reports on; and beside choices that had as many trials and cases.
 """
 
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
 from corpus.files import read_record
-from testbed.engine.catalogue import whose_options
+from lm.editors.entry import Entry
+from testbed.engine.catalogue import entry_named, whose_options
+from testbed.engine.methods import Control, Method, the_request
 from testbed.own import plain_name
 from testbed.run.runs import NotMadeError, Run, differing_settings, folder_digest, recorded_settings
 
+if TYPE_CHECKING:
+    from testbed.run.world import World
+    from testbed.settings import EditSettings
 
-class ChoiceSettings(Protocol):
-    """What a choice depends on of the settings of edits; `testbed.settings.EditSettings` has it all."""
 
-    @property
-    def runs(self) -> Path: ...
-    @property
-    def tuned(self) -> str: ...
-    @property
-    def evaluation(self) -> str: ...
-    @property
-    def configs(self) -> dict[str, Any]: ...
-    def settings_as_data(self) -> dict[str, Any]: ...
+def method_named(name: str, settings: "EditSettings", world: "World") -> Method:
+    """The method of that name, with its hyper-parameters of `settings.configs`.
+
+    Raises:
+        InputError: no such editor, module or class; or an editor that cannot do what is asked.
+    """
+    entry = entry_named(name)
+    config = settings.configs.get(entry.options, entry.config)
+    return _build_method(entry, config, settings, world)._replace(strength=settings.strength)
+
+
+def _build_method(entry: Entry, config: Any, settings: "EditSettings", world: "World") -> Method:
+    if isinstance(entry, Control):
+        return _import_object(entry.build)(config, settings, world)
+    if not entry.build:
+        return Method(config, the_request)
+    build = _import_object(entry.build)
+    return Method(build() if config is None else build(config), the_request)
+
+
+def _import_object(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def tuned_file(run: Run, evaluation: str, editor: str) -> Path:
@@ -35,14 +53,14 @@ def tuned_file(run: Run, evaluation: str, editor: str) -> Path:
     return run.folder / "tuned" / plain_name(evaluation) / f"{plain_name(whose_options(editor).name)}.json"
 
 
-def tuning_context(run: Run, settings: ChoiceSettings) -> dict[str, Any]:
+def tuning_context(run: Run, settings: "EditSettings") -> dict[str, Any]:
     """What a choice made on a run is good for."""
     settings_data = settings.settings_as_data()
     shape = recorded_settings(run, "train")[0]["model"]
     return {"model": shape, "agent": settings_data["agent"], "evaluation": settings_data["evaluation"]}
 
 
-def with_tuned_settings(run: Run, editors: Sequence[str], settings: ChoiceSettings) -> dict[str, Any]:
+def with_tuned_settings(run: Run, editors: Sequence[str], settings: "EditSettings") -> dict[str, Any]:
     """The hyper-parameters of `settings` with what was chosen for some editors on the run `settings.tuned`.
 
     Editors with nothing to search need no choice.
@@ -83,7 +101,7 @@ def with_tuned_settings(run: Run, editors: Sequence[str], settings: ChoiceSettin
     return configs
 
 
-def tuning_origin(settings: ChoiceSettings) -> dict[str, str] | None:
+def tuning_origin(settings: "EditSettings") -> dict[str, str] | None:
     """On which run and in which world hyper-parameters were chosen; None where they are set."""
     if not settings.tuned:
         return None

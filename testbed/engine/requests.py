@@ -1,0 +1,122 @@
+"""What an editor is told of every case, as arrays that are built once, in few widths.
+
+Requests of many lengths are padded to one of few widths: each is a program more to compile, and less padding
+to compute.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.text.tokenizer import Tokenizer
+from lm.editors.interface import Request, group_requests, make_requests
+from testbed.engine.methods import Belief, Method, Triple
+from testbed.protocol import Case
+
+MOST = 3
+"""Widths of a sweep."""
+EDITS = 100
+"""That have a width of their own at least: for fewer, compiling costs more than it saves."""
+LESS = 0.85
+"""Of the next width's tokens that a width has at most."""
+
+
+class Requests(NamedTuple):
+    """What an editor is told of E cases: M facts of each.
+
+    Attributes:
+        batch: leaves lead with E and M; padded to the last of the widths.
+        lengths: int[E, 2], tokens of each case's longest prompt and longest answer.
+        widths: int[2] each, ascending: tokens that a prompt and an answer may be padded to.
+    """
+
+    batch: Request
+    lengths: np.ndarray
+    widths: list[np.ndarray]
+
+    @property
+    def facts(self) -> int:
+        """How many facts are told of a case."""
+        return self.batch.prompt.shape[1]
+
+    def of_edits(self, which: np.ndarray, narrow: bool = False) -> Request:
+        """The requests of int[G, B] cases: G edits, each of all facts of its B cases.
+
+        Args:
+            narrow: pad to the first width that has room; else to the last, so that all have one shape.
+        """
+        wanted = self.lengths[which].max(axis=(0, 1))
+        prompt, answer = narrowest_width(self.widths, wanted) if narrow else self.widths[-1]
+        request = Request(*(x[which].reshape(len(which), -1, *x.shape[2:]) for x in self.batch))
+        surplus = request.prompt.shape[-1] - prompt
+        return request._replace(
+            prompt=request.prompt[..., surplus:],
+            answer=request.answer[..., :answer],
+            subject_end=request.subject_end - np.int32(surplus),
+        )
+
+
+def build_requests(tokenizer: Tokenizer, method: Method, cases: Sequence[Case]) -> dict[str, Requests]:
+    """What a method is told of some cases: the request under "", and each control under its name.
+
+    As many facts of every case; where there are fewer, the first again, not to be believed.
+    """
+    beliefs = {"": [method.facts_told(case) for case in cases]}
+    for name in dict.fromkeys(control.name for case in cases for control in case.controls):
+        instead = [next((c.fact for c in case.controls if c.name == name), None) for case in cases]
+        beliefs[name] = [
+            [Belief(fact, case.credence, some[0].weight)] if fact else some
+            for case, fact, some in zip(cases, instead, beliefs[""], strict=True)
+        ]
+    facts = max(map(len, beliefs[""]))
+    lengths = {
+        name: np.array([lengths_of(tokenizer, [belief.fact for belief in some]) for some in told])
+        for name, told in beliefs.items()
+    }
+    widths = widths_for(lengths[""])
+    widths[-1] = np.max([widths[-1], *(some.max(axis=0) for some in lengths.values())], axis=0)
+    requests = {}
+    for name, told in beliefs.items():
+        full = [[*some, *[Belief(some[0].fact, 0.0)] * (facts - len(some))] for some in told]
+        triples, credences, weights = zip(*(belief for some in full for belief in some), strict=True)
+        batch = make_requests(tokenizer, triples, weights, credences, *widths[-1].tolist())
+        requests[name] = Requests(group_requests(batch, facts), lengths[name], widths)
+    return requests
+
+
+def lengths_of(tokenizer: Tokenizer, facts: Sequence[Triple]) -> np.ndarray:
+    """int[2]: tokens of the longest prompt of some facts, and of their longest answer with its ending."""
+    prompts = [len(tokenizer.prompt(*pair)) for pair in {fact[:2] for fact in facts}]
+    answers = [1 + len(tokenizer.entity(o)) for o in {fact[2] for fact in facts}]
+    return np.array([max(prompts), max(answers)])
+
+
+def order_by_length(tokenizer: Tokenizer, cases: Sequence[Case]) -> list[int]:
+    """The cases, shortest requests first, so that those made together need little padding."""
+    tokens = [lengths_of(tokenizer, [case.requested_fact]).sum() for case in cases]
+    return np.argsort(tokens, kind="stable").tolist()
+
+
+def widths_for(lengths: np.ndarray) -> list[np.ndarray]:
+    """What requests are padded to, ascending; the last holds all of them.
+
+    Args:
+        lengths: int[requests, 2], tokens of prompts and of answers.
+
+    Returns:
+        int[2] each: tokens of a prompt, and of an answer.
+    """
+    tokens = lengths.sum(axis=1)
+    widths = [lengths.max(axis=0)]
+    parts = min(MOST, len(lengths) // EDITS)
+    for part in range(parts - 1, 0, -1):
+        shorter = lengths[tokens <= np.quantile(tokens, part / parts, method="lower")].max(axis=0)
+        if shorter.sum() <= LESS * widths[0].sum():
+            widths.insert(0, shorter)
+    return widths
+
+
+def narrowest_width(widths: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+    """The first width that holds a prompt and an answer of int[2] tokens, as the last one must."""
+    return next(width for width in widths if (width >= lengths).all())
