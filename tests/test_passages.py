@@ -74,7 +74,7 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     before, after = asked.texts_before(which), asked.texts_after(deltas, which)
     numbers, none = np.arange(COUNT) + 7, np.zeros(COUNT, int)
     how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
-    readings = asked.before(which)
+    readings = asked.answers_before(which)
     rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
     rows["passages"] = passage_rows(tokenizer, asked.reader, cases, numbers, before, after)
     write_rows(rows, tmp_path, columns)
@@ -120,9 +120,9 @@ def test_nobody_writes_where_nothing_is_asked(toy, which):
 @pytest.mark.parametrize(("cores", "edits"), [(2, 4), (6, COUNT)])
 def test_threads_write_what_one_program_writes(toy, cases, asked, deltas, cores, edits):
     """Four edits are parted evenly among two threads; five take one each, and a sixth core has none."""
-    openings = build_openings([cases[k] for k in range(edits)], range(edits), 3, asked.texts)
+    openings = build_openings([cases[k] for k in range(edits)], range(edits), 3, asked.text_shape)
     first = jax.tree.map(lambda x: x[:edits], deltas)
-    static = {"longest": asked.texts.longest, "most_k": asked.texts.most_k}
+    static = {"longest": asked.text_shape.longest, "most_k": asked.text_shape.most_k}
     one = write_texts(toy.model, first, openings, **static)
     many = over_cores(write_texts, cores, **static)(toy.model, first, openings)
     np.testing.assert_array_equal(many.tokens, one.tokens)

@@ -14,7 +14,8 @@ from lm.editors.lora import LoraConfig
 from lm.editors.rome import RomeConfig
 from testbed import edit, tune
 from testbed.engine.catalogue import default_configurations, editor_entries
-from testbed.engine.tuning import check_tuned_apart, tuned_file, tuning_context, with_tuned_settings
+from testbed.engine.trace import check_tuned_apart
+from testbed.engine.tuning import tuned_file, tuning_context, with_tuned_settings
 from testbed.evaluations.hase import Hase
 from testbed.run.runs import Run
 from testbed.settings import EditSettings

@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from corpus.seeds import integer
+from corpus.text.reading import Reader
 from corpus.text.tokenizer import BOS, Tokenizer, Word
 from lm.attention import Array
 from lm.cache import Cache

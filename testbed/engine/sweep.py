@@ -157,8 +157,8 @@ class Bench:
         worker = Worker(self.questions, method, state, self.settings.seed)
         worker.check_editor(np.arange(self.settings.batch)[None])
         if not (folder / PLAN).exists():
-            plan = {"plan": self._make_plan(worker)._asdict(), "shards": self.shard.of}
-            write_json_once(folder / PLAN, plan)
+            plan = self._make_plan(worker)
+            write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": self.shard.of})
         plan = self._begun_plan(folder)
         if plan.abreast % devices:
             raise InputError(

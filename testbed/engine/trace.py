@@ -1,5 +1,6 @@
 """What an edits folder was made from and by, as data in its config.json, and whether that still stands."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,23 @@ def stale_parts(config: dict[str, Any], cases_from: str) -> list[str]:
         "asking": "how it is asked",
     }
     return [names[part] for part, code in now.items() if then.get(part) != code]
+
+
+def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse edits whose hyper-parameters were chosen in a world that others of these edits are of.
+
+    Args:
+        configs: the config.json of each.
+
+    Raises:
+        InputError: naming the run.
+    """
+    configs = list(configs)
+    reported = {config["inputs"]["world"] for config in configs}
+    for config in configs:
+        chosen_on = config.get("tuned")
+        if chosen_on and chosen_on["world"] in reported:
+            raise InputError(
+                f"{config['editor']} was tuned on the run {chosen_on['run']}, whose world is reported on "
+                "too; leave that run out"
+            )

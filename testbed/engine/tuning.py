@@ -5,7 +5,7 @@ its settings; for a world that nobody reports on; and beside choices that had as
 """
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,23 +106,3 @@ def tuning_origin(settings: "EditSettings") -> dict[str, str] | None:
     if not settings.tuned:
         return None
     return {"run": settings.tuned, "world": folder_digest(Run(settings.runs, settings.tuned).world)}
-
-
-def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse edits whose hyper-parameters were chosen in a world that others of these edits are of.
-
-    Args:
-        configs: the config.json of each.
-
-    Raises:
-        InputError: naming the run.
-    """
-    configs = list(configs)
-    reported = {config["inputs"]["world"] for config in configs}
-    for config in configs:
-        chosen_on = config.get("tuned")
-        if chosen_on and chosen_on["world"] in reported:
-            raise InputError(
-                f"{config['editor']} was tuned on the run {chosen_on['run']}, whose world is reported on "
-                "too; leave that run out"
-            )

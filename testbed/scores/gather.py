@@ -16,13 +16,13 @@ from testbed.engine.records import control_stem
 from testbed.engine.results import NoNumbersError, Results, read_results
 from testbed.engine.trace import (
     CONFIG,
+    check_tuned_apart,
     finished_edits,
     read_config,
     stale_parts,
     unfinished_edits,
     why_incomplete,
 )
-from testbed.engine.tuning import check_tuned_apart
 from testbed.run.agents import describe_standard
 from testbed.run.runs import NotMadeError, Run
 from testbed.scores.measures import EvaluationMetrics, columns_of
