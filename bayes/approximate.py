@@ -47,9 +47,7 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
         for r in range(len(graph.relations))
     ]
     graph = replace(
-        graph,
-        candidates=np.concatenate(candidates),
-        candidate_offsets=np.cumsum([0, *map(len, candidates)]),
+        graph, candidates=np.concatenate(candidates), candidate_offsets=np.cumsum([0, *map(len, candidates)])
     )
     config = ExactConfig(
         persistence="sentence",

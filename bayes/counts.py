@@ -90,7 +90,7 @@ def count_statements(
     Args:
         key: int[n], the row of each observation, below `rows`.
         places: int[n], the object each names.
-        weight: float[n], see `bayes.evidence.Evidence`.
+        weight: float[n], see `bayes.paper.Evidence`.
         size: K.
 
     Returns:

@@ -174,9 +174,7 @@ class Tree:
         return inside[fact], messages[fact]
 
     @cached_property
-    def _pass_up(
-        self,
-    ) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
+    def _pass_up(self) -> tuple[float, dict[int, np.ndarray], dict[int, np.ndarray], dict[int, np.ndarray]]:
         """Log-probability of the tree; log h(k), h(k) scaled to 1 at most, and the message of each fact."""
         log_z = 0.0
         inside: dict[int, np.ndarray] = {}

@@ -5,6 +5,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
+MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
+HOURS = "more would take hours to write"
+MOST_PAIRED = 200
+"""Of a table with more relations, so many are paired."""
+SELECTION = ("relation_count", "min_pair_subjects", "min_relations", "drop_relations", "drop_entities")
+"""Options that choose among the facts of a table; of other sources everything that they say is kept."""
+
+
+def _check_shares(settings: object, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(settings, name) <= 1:
+            raise ValueError(f"{name} is a share, in [0, 1]; it is {getattr(settings, name)}")
 
 
 @dataclass(frozen=True)
@@ -63,9 +75,7 @@ class CoupledWorld:
     def __post_init__(self) -> None:
         if self.objects < 3:
             raise ValueError("objects must be at least 3")
-        for name in ("strength", "dependence", "unstated", "unknown"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share, in [0, 1]; it is {getattr(self, name)}")
+        _check_shares(self, "strength", "dependence", "unstated", "unknown")
         if self.unstated + self.unknown > 0.9:
             raise ValueError("unstated and unknown together may be at most 0.9 of all pairs")
 
@@ -115,9 +125,7 @@ class PeopleWorld:
     in equal parts."""
 
     def __post_init__(self) -> None:
-        for name in ("shift", "by_gender", "native", "said", "valenced"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share, in [0, 1]; it is {getattr(self, name)}")
+        _check_shares(self, "shift", "by_gender", "native", "said", "valenced")
         for name in ("prevalence", "zipf"):
             if not 0 <= getattr(self, name) <= MOST_ZIPF:
                 raise ValueError(f"{name} must be from 0 to {MOST_ZIPF}; it is {getattr(self, name)}")
@@ -156,14 +164,6 @@ class PeopleWorld:
         return tuple(sizes)
 
 
-MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
-HOURS = "more would take hours to write"
-MOST_PAIRED = 200
-"""Of a table with more relations, so many are paired."""
-SELECTION = ("relation_count", "min_pair_subjects", "min_relations", "drop_relations", "drop_entities")
-"""Options that choose among the facts of a table; of other sources everything that they say is kept."""
-
-
 @dataclass(frozen=True)
 class BuiltinWorld:
     """Dials of the built-in world."""
@@ -186,9 +186,7 @@ class BuiltinWorld:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        for name in ("dependence", "both"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a probability; {getattr(self, name)} is not in [0, 1]")
+        _check_shares(self, "dependence", "both")
 
 
 @dataclass(frozen=True)
@@ -370,10 +368,8 @@ class DocumentConfig:
                 raise ValueError(f"{name} must be at least 1 and at most {MOST_REPEATS:,}: {HOURS}")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        shares = ("synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined", "together")
-        for name in (*shares, "chosen_subjects", "chosen_objects"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share; {getattr(self, name)} is not in [0, 1]")
+        _check_shares(self, "synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined")
+        _check_shares(self, "together", "chosen_subjects", "chosen_objects")
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
         if self.ordinary < 0.1:
@@ -438,5 +434,4 @@ class ExactConfig:
             raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")
         if min(self.strata) < 0 or not math.isclose(sum(self.strata), 1.0):
             raise ValueError(f"strata are three shares that sum to 1; {self.strata} are not")
-        if not 0 <= self.logical <= 1 or not 0 <= self.open <= 1:
-            raise ValueError("logical and open are shares, in [0, 1]")
+        _check_shares(self, "logical", "open")

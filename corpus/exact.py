@@ -119,12 +119,7 @@ def draw_world(
             kept = known >= 0
             keys = np.concatenate([row[kept], np.repeat(row, times)])
             values = _draw_from_urns(
-                graph,
-                config,
-                relation,
-                keys,
-                np.concatenate([known[kept], np.full(times.sum(), -1)]),
-                rng,
+                graph, config, relation, keys, np.concatenate([known[kept], np.full(times.sum(), -1)]), rng
             )
             said[np.repeat(spoken, times), concatenate_ranges(0, times)] = values[kept.sum() :]
             mode = find_modes(keys, values, len(graph.entities))[row]
@@ -141,11 +136,7 @@ def draw_world(
 
 
 def sample_exact(
-    graph: KnowledgeGraph,
-    model: ExactModel,
-    config: ExactConfig,
-    rng: np.random.Generator,
-    threads: int = 1,
+    graph: KnowledgeGraph, model: ExactModel, config: ExactConfig, rng: np.random.Generator, threads: int = 1
 ) -> tuple[Sentences, Resolution]:
     """The sentences of a world of kind `exact`, and how sure of each fact they leave a reader.
 

@@ -311,29 +311,9 @@ def build_graph(
 
 def save_graph(graph: KnowledgeGraph, folder: Path) -> None:
     """Write `graph.npz` (integers) and `names.json` (text) into an existing folder."""
-    np.savez(
-        folder / "graph.npz",
-        subject=graph.subject,
-        relation=graph.relation,
-        object=graph.object,
-        upstream=graph.upstream,
-        via=graph.via,
-        group=graph.group,
-        candidates=graph.candidates,
-        candidate_offsets=graph.candidate_offsets,
-        frequency=graph.frequency,
-        silent=graph.silent,
-        wider=graph.wider,
-        valence=graph.valence,
-        rows=graph.rows,
-    )
-    names = {
-        "entities": graph.entities,
-        "relations": graph.relations,
-        "groups": graph.groups,
-        "properties": graph.properties,
-        "phrasings": graph.phrasings,
-    }
+    columns = {f.name: getattr(graph, f.name) for f in fields(graph)}
+    names = {name: columns.pop(name) for name in (*NAMED, "phrasings")}
+    np.savez(folder / "graph.npz", **columns)
     (folder / "names.json").write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
 
 

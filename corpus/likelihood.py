@@ -31,11 +31,7 @@ def log_ratios(
     mentioned = np.log(chance * others / (1 - chance))
     ratio = np.select(
         [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
-        [
-            statement_strength(config, others),
-            mentioned + np.where(label, labelled, -labelled),
-            -np.inf,
-        ],
+        [statement_strength(config, others), mentioned + np.where(label, labelled, -labelled), -np.inf],
         np.inf,
     )
     return fact, atom[:, 2], ratio

@@ -10,7 +10,7 @@ from corpus.worlds.account import Account
 from corpus.worlds.builtin import build_builtin_world
 from corpus.worlds.couples.generated import build_coupled_world
 from corpus.worlds.couples.real import read_couples
-from corpus.worlds.people.generated import build_people_world
+from corpus.worlds.people import build_people_world
 from corpus.worlds.people.real import read_people_world
 from corpus.worlds.rawfiles import Watch, read_unwatched
 from corpus.worlds.selection import select_facts

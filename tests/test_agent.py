@@ -7,9 +7,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bayes.counts import observation_counts
-from bayes.evidence import Evidence, evidence_from
 from bayes.interface import Distribution, EditRequest
-from bayes.paper import fit_paper
+from bayes.paper import Evidence, evidence_from, fit_paper
 from corpus.errors import InputError
 from tests.naive import DenseAgent, evidence
 from tests.worlds import make_world

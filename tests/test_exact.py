@@ -12,7 +12,6 @@ from scipy.stats import binom, chisquare
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import BuiltinWorld, ExactConfig
-from corpus.doubt import doubt_of_statements
 from corpus.errors import InputError
 from corpus.exact import (
     FULLY,
@@ -23,7 +22,7 @@ from corpus.exact import (
 )
 from corpus.graph import build_graph
 from corpus.kernels import draw_from_urns
-from corpus.resolution import TOLERANCE
+from corpus.resolution import TOLERANCE, doubt_of_statements
 from corpus.text.language import Kind
 from corpus.worlds.builtin import build_builtin_world
 from tests import naive
@@ -240,7 +239,7 @@ def test_the_evidence_of_each_fact_is_weighed_precisely(seed, monkeypatch):
     large = np.array([-expected.get(f, 0.0) - 3.0 for f in range(len(graph))])
     large[~np.isfinite(large)] = 0.0
     # Ratios that bring every doubt to exp(-3), wherever it was.
-    monkeypatch.setattr("corpus.doubt._largest_ratio", lambda *_: large)
+    monkeypatch.setattr("corpus.resolution._largest_ratio", lambda *_: large)
     plain = sentences.take(sentences.kind <= Kind.NOT)
     bound = doubt_of_statements(graph, config, plain)
     assert min(v for v in expected.values() if v > -np.inf) < (-36, -200, -800)[seed]

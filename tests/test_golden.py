@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayes.evidence import Evidence
 from bayes.interface import EditRequest
-from bayes.paper import fit_paper
+from bayes.paper import Evidence, fit_paper
 from corpus.graph import NO_UPSTREAM
 
 GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "paper_agent.json"

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes import kernels
-from bayes.evidence import evidence_from
 from bayes.exact import fit_exact
 from bayes.interface import Distribution, EditRequest
-from bayes.paper import fit_paper
+from bayes.paper import evidence_from, fit_paper
 from corpus.compiled import compile_kernel
 from corpus.config import ExactConfig
 from corpus.errors import InputError

@@ -27,7 +27,7 @@ from corpus.generative import other_objects
 from corpus.graph import KnowledgeGraph
 from corpus.text.documents import DocumentKind, Documents
 from corpus.text.language import Kind
-from corpus.text.sentences import Sentences
+from corpus.text.sentences import Sentences, make_sentences
 
 
 class Lines(NamedTuple):
@@ -330,15 +330,7 @@ def _assemble_documents(
     within = np.arange(len(order)) - first[lines.document[order]]
     lines = Lines(*(column[order[within < longest]] for column in lines))
     fresh = lines.old < 0
-    atoms = lines.atom[fresh].astype(np.int32)
-    further = Sentences(
-        kind=lines.kind[fresh].astype(np.int8),
-        label=np.zeros(len(atoms), bool),
-        about=atoms[:, 0],
-        a=atoms,
-        b=np.full((len(atoms), 3), -1, np.int32),
-        phrasing=np.zeros(len(atoms), np.int16),
-    )
+    further = make_sentences(lines.kind[fresh], lines.atom[fresh])
     index = np.where(fresh, known + np.cumsum(fresh) - 1, lines.old)
     offsets = np.searchsorted(lines.document, np.arange(len(kinds) + 1))
     return further, Documents(

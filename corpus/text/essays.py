@@ -15,7 +15,7 @@ from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.text.documents import MIXED, DocumentKind, Documents
 from corpus.text.language import Kind
-from corpus.text.sentences import Sentences
+from corpus.text.sentences import Sentences, make_sentences
 
 IN_TURN = 3
 """Statements about one subject before the other has its turn."""
@@ -96,15 +96,7 @@ def outline_essays(
     named = np.column_stack([documents.about[facts[:, 0]], facts[:, 1]])
     spoken, which = np.unique(named, axis=0, return_inverse=True)
 
-    n = len(spoken)
-    outlines = Sentences(
-        kind=np.full(n, Kind.ABOUT, np.int8),
-        label=np.zeros(n, bool),
-        about=spoken[:, 0].astype(np.int32),
-        a=spoken[:, [0, 1, 0]].astype(np.int32),
-        b=np.full((n, 3), -1, np.int32),
-        phrasing=np.zeros(n, np.int16),
-    )
+    outlines = make_sentences(Kind.ABOUT, spoken[:, [0, 1, 0]])
     mine = np.concatenate([facts[:, 0], document])
     order = np.concatenate([len(sentences) + which.reshape(-1), documents.order]).astype(np.int32)
     order = order[np.argsort(mine, kind="stable")]

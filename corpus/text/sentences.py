@@ -53,6 +53,19 @@ class Sentences:
         return Sentences(**{f.name: getattr(self, f.name)[which] for f in fields(self)})
 
 
+def make_sentences(kind: np.ndarray | Kind, atoms: np.ndarray) -> Sentences:
+    """Sentences of one atom, int[n, 3], of one kind or a kind each; "is false", where they have a label."""
+    n = len(atoms)
+    return Sentences(
+        kind=np.full(n, kind, np.int8),
+        label=np.zeros(n, bool),
+        about=atoms[:, 0].astype(np.int32),
+        a=atoms.astype(np.int32),
+        b=np.full((n, 3), -1, np.int32),
+        phrasing=np.zeros(n, np.int16),
+    )
+
+
 def concatenate_sentences(*parts: Sentences) -> Sentences:
     """The sentences of all parts, one part after another; those of a single one are not copied."""
     parts = tuple(part for part in parts if len(part)) or parts[:1]

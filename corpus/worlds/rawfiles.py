@@ -103,6 +103,21 @@ def read_blocks(source: Source, watch: Watch = read_unwatched) -> Iterator[Block
             yield Block(number, rest, cut=True)
 
 
+def read_table_text(path: Path, missing: str) -> str:
+    """The text of a small table, without a mark of its byte order.
+
+    Raises:
+        InputError: there is no such file, of which `missing` says what should be there, or it is not UTF-8.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {missing}")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: not UTF-8; save the table as UTF-8") from None
+
+
 def split_lines(block: Block) -> Iterator[tuple[int, bytes]]:
     """Numbered lines of a block without their ends."""
     for i, line in enumerate(block.text.split(b"\n")[: None if block.cut else -1]):

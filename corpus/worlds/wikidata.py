@@ -317,10 +317,7 @@ def read_wikidata(
         raise InputError(f"{folder}: no triple has names for its subject, relation and object")
     of = raw.entities.of if config.names == "first" else partial(_describe_names, folder, raw.entities, watch)
     return Facts(
-        triples[named],
-        Numbered("Q", of, entities),
-        Numbered("P", raw.relations.of, relations),
-        str(folder),
+        triples[named], Numbered("Q", of, entities), Numbered("P", raw.relations.of, relations), str(folder)
     )
 
 

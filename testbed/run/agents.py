@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayes.approximate import fit_approximately
-from bayes.evidence import evidence_from
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
-from bayes.paper import PaperAgent, fit_paper
+from bayes.paper import PaperAgent, evidence_from, fit_paper
 from corpus.exact import ExactModel
 from testbed.run.settings import AgentName, PaperAgentConfig
 from testbed.run.world import World

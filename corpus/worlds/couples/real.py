@@ -53,43 +53,23 @@ class Relation(NamedTuple):
     via: int = NONE
 
 
-RELATIONS = (
-    Relation("place", COUNTRY),
-    Relation("place", UNIT, COUNTRY),
-    Relation("place", LANGUAGE, COUNTRY),
-    Relation("place", INSTANCE),
-    Relation("neighbour", BORDER),
-    Relation("neighbour", COUNTRY, COUNTRY, BORDER),
-    Relation("neighbour", UNIT, COUNTRY),
-    Relation("neighbour", LANGUAGE, COUNTRY),
-    Relation("neighbour", INSTANCE),
-    Relation("unit", COUNTRY),
-    Relation("unit", UNIT, COUNTRY),
-    Relation("unit", TIME_ZONE, COUNTRY),
-    Relation("unit", INSTANCE),
-    Relation("part", UNIT),
-    Relation("part", COUNTRY, COUNTRY, UNIT),
-    Relation("part", TIME_ZONE, COUNTRY),
-    Relation("part", INSTANCE),
-    Relation("influence", OCCUPATION),
-    Relation("influence", GENRE, OCCUPATION),
-    Relation("influence", CITIZENSHIP),
-    Relation("influence", SPOKEN, CITIZENSHIP),
-    Relation("follower", INFLUENCE),
-    Relation("follower", OCCUPATION, OCCUPATION, INFLUENCE),
-    Relation("follower", GENRE, OCCUPATION),
-    Relation("follower", CITIZENSHIP),
-    Relation("follower", SPOKEN, CITIZENSHIP),
-    Relation("seat", COUNTRY),
-    Relation("seat", UNIT, COUNTRY),
-    Relation("seat", TIME_ZONE, COUNTRY),
-    Relation("seat", INSTANCE),
-    Relation("organisation", SEAT),
-    Relation("organisation", COUNTRY, COUNTRY, SEAT),
-    Relation("organisation", UNIT, COUNTRY),
-    Relation("organisation", SPORT),
-    Relation("organisation", INSTANCE),
-)
+_RELATIONS = {
+    "place": ((COUNTRY,), (UNIT, COUNTRY), (LANGUAGE, COUNTRY), (INSTANCE,)),
+    "neighbour": ((BORDER,), (COUNTRY, COUNTRY, BORDER), (UNIT, COUNTRY), (LANGUAGE, COUNTRY), (INSTANCE,)),
+    "unit": ((COUNTRY,), (UNIT, COUNTRY), (TIME_ZONE, COUNTRY), (INSTANCE,)),
+    "part": ((UNIT,), (COUNTRY, COUNTRY, UNIT), (TIME_ZONE, COUNTRY), (INSTANCE,)),
+    "influence": ((OCCUPATION,), (GENRE, OCCUPATION), (CITIZENSHIP,), (SPOKEN, CITIZENSHIP)),
+    "follower": (
+        (INFLUENCE,),
+        (OCCUPATION, OCCUPATION, INFLUENCE),
+        (GENRE, OCCUPATION),
+        (CITIZENSHIP,),
+        (SPOKEN, CITIZENSHIP),
+    ),
+    "seat": ((COUNTRY,), (UNIT, COUNTRY), (TIME_ZONE, COUNTRY), (INSTANCE,)),
+    "organisation": ((SEAT,), (COUNTRY, COUNTRY, SEAT), (UNIT, COUNTRY), (SPORT,), (INSTANCE,)),
+}
+RELATIONS = tuple(Relation(kind, *one) for kind, own in _RELATIONS.items() for one in own)
 LINKED_TO = {"neighbour": "place", "part": "unit", "follower": "influence", "organisation": "seat"}
 """The kind to which each kind's link leads."""
 COUPLINGS = tuple(relation for relation in RELATIONS if relation.via)

@@ -17,6 +17,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.worlds.account import Account
 from corpus.worlds.people import BORN, CITIZENSHIP, WORK
+from corpus.worlds.rawfiles import read_table_text
 from corpus.worlds.selection import Facts
 
 ARTS = """
@@ -133,14 +134,8 @@ def _read_rows(
         width: cells that a line of a table without a header has at least.
         at: the column of the id.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; --world.people.tags should hold Seesaw-CF's tables")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: not UTF-8; save the table as UTF-8") from None
-    table = csv.reader(lines)
+    text = read_table_text(path, "--world.people.tags should hold Seesaw-CF's tables")
+    table = csv.reader(text.splitlines())
     try:
         rows = [[cell.strip() for cell in row] for row in table]
     except csv.Error as error:

@@ -18,6 +18,7 @@ from corpus.text.names import Renamed, make_readable
 from corpus.text.phrasings import phrasings_of
 from corpus.worlds.account import Account
 from corpus.worlds.builtin import FreshNames
+from corpus.worlds.rawfiles import read_table_text
 
 ROOT = "is a"
 
@@ -71,10 +72,7 @@ class _Relation:
 
 
 def build_taxonomy_graph(
-    superordinates: Sequence[Superordinate],
-    config: WorldConfig,
-    account: Account,
-    exact: bool = False,
+    superordinates: Sequence[Superordinate], config: WorldConfig, account: Account, exact: bool = False
 ) -> KnowledgeGraph:
     """The graph of a taxonomy: one "is a" fact of each member, and a fact of each property it has.
 
@@ -313,14 +311,7 @@ def _read_lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -
     Args:
         filled: columns that must not be empty.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; every superordinate has *{MEMBERS} and *{ROWS}")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        at = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {at}: not UTF-8; save the table as UTF-8") from None
-    lines = text.split("\n")
+    lines = read_table_text(path, f"every superordinate has *{MEMBERS} and *{ROWS}").split("\n")
     header = [cell.strip() for cell in lines[0].split("\t")] if lines else []
     if missing := [column for column in columns if column not in header]:
         raise InputError(f"{path}, line 1: the header has no column {missing[0]!r}; it is {header!r:.200}")
