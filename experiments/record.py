@@ -5,8 +5,9 @@ import math
 import os
 import platform
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
+from functools import reduce
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -117,3 +118,36 @@ def typed(experiment: str, options: Mapping[str, object]) -> str:
     """The command that repeats an experiment; options without a value are left out."""
     given = (f"--{name} {value}" for name, value in options.items() if value)
     return " ".join([f"python -m experiments.{experiment}", *given])
+
+
+def share_settings(each: Mapping[str, dict]) -> dict[str, Any]:
+    """Settings by name: what is `shared` by all of them, and what is `each` one's own."""
+    shared = reduce(_shared_part, each.values())
+    return {"shared": shared, "each": {name: _own_part(one, shared) for name, one in each.items()}}
+
+
+def group_edits(configs: Iterable[dict]) -> dict[str, Any]:
+    """Settings of edits by editor, and of one editor's from 0; what is shared stands once."""
+    by_editor: dict[str, dict[str, dict]] = {}
+    for config in configs:
+        of_editor = by_editor.setdefault(config["editor"], {})
+        of_editor[str(len(of_editor))] = config
+    return share_settings({name: share_settings(each) for name, each in by_editor.items()})
+
+
+def _shared_part(one: Mapping, other: Mapping) -> dict:
+    shared = {}
+    for name in (name for name in one if name in other):
+        a, b = one[name], other[name]
+        part = _shared_part(a, b) if isinstance(a, dict) and isinstance(b, dict) else None
+        if a == b or part:
+            shared[name] = a if a == b else part
+    return shared
+
+
+def _own_part(one: Mapping, shared: Mapping) -> dict:
+    return {
+        name: _own_part(value, shared[name]) if name in shared else value
+        for name, value in one.items()
+        if shared.get(name, ...) != value
+    }

@@ -1,0 +1,170 @@
+"""Pictures of a record, all of them drawn from its figures."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from experiments.tidy import Figure, nest_figures
+from testbed.pages.charts import draw_lines, interval_halves, wrap_title
+from testbed.pages.style import GRID, MODEL, picture_style, save_figure
+from testbed.pages.training import draw_training
+from testbed.scores.statistics import Estimate
+
+TRAINING, COSTS = "training", "What an edit costs"
+SUPPORT = "support "
+BY_SUPPORT = {"answer s1r2, must change": "support", "propagation ratio": "propagation"}
+"""Metrics that are drawn by how many subjects share the new object, and the pictures' names."""
+SPREAD = ("median", "least", "most")
+"""Figures of one thing that was measured several times."""
+COLUMNS, ROWS = 12, 40
+"""The most panels and rows of a picture of a table."""
+Estimates = dict[str, dict[str, Estimate]]
+"""By figure, by row."""
+
+
+def draw_pictures(figures: Sequence[Figure], folder: Path) -> Iterator[Path]:
+    """Draw what a record's figures show, in `folder`: yields the pictures.
+
+    These are the training; each table of the study's own figures, of large ones what is over all cases;
+    metrics by support; and what an edit costs beside what it buys.
+    """
+    for table, rows in group_by_table(figures).items():
+        costs = [one for one in rows if one.section == COSTS and one.row >= 0]
+        if table == TRAINING:
+            lines = [{"step": int(step), **line} for step, line in nest_figures(rows).items()]
+            yield _draw(draw_training, lines, folder / "training.png")
+        elif costs:
+            yield _draw(draw_costs, costs, folder / "costs.png")
+        elif not is_page(table):
+            estimates = estimates_by_figure(_main_rows(rows))
+            if sum(map(len, estimates.values())) > 1:
+                yield _draw(draw_estimates, estimates, folder / f"{table}.png")
+            for metric, name in BY_SUPPORT.items():
+                if curves := support_curves(rows, metric):
+                    path = folder / f"{table}-{name}.png"
+                    bins = list(
+                        dict.fromkeys(one.labels[-2].removeprefix(SUPPORT) for one in _by_support(rows))
+                    )
+                    draw_lines(curves, bins, "subjects that share the new object", metric, path)
+                    yield path
+
+
+def group_by_table(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """Figures of each table, in the order of the record."""
+    tables: dict[str, list[Figure]] = {}
+    for one in figures:
+        tables.setdefault(one.table, []).append(one)
+    return tables
+
+
+def is_page(table: str) -> bool:
+    """Whether figures are as a page of tables printed them."""
+    return table.endswith(".md")
+
+
+def estimates_by_figure(rows: Iterable[Figure]) -> Estimates:
+    """Every number with its interval, or with the range over several runs; by figure and label of its row."""
+    estimates: Estimates = {}
+    spreads: dict[tuple[str, ...], dict[str, float]] = {}
+    for one in rows:
+        if one.over or one.value is None:
+            continue
+        if one.figure in SPREAD and one.labels:
+            spreads.setdefault(one.labels, {})[one.figure] = one.value
+            continue
+        estimates.setdefault(one.figure, {})[", ".join(one.labels)] = estimate_of(one)
+    for (*labels, figure), spread in spreads.items():
+        value, low, high = (spread.get(name, math.nan) for name in SPREAD)
+        estimates.setdefault(figure, {})[", ".join(labels)] = Estimate(value, low, high, 0)
+    return estimates
+
+
+def estimate_of(figure: Figure) -> Estimate:
+    """A figure with its interval; nan where there is none."""
+    value, low, high = (math.nan if x is None else x for x in (figure.value, figure.low, figure.high))
+    return Estimate(value, low, high, figure.cases or 0)
+
+
+def support_curves(rows: Iterable[Figure], metric: str) -> dict[str, dict[str, list[Estimate]]]:
+    """By editor, one metric of it in the order of the bins of support."""
+    curves: dict[str, dict[str, list[Estimate]]] = {}
+    for one in _by_support(rows):
+        *group, _, reader = one.labels
+        if one.figure == metric and group[-1].startswith(reader):
+            curve = curves.setdefault(", ".join(group), {}).setdefault("this editor", [])
+            curve.append(estimate_of(one))
+    return curves
+
+
+def draw_estimates(estimates: Estimates, path: Path) -> None:
+    """A panel a figure, with intervals; no more rows and figures than fit, and how many those are."""
+    estimates, cut = _cut_estimates(estimates)
+    names = list(dict.fromkeys(row for by_row in estimates.values() for row in by_row))
+    with picture_style():
+        size = (1.9 * len(estimates) + 2, 0.24 * len(names) + 1.2)
+        figure, axes = plt.subplots(1, len(estimates), figsize=size, sharey=True, squeeze=False)
+        for axis, (title, by_row) in zip(axes[0], estimates.items(), strict=True):
+            value, low, high = (np.array([estimate[i] for estimate in by_row.values()]) for i in range(3))
+            at = [names.index(row) for row in by_row]
+            halves = interval_halves(value, low, high)
+            axis.errorbar(value, at, xerr=halves, fmt="o", color=MODEL, ms=3.5, lw=1, capsize=1.5)
+            axis.set_title(wrap_title(title or "value", 20), fontsize=8)
+            axis.grid(axis="x", color=GRID, lw=0.6)
+            axis.tick_params(labelsize=7)
+        axes[0, 0].set_yticks(range(len(names)), [wrap_title(name, 60) for name in names], fontsize=7)
+        axes[0, 0].invert_yaxis()
+        figure.supxlabel(cut, fontsize=8)
+        save_figure(figure, path)
+
+
+def draw_costs(rows: Sequence[Figure], path: Path) -> None:
+    """The metric in the last column of a table of costs, against seconds of an edit."""
+    metric = rows[-1].figure
+    values = {(one.labels[0], one.figure): one.value for one in rows}
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(8.4, 4.8))
+        for name in dict.fromkeys(one.labels[0] for one in rows):
+            seconds, score = values.get((name, "seconds")), values[name, metric]
+            if seconds and score is not None:
+                axis.semilogx(seconds, score, "o", color=MODEL)
+                axis.annotate(name, (seconds, score), (4, 4), textcoords="offset points", fontsize=7)
+        axis.set(xlabel="seconds of an edit", ylabel=metric)
+        axis.grid(color=GRID, lw=0.6)
+        save_figure(figure, path)
+
+
+def _draw(picture: Callable[[Any, Path], None], content: Any, path: Path) -> Path:
+    picture(content, path)
+    return path
+
+
+def _by_support(rows: Iterable[Figure]) -> list[Figure]:
+    return [
+        one for one in rows if one.names[-2:] == ("subset", "reader") and one.labels[-2].startswith(SUPPORT)
+    ]
+
+
+def _main_rows(rows: Sequence[Figure]) -> Sequence[Figure]:
+    """Of figures by subset and reader, those of all cases and of each editor itself."""
+    own = [
+        one for one in rows if one.names[-2:] == ("subset", "reader") and one.labels[-2] == "all"
+        and one.labels[-3].startswith(one.labels[-1])
+    ]  # fmt: skip
+    return own or [one for one in rows if "all" in one.labels] or rows
+
+
+def _cut_estimates(estimates: Estimates) -> tuple[Estimates, str]:
+    """What fits on one picture, and what is then to be said."""
+    names = list(dict.fromkeys(row for by_row in estimates.values() for row in by_row))
+    among = set(names[:ROWS])
+    part = {
+        figure: {row: one for row, one in by_row.items() if row in among}
+        for figure, by_row in [*estimates.items()][:COLUMNS]
+    }
+    counts = ((len(part), len(estimates), "figures"), (len(among), len(names), "rows"))
+    cuts = [f"{few} of {all:,} {what}" for few, all, what in counts if few < all]
+    return {figure: by_row for figure, by_row in part.items() if by_row}, ", ".join(cuts)

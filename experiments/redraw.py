@@ -1,0 +1,79 @@
+"""Draw a record again: its pages of tables, its figures as text, and its pictures.
+
+Command:
+    python -m experiments.redraw 2026-11-23-support-law
+
+Writes runs/redrawn/RECORD; takes seconds. No model and no run are needed.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from corpus.errors import InputError
+from experiments.command import launch_module
+from experiments.record import RECORDS
+from experiments.record_pictures import draw_pictures, group_by_table, is_page
+from experiments.tidy import FIGURES, Figure, read_figures, write_markdown
+from testbed.console import say
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which records, and where to."""
+
+    records: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Names of folders in experiments/records, or paths to others."""
+    into: Path = Path("runs/redrawn")
+    """Folder in which one of each record's name is made."""
+
+
+def run_study(settings: Settings) -> None:
+    """Draw them, and say what has been written.
+
+    Raises:
+        InputError: there is no such record.
+    """
+    sources = [RECORDS / name for name in settings.records]
+    missing = [str(source) for source in sources if not (source / FIGURES).exists()]
+    if missing or not sources:
+        names = ", ".join(sorted(path.name for path in RECORDS.iterdir()))
+        raise InputError(f"{', '.join(missing) or 'nothing named'}: not a record; records: {names}")
+    for source in sources:
+        for path in draw_record(source, settings.into / source.name):
+            say(str(path))
+
+
+def draw_record(source: Path, folder: Path) -> Iterator[Path]:
+    """Write the pages, tables and pictures of the record in `source` into `folder`: yields the files."""
+    figures = read_figures(source / FIGURES)
+    folder.mkdir(parents=True, exist_ok=True)
+    for table, rows in group_by_table(figures).items():
+        path = folder / (table if is_page(table) else f"{table}.csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_page(table):
+            path.write_text(write_markdown(rows), encoding="utf-8")
+        else:
+            write_table(rows, path)
+        yield path
+    yield from draw_pictures(figures, folder)
+
+
+def write_table(rows: list[Figure], path: Path) -> None:
+    """Figures of one table as comma-separated text, a line for each."""
+    columns = ("figure", "value", "low", "high", "cases", "clusters", "over", "text")
+    width = max(len(one.labels) for one in rows)
+    names = next((one.names for one in rows if one.names), tuple(f"label {i + 1}" for i in range(width)))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*names, *columns])
+        for one in rows:
+            labels = [*one.labels, *[""] * (width - len(one.labels))]
+            writer.writerow([*labels, *(getattr(one, column) for column in columns)])
+
+
+if __name__ == "__main__":
+    launch_module()

@@ -1,0 +1,195 @@
+"""Figures in long form: a row for each, in one Parquet file a record."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FIGURES = "figures.parquet"
+NUMBER = re.compile(r"\**([+-]?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?)(?![\d.])")
+ESTIMATE = ("value", "low", "high", "cases", "clusters", "few")
+
+
+class Figure(NamedTuple):
+    """One figure, or words that stand in a figure's place.
+
+    Attributes:
+        table: what it belongs to: a page of tables (NAME.md), or a name in the study's own figures.
+        section: heading of its table on a page.
+        row: of its table, from 0; -1 for what is written above the table.
+        names: what its labels are, where that is known.
+        labels: which row it is, by name.
+        figure: which column it is, most often a metric.
+        value: the figure; None where there is none.
+        low: lower end of its interval.
+        high: upper end of its interval.
+        cases: behind it.
+        clusters: of these cases.
+        over: if not empty, low and high are the range over so many (`cases`) of these, not an interval.
+        text: as it was printed, on a page; or words.
+    """
+
+    table: str
+    section: str = ""
+    row: int = 0
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    figure: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cases: int | None = None
+    clusters: int | None = None
+    over: str | None = None
+    text: str | None = None
+
+
+SCHEMA = pa.schema(
+    [("table", pa.string()), ("section", pa.string()), ("row", pa.int32())]
+    + [("names", pa.list_(pa.string())), ("labels", pa.list_(pa.string())), ("figure", pa.string())]
+    + [(name, pa.float64()) for name in ("value", "low", "high")]
+    + [("cases", pa.int64()), ("clusters", pa.int64()), ("over", pa.string()), ("text", pa.string())]
+)
+
+
+def write_figures(figures: Iterable[Figure], path: Path) -> None:
+    """One Parquet file of them, in their order."""
+    columns = dict(zip(Figure._fields, zip(*figures, strict=True), strict=True))
+    table = pa.table(
+        {name: pa.array(columns.get(name, ()), SCHEMA.field(name).type) for name in SCHEMA.names}
+    )
+    pq.write_table(table, path, compression="zstd", compression_level=19, write_statistics=False)
+
+
+def read_figures(path: Path) -> list[Figure]:
+    """What was written."""
+    rows = pq.read_table(path).to_pylist()
+    return [Figure(**row | {name: tuple(row[name]) for name in ("names", "labels")}) for row in rows]
+
+
+def flatten_figures(table: str, tree: Any, names: tuple[str, ...] = ()) -> list[Figure]:
+    """Figures of a study from nested data: the last key of each is its `figure`, those before its labels.
+
+    Args:
+        names: what the levels of keys are, for figures of so many labels.
+        tree: of estimates ([value, low, high, cases], or as `Estimate._asdict` has them), numbers and
+            words; the place of an element in a list is the label "[0]".
+    """
+    return [*_walk_figures(table, tree, (), names)]
+
+
+def _walk_figures(table: str, node: Any, path: tuple[str, ...], names: tuple[str, ...]) -> Iterator[Figure]:
+    def figure(*key: str, **given: Any) -> Figure:
+        *labels, name = (*path, *key) or ("",)
+        known = names if len(labels) == len(names) else ()
+        return Figure(table, "", 0, known, tuple(labels), name, **given)
+
+    if isinstance(node, Mapping):
+        if node.keys() >= set(ESTIMATE):
+            few = node["few"]
+            yield figure(**{name: node[name] for name in ESTIMATE[:-1]})
+            yield from (figure(low=low, high=high, cases=n, over=over) for over, n, low, high in few)
+            node = {key: value for key, value in node.items() if key not in ESTIMATE}
+        for key, value in node.items():
+            yield from _walk_figures(table, value, (*path, key), names)
+    elif is_estimate(node):
+        yield figure(**dict(zip(ESTIMATE, node, strict=False)))
+    elif isinstance(node, list | tuple):
+        for i, value in enumerate(node):
+            yield from _walk_figures(table, value, (*path, f"[{i}]"), names)
+    elif isinstance(node, str):
+        yield figure(text=node)
+    else:
+        yield figure(value=node)
+
+
+def is_estimate(node: Any) -> bool:
+    """Whether it is [value, low, high, cases]."""
+    return (
+        isinstance(node, list | tuple)
+        and len(node) == 4
+        and all(x is None or isinstance(x, float) for x in node[:3])
+        and isinstance(node[3], int)
+    )
+
+
+def nest_figures(figures: Sequence[Figure]) -> Any:
+    """The data from which `flatten_figures` made the figures of one table, without what was empty."""
+    tree: dict[str, Any] = {}
+    for one in figures:
+        place = tree
+        for label in one.labels:
+            place = place.setdefault(label, {})
+        if one.over:
+            place[one.figure]["few"].append([one.over, one.cases, one.low, one.high])
+        elif one.clusters is not None:
+            place.setdefault(one.figure, {}).update(
+                {name: getattr(one, name) for name in ESTIMATE[:-1]} | {"few": []}
+            )
+        elif one.cases is not None:
+            place[one.figure] = [one.value, one.low, one.high, one.cases]
+        else:
+            place[one.figure] = one.value if one.text is None else one.text
+    return _restore_lists(tree.get("", tree))
+
+
+def _restore_lists(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    children = {key: _restore_lists(value) for key, value in node.items()}
+    if children and all(key == f"[{i}]" for i, key in enumerate(children)):
+        return list(children.values())
+    return children
+
+
+def read_markdown(page: str, text: str) -> list[Figure]:
+    """The figures of a page's tables, each cell as it was printed beside the number with which it begins.
+
+    The columns that are aligned to the left before the first that is not, at least one, label a row.
+    """
+    figures: list[Figure] = []
+    section = ""
+    parts = groupby(text.splitlines(), lambda line: line.startswith("| "))
+    for is_table, group in parts:
+        lines = list(group)
+        if is_table and len(lines) > 2:
+            figures += _read_table(page, section, lines)
+        else:
+            section = next((line.lstrip("# ") for line in reversed(lines) if line.startswith("#")), section)
+            figures.append(Figure(page, section, -1, text="\n".join(lines)))
+    return figures
+
+
+def _split_cells(line: str) -> list[str]:
+    return line.removeprefix("| ").removesuffix(" |").split(" | ")
+
+
+def _read_table(page: str, section: str, lines: Sequence[str]) -> Iterator[Figure]:
+    header, alignment, *rows = map(_split_cells, lines)
+    count = max(1, next((i for i, kind in enumerate(alignment) if kind.endswith(":")), 1))
+    for row, cells in enumerate(rows):
+        for name, cell in zip(header[count:], cells[count:], strict=True):
+            begins = NUMBER.match(cell)
+            value = float(begins[1].replace(",", "")) if begins else None
+            labels = tuple(cells[:count])
+            yield Figure(page, section, row, tuple(header[:count]), labels, name, value=value, text=cell)
+
+
+def write_markdown(figures: Sequence[Figure]) -> str:
+    """The page that `read_markdown` has read, from the figures of it."""
+    lines: list[str] = []
+    for is_prose, block in groupby(figures, lambda one: one.row < 0):
+        if is_prose:
+            lines += (one.text or "" for one in block)
+            continue
+        rows = [[*row] for _, row in groupby(block, lambda one: one.row)]
+        names, header = rows[0][0].names, [one.figure for one in rows[0]]
+        side = "---:" if any(one.value is not None for row in rows for one in row) else "---"
+        cells = [[*names, *header], ["---"] * len(names) + [side] * len(header)]
+        cells += [[*row[0].labels, *(one.text or "" for one in row)] for row in rows]
+        lines += (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join(lines) + "\n"
