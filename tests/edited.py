@@ -10,6 +10,7 @@ from testbed.engine import records
 from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import TABLES, Circumstances, Columns, control_stem, seal_results, write_rows
 from testbed.engine.trace import code_of_cases
+from testbed.evaluations.catalogue import cases_from
 from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named
 from testbed.run.object_names import ObjectNames
@@ -80,7 +81,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     config = {
         "inputs": {"world": "w", "corpus": "c", "checkpoint": "m"},
         "settings": EditSettings(seed=seed).settings_as_data() | changes,
-        "code": code_of_cases(HASE.cases_from),
+        "code": code_of_cases(cases_from(Hase)),
         "editor": editor,
         "method": {
             "editor": "nowhere:Some",
