@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.scores.metric import Metric
-from testbed.scores.ranks import kendall_tau
-from testbed.scores.statistics import Estimate
+from testbed.scores.statistics import Estimate, kendall_tau
 
 CASES = "cases"
 """One half of a model's cases against the other: how well so few can agree."""

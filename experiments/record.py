@@ -16,8 +16,8 @@ import jax
 
 from corpus.files import read_json, read_record, write_json
 from testbed.run.runs import Run, provenance
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 
 RECORDS = Path(__file__).parent / "records"
 

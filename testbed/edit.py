@@ -105,7 +105,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
-    from testbed.scores.measures import columns_of
+    from testbed.scores.readers import columns_of
 
     run = Run(options.runs, options.run)
     world = load_world(run)

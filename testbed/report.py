@@ -36,8 +36,8 @@ def report(options: ReportSettings) -> None:
 
 def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
     from testbed.pages.chapter import Picture
+    from testbed.pages.charts import draw_training
     from testbed.pages.page import Page, write_page
-    from testbed.pages.training import draw_training
     from testbed.scores.metric import metrics_shown_in
     from testbed.scores.tables import format_cell
 
@@ -54,7 +54,7 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
         rows = [
             [
                 e.name,
-                len(e.edited.results),
+                len(e.edits.results),
                 *(format_cell(e.summary["all"][e.name].get(name)) for name in headlines),
             ]
             for e in evaluation_report.editors
@@ -63,8 +63,8 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
             f"{evaluation_report.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows
         )
         for editor in evaluation_report.editors:
-            if editor.edited.missing_numbers:
-                say(editor.edited.missing_numbers)
+            if editor.edits.missing_numbers:
+                say(editor.edits.missing_numbers)
     say(f"report: {path.resolve()}")
 
 
@@ -105,9 +105,9 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     from testbed.own import plain_name
     from testbed.pages.chapter import Material
     from testbed.pages.page import EvaluationChapter
-    from testbed.scores.comparison import compare_editors, reference_named, score_editors
+    from testbed.scores.comparison import compare_editors, reference_named
     from testbed.scores.gather import gather_results
-    from testbed.scores.retention import retention_curve
+    from testbed.scores.summary import retention_curve, score_editors
 
     editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
     curves = {e.name: at for e in editors if (at := retention_curve(e))}

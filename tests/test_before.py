@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testbed.pages.before import before_table
+from testbed.pages.sections import before_table
 from testbed.scores.before import ALL, BELIEF, BINS, CONFIDENCE, DISTANCE, EXCESS, RIGHT, score_before_edit
 from testbed.scores.distances import total_variation
 from tests.exams import draw_answers, flat

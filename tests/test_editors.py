@@ -115,7 +115,10 @@ def test_each_fact_of_a_request_becomes_more_probable(done):
     model, rises = done.toy.model, []
     for i in range(EDITS):
         request = at(done.toy.pairs, i)
-        before, after = probability(model, request), probability(model.with_delta(at(done.deltas, i)), request)
+        before, after = (
+            probability(model, request),
+            probability(model.with_delta(at(done.deltas, i)), request),
+        )
         rises += np.log(after / before).tolist()
     if done.name == "none":
         assert not any(rises)

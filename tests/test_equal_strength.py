@@ -18,9 +18,9 @@ from experiments.studies.strength import (
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import METRICS
 from testbed.run.runs import Run
-from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
+from testbed.scores.summary import score_editors
 from testbed.scores.tables import markdown_section
 from tests.edited import cases_of, rows_of, write_edits
 from tests.runs import copied
@@ -39,7 +39,7 @@ def editors(built, tmp_path):
 
 def test_what_was_reached_is_the_requests_own_probability(editors):
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         reached = request_probability(results)
         for k, (s, r, o) in enumerate(
             zip(*(results.cases[n].tolist() for n in ("subject", "relation", "object")), strict=True)
@@ -57,7 +57,7 @@ def test_a_row_and_a_line_for_each(editors, tmp_path):
         ("lora-down", 0.5), ("lora-down", 0.9), ("in-context", None),
     }  # fmt: skip
     for point, editor in zip(points, editors, strict=True):
-        p = request_probability(editor.edited.results)
+        p = request_probability(editor.edits.results)
         assert point.reached.value == pytest.approx(p.mean())
         if point.strength is None:
             assert point.within is None

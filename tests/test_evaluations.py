@@ -17,9 +17,8 @@ from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, 
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
-from testbed.scores.measures import columns_of
 from testbed.scores.metric import ARROWS, metrics_shown_in
-from testbed.scores.readers import BAYESIAN, PERFECT, READERS
+from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
 from testbed.scores.summary import summarise_results
 from tests.toys import random_model
 from tests.worlds import make_coupled, make_people, make_taxonomy, make_world

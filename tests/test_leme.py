@@ -24,8 +24,7 @@ from testbed.evaluations.leme.correlation import rank_correlations
 from testbed.evaluations.leme.standard import standards_of_cases
 from testbed.evaluations.leme.tables import CLAIMS_JUDGED, read_figures
 from testbed.protocol import ABSENT
-from testbed.scores.measures import columns_of
-from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT
+from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT, columns_of
 from tests.toys import random_model
 from tests.worlds import make_coupled, make_taxonomy, make_world
 

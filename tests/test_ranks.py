@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from testbed.scores.ranks import kendall_tau, rank_values
+from testbed.scores.statistics import kendall_tau, rank_values
 
 rankings = st.integers(2, 8).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)

@@ -21,13 +21,11 @@ from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.chapter import _panel_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.scores.comparison import compare_editors, reference_named, score_editors
-from testbed.scores.gather import case_keys, gather_results, match_cases
+from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.gather import case_keys, gather_results, match_cases, pool_results
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
-from testbed.scores.pooling import pool_results
-from testbed.scores.retention import retention_curve
 from testbed.scores.statistics import adjust_holm
-from testbed.scores.summary import summarise_results
+from testbed.scores.summary import retention_curve, score_editors, summarise_results
 from tests.edited import (
     COLUMNS,
     HASE,
@@ -90,8 +88,8 @@ def named(editors, start):
 def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
     assert len(editors) == 3
     for editor in editors.values():
-        cases = editor.edited.results.cases
-        size = len(editor.edited.results)
+        cases = editor.edits.results.cases
+        size = len(editor.edits.results)
         assert cases["run"].tolist() == [0] * (size // 2) + [1] * (size // 2)
         clusters = [set(cases["cluster"][cases["run"] == r]) for r in (0, 1)]
         assert not clusters[0] & clusters[1]
@@ -201,7 +199,7 @@ def test_pooling_changes_no_case(runs):
 
 
 def test_matching_is_by_request_and_one_to_one(editors):
-    first, second = (named(editors, name).edited.results for name in ("lora-down", "my_module"))
+    first, second = (named(editors, name).edits.results for name in ("lora-down", "my_module"))
     left, right = case_keys(first), case_keys(second)
     mine, theirs = match_cases(first, second)
     assert [left[i] for i in mine] == [right[i] for i in theirs]
@@ -260,7 +258,7 @@ def test_differences_are_of_the_cases_both_have(editors):
     compared = compare_editors(everyone, "lora-down")
     assert "lora-down" not in compared.comparisons
     for name, row in compared.comparisons.items():
-        mine, theirs = match_cases(editors[name].edited.results, editors["lora-down"].edited.results)
+        mine, theirs = match_cases(editors[name].edits.results, editors["lora-down"].edits.results)
         assert row["edit success"].cases == len(mine)
         for metric, comparison in row.items():
             own, other = (
@@ -289,7 +287,7 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
 def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
     everyone = list(editors.values())
     adjusted = compare_editors(everyone, "lora-down").comparisons
-    monkeypatch.setattr("testbed.scores.comparison.holm", dict)
+    monkeypatch.setattr("testbed.scores.comparison.adjust_holm", dict)
     raw = compare_editors(everyone, "lora-down").comparisons
     for metric in metrics_shown_in(HASE.metrics, "compared"):
         expected = adjust_holm({name: row[metric].p for name, row in raw.items()})
@@ -345,13 +343,13 @@ def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
     points = retention_curve(rome)
     assert [point.edits for point in points] == [1, 3, SEQUENCE]
     for point in points:
-        first = rome.edited.results.cases["position"] < point.edits
+        first = rome.edits.results.cases["position"] < point.edits
         now = rome.values["rome"]["propagation ratio"]
         expected = now.numerator[first].sum() / now.denominator[first].sum()
-        assert point.immediate["propagation ratio"].value == pytest.approx(expected)
-        cases = {part["edit success"].cases for part in (point.immediate, point.retained)}
+        assert point.at_once["propagation ratio"].value == pytest.approx(expected)
+        cases = {part["edit success"].cases for part in (point.at_once, point.at_end)}
         assert cases == {2 * CASES // SEQUENCE * point.edits}
-    assert points[-1].retained["propagation ratio"].value < points[-1].immediate["propagation ratio"].value
+    assert points[-1].at_end["propagation ratio"].value < points[-1].at_once["propagation ratio"].value
     assert retention_curve(editors["lora-down"]) == []
 
 
@@ -359,7 +357,7 @@ def test_some_edits_can_be_gathered_alone(runs, editors):
     pair = [Run(runs, "x"), Run(runs, "y")]
     (rome,) = gather_results(pair, EXAM, lambda config: config["editor"] == "rome")
     assert rome.name == "rome"
-    np.testing.assert_array_equal(rome.results.choices.lm, editors["rome"].edited.results.choices.lm)
+    np.testing.assert_array_equal(rome.results.choices.lm, editors["rome"].edits.results.choices.lm)
     assert gather_results(pair, EXAM, lambda _: False) == []
 
 
@@ -377,23 +375,23 @@ def test_cases_of_another_version_are_refused(runs, tmp_path):
 
 
 def test_all_panels_show_the_same_edit(editors):
-    shown = {case_keys(e.edited.results)[case] for e, case in _panel_cases(list(editors.values()))}
+    shown = {case_keys(e.edits.results)[case] for e, case in _panel_cases(list(editors.values()))}
     assert len(shown) == 1
     assert next(iter(shown))[0] == 0, "the world whose names are shown is the first run's"
 
 
 def test_subsets_share_out_the_cases(editors):
     for editor in editors.values():
-        subsets = HASE.subsets(editor.edited.results)
+        subsets = HASE.subsets(editor.edits.results)
         bins = np.sum([mask for name, mask in subsets.items() if name.startswith("support")], axis=0)
         np.testing.assert_array_equal(bins, subsets["contradicts the truth"])
         np.testing.assert_array_equal(subsets["repeats the truth"], ~subsets["contradicts the truth"])
         strata = np.sum([mask for name, mask in subsets.items() if name.startswith("stated")], axis=0)
-        np.testing.assert_array_equal(strata, editor.edited.results.cases["child"])
+        np.testing.assert_array_equal(strata, editor.edits.results.cases["child"])
 
 
 def test_what_was_held_out_is_told_apart_where_something_was(editors):
-    results = editors["lora-down"].edited.results
+    results = editors["lora-down"].edits.results
     cases = len(results)
     names = {"held-out subject", "held-out object", "held out both", "seen both"}
     assert not names & HASE.subsets(results).keys()
@@ -534,7 +532,7 @@ def test_the_long_table_has_every_estimate(page, editors):
 
 def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
     for name, editor in editors.items():
-        cases, levels = editor.edited.results.cases, cluster_levels(editor.edited.results)
+        cases, levels = editor.edits.results.cases, cluster_levels(editor.edits.results)
         unit = "sequence" if name.startswith("rome") else "subject"
         assert list(levels) == [unit, "object", "world"]
         for level, parts in (("world", ["run"]), ("object", ["run", "object"]), (unit, ["run", "cluster"])):
@@ -548,7 +546,7 @@ def test_subsets_have_what_tables_show(editors):
     summary = editors["lora-down"].summary
     shown = set(metrics_shown_in(HASE.metrics, "table"))
     assert all(shown <= set(rows["lora-down"]) for rows in summary.values())
-    again = summarise_results(HASE, editors["lora-down"].edited.results, "lora-down", {})
+    again = summarise_results(HASE, editors["lora-down"].edits.results, "lora-down", {})
     # Intervals are computed, not drawn: again they are the same to the last digit.
     assert repr(again["all"]["lora-down"]) == repr(summary["all"]["lora-down"])
 

@@ -72,9 +72,9 @@ from testbed.evaluations.seesaw.texts import (
 )
 from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.gather import EditorResults
 from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 from tests.worlds import make_people
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from experiments.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.studies.stability import ModelVariant, Settings, list_variants, pairs_by_factor
 from testbed.scores.metric import Metric
-from testbed.scores.ranks import kendall_tau
+from testbed.scores.statistics import kendall_tau
 
 
 def test_the_default_is_three_seeds_of_two_depths():

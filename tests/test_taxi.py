@@ -312,7 +312,7 @@ def test_exceptions_are_those_that_a_loop_finds(results, place):
         assert table.note.startswith(f"{len(pairs)} of ")
         assert [(row[0], row[3]) for row in table.rows] == pairs[:MOST_ROWS]
     wrong = c._replace(agent=np.where(c.options[:, None] == c.facets["label"][:, None, None], 0.0, c.agent))
-    editor.edited.results = replace(results, choices=wrong)
+    editor.edits.results = replace(results, choices=wrong)
     every = exception_table([editor], place[0])
     assert len(every.rows) == min(MOST_ROWS, int(np.isin(c.role, (EDIT, PROPERTY)).sum()))
 

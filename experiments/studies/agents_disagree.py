@@ -30,8 +30,7 @@ from experiments.command import launch_module
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
-from testbed.pages.charts import interval_halves
-from testbed.pages.style import AGENT, GRID, MODEL, QUIET, picture_style, save_figure
+from testbed.pages.charts import AGENT, GRID, MODEL, QUIET, interval_halves, picture_style, save_figure
 from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent

@@ -24,8 +24,8 @@ from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.metrics import INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
+from testbed.scores.summary import score_editors
 from testbed.settings import CaseConfig, EditSettings
 
 NAME = "leme"
@@ -88,7 +88,7 @@ def record_study(options: Settings) -> Path:
         editors = score_editors(gather_results(runs_of(options, strength), recorded_evaluation_named(NAME)))
         by_editor = figures(editors, REPORTED)
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
-        related_metrics = correlate_measures(editors, editors[0].edited.seed)
+        related_metrics = correlate_measures(editors, editors[0].edits.seed)
         by_strength[f"correlations, strength {strength}"] = {
             f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
         }

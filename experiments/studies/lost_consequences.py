@@ -41,8 +41,8 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
+from testbed.scores.gather import pool_results
 from testbed.scores.metric import Metric, mean_of
-from testbed.scores.pooling import pool_results
 from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table

@@ -22,7 +22,7 @@ from experiments.command import launch_module
 from experiments.record import typed, write_record
 from testbed.console import say
 from testbed.corpus import build_corpus
-from testbed.pages.training import draw_training
+from testbed.pages.charts import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax

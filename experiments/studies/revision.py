@@ -53,8 +53,7 @@ from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.world import load_world
-from testbed.scores.gather import EditorResults, gather_results
-from testbed.scores.pooling import pool_results
+from testbed.scores.gather import EditorResults, gather_results, pool_results
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 

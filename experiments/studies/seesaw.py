@@ -41,8 +41,8 @@ from testbed.evaluations.seesaw.regression import (
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 

@@ -49,10 +49,10 @@ from testbed.engine.results import cluster_levels
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.ranks import rank_values
+from testbed.scores.statistics import rank_values
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
 
@@ -154,7 +154,7 @@ def record_study(options: Settings) -> Path:
     first = Run(options.runs, variants[0].name)
     stages.show_tables([table], first.report / "stability.md")
     values = {
-        one.name: {e.edited.editor: {n: _metric_value(e, n) for n in names} for e in editors}
+        one.name: {e.edits.editor: {n: _metric_value(e, n) for n in names} for e in editors}
         for one, editors in editors_by_model.items()
     }
     training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
@@ -190,14 +190,14 @@ def _rank_agreement(
     goodness_of_all, halves, variants = [], [], list(editors_by_model)
     for one, editors in editors_by_model.items():
         rng = generator(0, f"stability {one.name}")
-        weights = draw_case_weights(cluster_levels(editors[0].edited.results), RESAMPLES, rng)
+        weights = draw_case_weights(cluster_levels(editors[0].edits.results), RESAMPLES, rng)
         side = rng.permutation(weights.shape[1]) % 2 == 0
         better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
         pair = [e.values[e.name][metric] for e in editors]
         parts = [rank_values(weighted_ratios(pair, weights * part), better) for part in (1, side, ~side)]
         goodness_of_all.append(parts[0])
         halves.append(np.stack(parts[1:], axis=1))
-    least = min(len(editors[0].edited.results) for editors in editors_by_model.values())
+    least = min(len(editors[0].edits.results) for editors in editors_by_model.values())
     return agreement_by_factor(
         np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs_by_factor(variants), least
     )
@@ -211,7 +211,7 @@ def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:
     """The editors of one model, in the order of the settings."""
     exam = recorded_evaluation_named(DEFAULT_EVALUATION)
     by_name = {
-        e.edited.editor: e
+        e.edits.editor: e
         for e in score_editors(gather_results([run], exam, lambda made: _is_of_study(options, made)))
     }
     return [by_name[name] for name in options.editors]

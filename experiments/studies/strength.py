@@ -33,14 +33,13 @@ from experiments.settings import StagedSettings
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
 from testbed.evaluations.hase import Hase
-from testbed.pages.charts import interval_halves
-from testbed.pages.style import GRID, STYLE, save_figure
+from testbed.pages.charts import GRID, STYLE, interval_halves, save_figure
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import MetricDefinition, mean_of
 from testbed.scores.statistics import Estimate, estimate_metric
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import CaseConfig, EditSettings
 
@@ -228,7 +227,7 @@ def _choose_metrics(metrics: Sequence[MetricDefinition], words: Sequence[str]) -
 
 
 def _measure_point(editor: ScoredEditor, names: Sequence[str]) -> Point:
-    results, strength = editor.edited.results, editor.edited.settings["strength"]
+    results, strength = editor.edits.results, editor.edits.settings["strength"]
     p = request_probability(results)
     is_asked = ~np.isnan(p)
     levels, everywhere = cluster_levels(results), np.ones(len(results), bool)
@@ -238,7 +237,7 @@ def _measure_point(editor: ScoredEditor, names: Sequence[str]) -> Point:
     )
     summary = editor.summary["all"][editor.name]
     estimates = {name: summary[name] for name in names if name in summary}
-    return Point(editor.edited.editor, strength, reached, None if strength is None else within, estimates)
+    return Point(editor.edits.editor, strength, reached, None if strength is None else within, estimates)
 
 
 def _point_order(options: Settings, point: Point) -> tuple[int, float]:

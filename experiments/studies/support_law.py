@@ -30,9 +30,9 @@ from testbed.evaluations.hase.pictures import draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import format_cell
 from testbed.settings import CaseConfig, TuneSettings
 from testbed.tune import tune

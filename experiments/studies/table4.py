@@ -35,9 +35,9 @@ from testbed.evaluations.hase.metrics import FOLLOWS
 from testbed.evaluations.hase.tables import SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import ScoredEditor, score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.statistics import estimate_metric
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig
 
@@ -111,7 +111,7 @@ def support_table(editors: Sequence[ScoredEditor]) -> Table:
     bins = [*zip(SUPPORTS, [*SUPPORTS[1:], np.inf], strict=True)]
     rows: list[list[Cell]] = []
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         support, metric = results.cases["support_new"], editor.values[editor.name][FOLLOWS]
         among = [(support >= low) & (support < high) for low, high in bins]
         rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])

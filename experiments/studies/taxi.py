@@ -32,8 +32,8 @@ from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
+from testbed.scores.summary import score_editors
 from testbed.settings import CaseConfig, EditSettings
 from testbed.tune import tune
 

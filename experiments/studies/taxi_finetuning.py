@@ -25,15 +25,14 @@ from experiments.settings import StagedSettings
 from lm.editors.full import FullConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS
-from testbed.pages.charts import fill_panel, finish_figure, make_panels
-from testbed.pages.style import picture_style, save_figure
+from testbed.pages.charts import fill_panel, finish_figure, make_panels, picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.scores.comparison import score_editors
 from testbed.scores.gather import gather_results
 from testbed.scores.readers import CHANCE
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import score_editors
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
@@ -163,8 +162,8 @@ def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]
         gather_results([Run(options.runs, setting.name)], recorded_evaluation_named(EVALUATION))
     ):
         name, rate = (
-            editor.edited.editor,
-            editor.edited.settings["method"]["settings"]["config"]["learning_rate"],
+            editor.edits.editor,
+            editor.edits.settings["method"]["settings"]["config"]["learning_rate"],
         )
         measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
         shown = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}

@@ -36,8 +36,9 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import TrainSettings
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.comparison import ScoredEditor, compare_editors, score_editors
+from testbed.scores.comparison import compare_editors
 from testbed.scores.gather import gather_results
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
@@ -158,7 +159,7 @@ def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:
         for name in options.editors
         for one in gather_results(runs, exam, stages.config_matcher(edit_settings(options, depth, name)))
     ]
-    return {one.edited.editor: one for one in score_editors(editors)}
+    return {one.edits.editor: one for one in score_editors(editors)}
 
 
 ScoredByDepth = dict[Depth, dict[str, ScoredEditor]]
@@ -178,7 +179,7 @@ def headline_table(by_depth: ScoredByDepth) -> Table:
         ]
         for name in by_depth[2]
     ]
-    counts = " or ".join(map(str, sorted({len(one.edited.results) for one in by_depth[12].values()})))
+    counts = " or ".join(map(str, sorted({len(one.edits.results) for one in by_depth[12].values()})))
     note = f"± is half of a 95% interval. Edits: {counts} by each editor at each depth, in one world."
     return Table("twelve", "Two layers and twelve", header, rows, note)
 

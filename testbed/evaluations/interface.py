@@ -99,7 +99,7 @@ class Evaluation:
 
         The folder's `chapter.make_chapter`; without one, the tables that every chapter has, and costs.
         """
-        return self._load("chapter", "make_chapter", "testbed.pages.overview:usual_chapter")(material)
+        return self._load("chapter", "make_chapter", "testbed.pages.sections:usual_chapter")(material)
 
     def _load(self, part: str, name: str, usual: str = "") -> Any:
         """What a module of the folder has under a name, else what `usual` names as module:name.

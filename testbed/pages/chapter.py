@@ -1,13 +1,13 @@
-"""A chapter of the report: what one evaluation has to say, and what it is told from."""
+"""A chapter of the report: what one evaluation has to say, and what it is made of."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from testbed.run.world import World
-from testbed.scores.comparison import Differences, ScoredEditor
+from testbed.scores.comparison import Differences
 from testbed.scores.metric import MetricDefinition
-from testbed.scores.retention import Retention
+from testbed.scores.summary import Retention, ScoredEditor
 from testbed.scores.tables import Table
 
 
@@ -30,7 +30,7 @@ class Section(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What a story is told from.
+    """What a chapter is made of.
 
     Attributes:
         editors: all that were edited for this evaluation; at least one.
@@ -59,7 +59,7 @@ class Chapter(NamedTuple):
         details: by editor, tables of every metric.
         words: terms that tables use besides metrics, and what they mean.
         metrics: for the explanations below.
-        ahead: sections before the first table: what the model was before any edit (`testbed.pages.before`).
+        ahead: sections before the first table: what the model was before any edit (`testbed.pages.sections`).
     """
 
     title: str

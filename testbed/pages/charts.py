@@ -1,17 +1,53 @@
-"""Pictures of several panels: one for each editor, or for each of some other thing."""
+"""How pictures look and are written, pictures of several panels, and the picture of a training."""
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from testbed.pages.style import GRID, LINES, picture_style, save_figure
+from corpus.files import staged_file
 from testbed.scores.statistics import Estimate
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+MODEL, AGENT, QUIET, LATER = "#2b6cb0", "#dd8a1b", "#9aa5b1", "#8f3d76"
+LINES = (MODEL, AGENT, LATER, "#2f855a", QUIET, "#1a202c")
+GRID = "#e4e7eb"
+STYLE: dict = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.dpi": 150,
+    "savefig.bbox": "tight",
+    # Names are never formulas, whatever signs they hold.
+    "text.parse_math": False,
+}
+
+
+@contextmanager
+def picture_style(**changes: object) -> Iterator[None]:
+    """Draw in this style; letters that no font has become boxes, without a word each."""
+    with plt.rc_context(STYLE | changes), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, whole or not at all, and close it."""
+    with staged_file(path) as aside:
+        figure.savefig(aside, format="png")
+    plt.close(figure)
+
 
 COLUMNS = 4
 PANEL = (2.6, 2.1)
@@ -111,3 +147,27 @@ def interval_halves(
 def wrap_title(name: str, width: int = 28) -> str:
     """A name as the title of a panel, on two lines at most."""
     return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="\u2026"))
+
+
+LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
+
+
+def draw_training(metrics: Sequence[dict], path: Path) -> None:
+    """Accuracy of facts and of every kind of sentence, and loss, against training steps (Hase, Fig. 3)."""
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(6.4, 3.6))
+        steps = [m["step"] for m in metrics]
+        axis.plot(
+            steps, [m["accuracy"] for m in metrics], color=MODEL, marker="o", markersize=3, label="facts"
+        )
+        for kind, style in LABEL_STYLES.items():
+            if metrics and kind in metrics[0]:
+                axis.plot(steps, [m[kind] for m in metrics], color=AGENT, linestyle=style, lw=1, label=kind)
+        axis.set(xlabel="training step", ylabel="accuracy", ylim=(0, 1.02), xlim=(0, None))
+        axis.legend(frameon=False, ncols=5, fontsize=8, loc="lower right")
+        other = axis.twinx()
+        other.plot(steps, [m["loss"] for m in metrics], color=QUIET)
+        other.set_ylabel("loss (nats per token)", color=QUIET)
+        other.spines["right"].set_visible(True)
+        axis.set_title("The model learns the corpus")
+        save_figure(figure, path)

@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
-from testbed.pages.charts import interval_halves
-from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
-from testbed.scores.comparison import ScoredEditor
+from testbed.pages.charts import AGENT, MODEL, QUIET, interval_halves, picture_style, save_figure
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 COST_COLUMNS = {
@@ -58,13 +57,13 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
 
 def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:
     """What an edit costs, what preparation cost once, and the two together, beside one metric."""
-    columns = [name for name in COST_COLUMNS if any(name in e.edited.cost for e in editors)]
+    columns = [name for name in COST_COLUMNS if any(name in e.edits.cost for e in editors)]
     if not columns:
         return None
     rows: list[list[Cell]] = [
         [
             e.name,
-            *(e.edited.cost.get(name) for name in columns),
+            *(e.edits.cost.get(name) for name in columns),
             amortised_cost(e, "seconds"),
             e.summary["all"][e.name].get(metric),
         ]
@@ -77,10 +76,10 @@ def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:
 
 def amortised_cost(editor: ScoredEditor, unit: str) -> float | None:
     """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
-    cost = editor.edited.cost
+    cost = editor.edits.cost
     if unit not in cost or f"prepare_{unit}" not in cost:
         return None
-    return cost[unit] + cost[f"prepare_{unit}"] * editor.edited.sweeps / len(editor.edited.results)
+    return cost[unit] + cost[f"prepare_{unit}"] * editor.edits.sweeps / len(editor.edits.results)
 
 
 def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path: Path) -> list[str]:
@@ -93,7 +92,7 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         unit: "flops" or "seconds".
     """
     points = [
-        CostPoint(e.name, e.edited.cost[unit], amortised_cost(e, unit), e.summary["all"][e.name][metric])
+        CostPoint(e.name, e.edits.cost[unit], amortised_cost(e, unit), e.summary["all"][e.name][metric])
         for e in editors
         if _has_cost(e, metric, unit)
     ]
@@ -194,4 +193,4 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
 
 def _has_cost(editor: ScoredEditor, metric: str, unit: str) -> bool:
     """Whether an editor can stand on a logarithmic axis: its cost is known, and some."""
-    return editor.edited.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][metric].cases > 0
+    return editor.edits.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][metric].cases > 0

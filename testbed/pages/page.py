@@ -13,10 +13,9 @@ from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
 from testbed.run.runs import provenance
 from testbed.scores import tables
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
-from testbed.scores.retention import Retention
+from testbed.scores.summary import Retention, ScoredEditor
 
 HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
 
@@ -53,8 +52,8 @@ def write_page(page: Page, folder: Path) -> Path:
 
     Pictures of an earlier report that this one has not are removed.
     """
-    page = page._replace(chapters=[_finish_chapter(told) for told in page.chapters])
-    every = [table for told in page.chapters for table in _chapter_tables(told.chapter)]
+    page = page._replace(chapters=[_finish_chapter(part) for part in page.chapters])
+    every = [table for part in page.chapters for table in _chapter_tables(part.chapter)]
     texts = {
         "index.html": _render_html(page, folder),
         "summary.csv": _render_csv(page.chapters),
@@ -65,23 +64,23 @@ def write_page(page: Page, folder: Path) -> Path:
     for name, text in texts.items():
         with staged_file(folder / name) as aside:
             aside.write_text(text, encoding="utf-8")
-    kept_files = {folder / page.training.file}
+    pictures_there = {folder / page.training.file}
     for key, chapter, *_ in page.chapters:
         pictures = [
             *chapter.panels.values(),
             *(p for s in (*chapter.ahead, *chapter.sections) for p in s.pictures),
         ]
-        kept_files |= {folder / key / picture.file for picture in pictures}
-    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - kept_files:
+        pictures_there |= {folder / key / picture.file for picture in pictures}
+    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - pictures_there:
         left.unlink()
-    seal_folder(folder, {str(path.relative_to(folder)) for path in kept_files} | texts.keys())
+    seal_folder(folder, {str(path.relative_to(folder)) for path in pictures_there} | texts.keys())
     return folder / "index.html"
 
 
 def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = part.chapter
-    lost = [editor.edited.missing_numbers for editor in part.editors if editor.edited.missing_numbers]
+    lost = [editor.edits.missing_numbers for editor in part.editors if editor.edits.missing_numbers]
 
     def name_tables(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return [
@@ -140,10 +139,10 @@ def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
-    for told in chapters:
-        for editor in told.editors:
-            lines = _csv_rows(editor, told.curves.get(editor.name, ()))
-            writer.writerows((told.key, editor.name, *line) for line in lines)
+    for part in chapters:
+        for editor in part.editors:
+            lines = _csv_rows(editor, part.curves.get(editor.name, ()))
+            writer.writerows((part.key, editor.name, *line) for line in lines)
     return out.getvalue()
 
 
@@ -152,7 +151,7 @@ def _csv_rows(editor: ScoredEditor, curve: Sequence[Retention]) -> Iterator[tupl
         for reader, metrics in rows.items():
             yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
     for at in curve:
-        for when, metrics in (("at once", at.immediate), ("kept", at.retained)):
+        for when, metrics in (("at once", at.at_once), ("kept", at.at_end)):
             subset = f"first {at.edits} edits, {when}"
             yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 

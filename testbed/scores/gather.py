@@ -13,7 +13,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import hash_content, read_json, verify_folder
 from testbed.engine.records import control_stem
-from testbed.engine.results import NoNumbersError, Results, read_results
+from testbed.engine.results import Choices, Claims, NoNumbersError, Passages, Results, read_results
 from testbed.engine.trace import (
     CONFIG,
     check_tuned_apart,
@@ -23,11 +23,11 @@ from testbed.engine.trace import (
     unfinished_edits,
     why_incomplete,
 )
+from testbed.own import plain_name
+from testbed.protocol import ABSENT
 from testbed.run.agents import describe_standard
 from testbed.run.runs import NotMadeError, Run
-from testbed.scores.measures import EvaluationMetrics, columns_of
-from testbed.scores.naming import name_editors, settings_but_seed
-from testbed.scores.pooling import pool_results
+from testbed.scores.readers import EvaluationMetrics, columns_of
 
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
@@ -40,11 +40,11 @@ class EditorResults(NamedTuple):
         name: the editor, followed by its settings where those are needed to tell it from another.
         editor: its name alone.
         settings: all of them but the seed, the editor's own under "method".
-        evaluation: which examination it is, with its settings.
+        evaluation: which one it is, with its settings.
         standard: who the edits are judged by, in words; of several bounds on its exactness, the widest.
         sweeps: how many folders there are, for each of which the editor was prepared.
         results: the cases of all runs, numbered by the column `run`; scores immediately after each edit.
-        retained: after k edits in sequence, the first k of every sequence asked again, by k.
+        later_results: after k edits in sequence, the first k of every sequence asked again, by k.
         controls: the same cases where the editor was told something else, by what.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
         seed: the least of the seeds, for the permutation tests.
@@ -57,7 +57,7 @@ class EditorResults(NamedTuple):
     standard: str
     sweeps: int
     results: Results
-    retained: dict[int, Results]
+    later_results: dict[int, Results]
     controls: dict[str, Results]
     cost: dict[str, float]
     seed: int
@@ -70,8 +70,8 @@ class EditorResults(NamedTuple):
     @property
     def slug(self) -> str:
         """The name as part of a file name; a hash tells apart what the characters left cannot."""
-        kept = re.sub(r"[^\w.-]+", "-", self.name)
-        return kept if kept == self.name else f"{kept.strip('-')}-{hash_content(self.name)[:4]}"
+        name = re.sub(r"[^\w.-]+", "-", self.name)
+        return name if name == self.name else f"{name.strip('-')}-{hash_content(self.name)[:4]}"
 
 
 def describe_missing_numbers(name: str, results: Results) -> str:
@@ -155,15 +155,15 @@ def gather_results(
         for made in group:
             verify_folder(made.folder)
     names = name_editors([group[0].config for _, group in editors], [key for key, _ in editors])
-    edited = []
+    pools = []
     for name, (_, group) in zip(names, editors, strict=True):
         try:
-            edited.append(_pool_editor(name, group, recorded))
+            pools.append(_pool_editor(name, group, recorded))
         except NoNumbersError as error:
             report_left_out(f"{name} is left out: {error}")
-    if editors and not edited:
+    if editors and not pools:
         raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
-    return edited
+    return pools
 
 
 def case_keys(results: Results) -> list[tuple[int, ...]]:
@@ -207,11 +207,11 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         for path in made.folder.glob("retained-*-cases.parquet"):
             folders_by_edits.setdefault(_edits_before(path), []).append(made)
 
-    def read_retained(k: int) -> Results:
+    def read_later(k: int) -> Results:
         parts = [read_results(made.folder, columns, f"retained-{k}-") for made in folders_by_edits[k]]
         return pool_results(parts, [made.number for made in folders_by_edits[k]])
 
-    retained = _results_with_numbers({k: partial(read_retained, k) for k in sorted(folders_by_edits)})
+    later_results = _results_with_numbers({k: partial(read_later, k) for k in sorted(folders_by_edits)})
     results = read_pooled()
     # Of several worlds the one whose posteriors are least exact speaks for all.
     least = max((made.config["standard"] for made in group), key=_error_bound)
@@ -223,9 +223,9 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         standard=describe_standard(least["agent"], least["exactness"], evaluation.interpretations),
         sweeps=len(group),
         results=results,
-        retained=retained,
+        later_results=later_results,
         controls=_results_with_numbers(
-            {told: partial(read_pooled, control_stem(told)) for told in first["controls"]}
+            {control: partial(read_pooled, control_stem(control)) for control in first["controls"]}
         ),
         cost=_cost_per_case(results) | _mean_cost([_read_cost(made.folder) for made in group]),
         seed=min(made.seed for made in group),
@@ -272,3 +272,88 @@ def _cost_per_case(results: Results) -> dict[str, float]:
 def _mean_cost(costs: Sequence[dict[str, float]]) -> dict[str, float]:
     shared = [name for name in COSTS if all(name in cost for cost in costs)]
     return {name: sum(cost[name] for cost in costs) / len(costs) for name in shared}
+
+
+SETTINGS_IN_A_NAME = 3
+"""Settings that a name may have; with more, a hash tells it apart."""
+
+
+def settings_but_seed(settings: dict) -> dict:
+    """Settings that are the same for every seed."""
+    return {name: value for name, value in settings.items() if name != "seed"}
+
+
+def name_editors(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
+    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
+    editors = [plain_name(c["editor"]) for c in configs]
+    leaves = [
+        flatten_settings(settings_but_seed(c["settings"]) | {"own": c["method"]["settings"]}) for c in configs
+    ]
+    names = []
+    for editor, settings, short in zip(editors, leaves, hashes, strict=True):
+        family = [other for name, other in zip(editors, leaves, strict=True) if name == editor]
+        shared = [key for key in settings if all(key in other for other in family)]
+        differ = [key for key in shared if any(other[key] != settings[key] for other in family)]
+        setting_texts = [f"{key.rpartition('.')[2].replace('_', ' ')} {settings[key]}" for key in differ]
+        if len(family) == 1:
+            names.append(editor)
+        else:
+            names.append(
+                f"{editor}, {', '.join(setting_texts)}"
+                if 0 < len(setting_texts) <= SETTINGS_IN_A_NAME
+                else f"{editor} {short}"
+            )
+    doubled = {name for name in names if names.count(name) > 1}
+    return [f"{name} {short}" if name in doubled else name for name, short in zip(names, hashes, strict=True)]
+
+
+def flatten_settings(settings: dict, prefix: str = "") -> dict[str, Any]:
+    """The leaves of nested settings by their dotted names."""
+    leaves: dict[str, Any] = {}
+    for key, value in settings.items():
+        leaves |= (
+            flatten_settings(value, f"{prefix}{key}.")
+            if isinstance(value, dict)
+            else {f"{prefix}{key}": value}
+        )
+    return leaves
+
+
+def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
+    """The cases of several results after one another, with a further column `run`.
+
+    Args:
+        runs: the run that each part is from; cases of different runs are in different clusters.
+    """
+    cases = {name: np.concatenate([p.cases[name] for p in parts]) for name in parts[0].cases}
+    cases["run"] = np.repeat(runs, [len(p) for p in parts])
+    pairs = np.stack([cases["run"], cases["cluster"]], axis=1)
+    cases["cluster"] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    first = np.cumsum([0, *(len(p) for p in parts[:-1])])
+    width = max(p.choices.options.shape[-1] for p in parts)
+
+    def join_column(which: str, name: str) -> Any:
+        arrays = [getattr(getattr(p, which), name) for p in parts]
+        if name == "case":
+            arrays = [a + start for a, start in zip(arrays, first, strict=True)]
+        if name == "facets":
+            return {facet: np.concatenate([a[facet] for a in arrays]) for facet in arrays[0]}
+        if name in ("options", "offered", "agent", "frequency", "lm", "lm_open") and which == "choices":
+            padding = ABSENT if name == "options" else 0
+            arrays = [pad_last_axis(a, width, padding) for a in arrays]
+        return np.concatenate(arrays)
+
+    return Results(
+        cases,
+        Choices(*(join_column("choices", name) for name in Choices._fields)),
+        Claims(*(join_column("claims", name) for name in Claims._fields)),
+        parts[0].times,
+        Passages(*(join_column("passages", name) for name in Passages._fields)),
+        sum(part.lost_edits for part in parts),
+    )
+
+
+def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:
+    """Values with their last axis filled up to a width."""
+    rest = [(0, 0)] * (values.ndim - 1) + [(0, width - values.shape[-1])]
+    return np.pad(values, rest, constant_values=padding)

@@ -13,8 +13,8 @@ import numpy as np
 from testbed.engine.results import Results
 
 Better = Literal["high", "low", "one"]
-Shown = Literal["headline", "compared", "table", "file"]
-_LEVELS: tuple[Shown, ...] = ("headline", "compared", "table", "file")
+Place = Literal["headline", "compared", "table", "file"]
+_LEVELS: tuple[Place, ...] = ("headline", "compared", "table", "file")
 ARROWS: dict[str, str] = {"high": "↑", "low": "↓", "one": "→1"}
 
 
@@ -25,7 +25,7 @@ class MetricDefinition(NamedTuple):
         name: as in every table and file.
         description: for people, in a sentence or two.
         better: whether high or low values are better, or those near one.
-        shown: headline: what commands print; compared: in the report's first table too, with paired
+        shown_in: headline: what commands print; compared: in the report's first table too, with paired
             differences; table: in tables; file: in files only. Each includes those before it.
         follows_sequences: whether it is followed along sequences of edits.
         compute: the metric of a reader from its `testbed.scores.readers.Answers`, or what the evaluation has
@@ -36,15 +36,15 @@ class MetricDefinition(NamedTuple):
     name: str
     description: str
     better: Better
-    shown: Shown = "table"
+    shown_in: Place = "table"
     follows_sequences: bool = False
     compute: Callable[[Any], "Metric | None"] = lambda _: None
     needs_edit: bool = False
 
 
-def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Shown) -> list[str]:
+def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Place) -> list[str]:
     """Names of the metrics that are shown at one place."""
-    return [m.name for m in definitions if _LEVELS.index(m.shown) <= _LEVELS.index(where)]
+    return [m.name for m in definitions if _LEVELS.index(m.shown_in) <= _LEVELS.index(where)]
 
 
 class Metric(NamedTuple):

@@ -1,14 +1,16 @@
 """Who answers an evaluation's questions: the model, and references that bound it (design.md 6)."""
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Results
-from testbed.protocol import is_equally_good
+from testbed.protocol import Facet, is_equally_good
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Metric, ratio_by_case, sum_by_case
+from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_by_case
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"
@@ -130,3 +132,37 @@ def is_as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
 def has_to_change(choices: Choices, time: int = 1) -> np.ndarray:
     """bool[N]: whether the agent's answer before the edit is none of its best at that time."""
     return ~is_as_good(choices, choices.agent_answer[:, 0], time)
+
+
+class EvaluationMetrics(Protocol):
+    """How an evaluation turns results into numbers."""
+
+    @property
+    def interpretations(self) -> tuple[str, ...]:
+        """What the request is to the agent, once for each of its beliefs after the edit."""
+
+    @property
+    def facets(self) -> Mapping[str, type[Facet]]:
+        """Further columns of cases by name, and what they hold."""
+
+    @property
+    def choice_facets(self) -> Mapping[str, type[Facet]]:
+        """Further columns of choices."""
+
+    @property
+    def metrics(self) -> Sequence[MetricDefinition]:
+        """Every metric, in the order of tables."""
+
+    def readers(self, results: Results, editor: str) -> dict[str, Reader]:
+        """The edited model under its editor's name, and the references it is held against."""
+
+    def measure(self, results: Results, reader: Reader) -> dict[str, Metric]:
+        """The metrics of one reader, case by case; those that mean nothing for it are left out."""
+
+    def subsets(self, results: Results) -> dict[str, np.ndarray]:
+        """bool[E] of each part of the cases that is reported on; "all" comes first and holds all of them."""
+
+
+def columns_of(evaluation: EvaluationMetrics) -> Columns:
+    """What an evaluation's tables hold."""
+    return Columns(evaluation.interpretations, evaluation.facets, evaluation.choice_facets)

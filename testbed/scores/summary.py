@@ -1,22 +1,113 @@
-"""The summary of one editor's cases: every metric, reader and subset, with intervals (design.md 6)."""
+"""An editor's cases as numbers: every metric, reader and subset, and what lasts (design.md 6, 7)."""
 
+import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
-from testbed.scores.measures import EvaluationMetrics
+from testbed.scores.gather import EditorResults
 from testbed.scores.metric import Metric, metrics_shown_in
+from testbed.scores.readers import BEFORE_EDIT, EvaluationMetrics
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import case_counts, format_cell
 
 MetricsByReader = dict[str, dict[str, Metric]]
 """Reader -> metric -> numerators and denominators per case."""
 
+
 Summary = dict[str, dict[str, dict[str, Estimate]]]
 """Subset -> reader -> metric -> estimate."""
+
+Of = TypeVar("Of")
+
+
+class ScoredEditor(NamedTuple):
+    """An editor with its metrics: case by case, and estimated."""
+
+    edits: EditorResults
+    values: MetricsByReader
+    summary: Summary
+
+    @property
+    def name(self) -> str:
+        """The editor's name, and that of its reader."""
+        return self.edits.name
+
+    @property
+    def evaluation(self) -> EvaluationMetrics:
+        """What its edits were made for."""
+        return self.edits.evaluation
+
+    @property
+    def reference_names(self) -> list[str]:
+        """The references that the editor is held against after the edit."""
+        own = {self.name, BEFORE_EDIT, *self.control_readers}
+        return [reader for reader in self.values if reader not in own]
+
+    @property
+    def control_readers(self) -> list[str]:
+        """The readers that were told something else than the request."""
+        return [control_reader(self.name, control) for control in self.edits.controls]
+
+    def compared_metrics(self) -> list[str]:
+        """The metrics of first tables and of comparisons, those that this editor has."""
+        names = metrics_shown_in(self.evaluation.metrics, "compared")
+        return [name for name in names if name in self.values[self.name]]
+
+
+def score_editors(editors: Sequence[EditorResults]) -> list[ScoredEditor]:
+    """Measure every editor's cases and estimate all that is reported of them.
+
+    The references that editors are held against are measured once for editors of the same cases.
+    """
+    scored_by_digest: dict[str, ScoredEditor] = {}
+    scores = []
+    for edits in editors:
+        results, evaluation = edits.results, edits.evaluation
+        key = _case_digest(edits)
+        twin = scored_by_digest.get(key)
+        if twin is None or edits.controls:
+            values = measure_readers(evaluation, results, edits.name, edits.controls)
+            scored = ScoredEditor(edits, values, estimate_subsets(evaluation, results, values))
+            if not edits.controls:
+                scored_by_digest[key] = scored
+        else:
+            reader = evaluation.readers(results, edits.name)[edits.name]
+            editor_values = {edits.name: evaluation.measure(results, reader)}
+            summary = estimate_subsets(evaluation, results, editor_values)
+            scored = ScoredEditor(
+                edits,
+                _replace_row(twin.values, twin.name, editor_values),
+                {
+                    subset: _replace_row(twin.summary[subset], twin.name, rows)
+                    for subset, rows in summary.items()
+                },
+            )
+        scores.append(scored)
+    return scores
+
+
+def _case_digest(edits: EditorResults) -> str:
+    """The same for editors of the same cases, agent and unedited model, whose reference rows are equal."""
+    cases, choices, claims = edits.results.cases, edits.results.choices, edits.results.claims
+    seen = hashlib.sha256(repr(edits.evaluation).encode())
+    parts = [cases[name] for name in ("run", "cluster", "position")]
+    for array in (*parts, choices.case, choices.options, choices.agent, choices.lm[:, 0], claims.lm[:, 0]):
+        seen.update(np.ascontiguousarray(array).tobytes())
+    return seen.hexdigest()
+
+
+def _replace_row(rows: dict[str, Of], old: str, new: dict[str, Of]) -> dict[str, Of]:
+    """Rows by reader in their order, with those of one editor replaced by another's."""
+    return dict(
+        item for name, row in rows.items() for item in (new.items() if name == old else [(name, row)])
+    )
 
 
 def measure_readers(
@@ -28,9 +119,9 @@ def measure_readers(
     """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
     readers = evaluation.readers(results, editor)
     values = {name: evaluation.measure(results, reader) for name, reader in readers.items()}
-    for told, other in (controls or {}).items():
+    for control, other in (controls or {}).items():
         reader = evaluation.readers(other, editor)[editor]
-        values[control_reader(editor, told)] = evaluation.measure(other, reader)
+        values[control_reader(editor, control)] = evaluation.measure(other, reader)
     return values
 
 
@@ -86,3 +177,38 @@ def summary_rows(
         if any(cells):
             lines.append([name, *map(format_cell, cells), case_counts([c for c in cells if c and c.cases])])
     return ["metric", *rows, "cases (clusters)"], lines
+
+
+class Retention(NamedTuple):
+    """The first k edits of every sequence: each scored at once, and all scored after k; by metric."""
+
+    edits: int
+    at_once: dict[str, Estimate]
+    at_end: dict[str, Estimate]
+
+
+def retention_curve(editor: ScoredEditor) -> list[Retention]:
+    """Scores at once and at the end by number of edits; empty for independent edits."""
+    results, evaluation, curve = editor.edits.results, editor.evaluation, []
+    names = followed_metrics(evaluation)
+
+    def pick_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
+        return {name: metrics[name] for name in names if name in metrics}
+
+    for count, after in editor.edits.later_results.items():
+        later = evaluation.measure(after, evaluation.readers(after, editor.name)[editor.name])
+        among = results.cases["position"] < count
+        now = pick_metrics(editor.values[editor.name])
+        curve.append(
+            Retention(
+                count,
+                estimate_metrics(now, cluster_levels(results), among),
+                estimate_metrics(pick_metrics(later), cluster_levels(after), np.ones(len(after), bool)),
+            )
+        )
+    return curve
+
+
+def followed_metrics(evaluation: EvaluationMetrics) -> list[str]:
+    """The metrics that are followed along sequences."""
+    return [m.name for m in evaluation.metrics if m.follows_sequences]

@@ -74,9 +74,9 @@ class Table(NamedTuple):
         return ranks
 
 
-def better_of(meanings: Sequence[MetricDefinition]) -> dict[str, Better]:
+def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:
     """What is better of each metric, by name."""
-    return {m.name: m.better for m in meanings}
+    return {m.name: m.better for m in definitions}
 
 
 def add_detectable_row(table: Table) -> Table:

@@ -14,14 +14,18 @@ from testbed.evaluations.hase.tables import (
     paper_tables,
     support_table,
 )
-from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison_table, detail_tables, difference_section
-from testbed.scores.comparison import ScoredEditor
+from testbed.pages.sections import (
+    before_section,
+    comparison_table,
+    detail_tables,
+    difference_section,
+    lasting_section,
+)
 from testbed.scores.gather import match_cases
 from testbed.scores.movement import MOVED
+from testbed.scores.summary import ScoredEditor
 
 WORDS = {
     "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
@@ -107,15 +111,15 @@ def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
 
 def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, int]]:
     """One case of the first run for every editor: the same one where all have some case in common."""
-    first = editors[0].edited.results
+    first = editors[0].edits.results
     shared = {i for i, run in enumerate(first.cases["run"]) if run == 0}
     for other in editors[1:]:
-        mine, _ = match_cases(first, other.edited.results)
+        mine, _ = match_cases(first, other.edits.results)
         shared &= set(mine.tolist())
     case = panel_case(first, np.array(sorted(shared))) if shared else None
     cases = []
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         first_run = np.flatnonzero(results.cases["run"] == 0)
         if case is not None:
             mine, theirs = match_cases(first, results)
@@ -126,6 +130,6 @@ def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, in
 
 
 def _edit_panel(editor: ScoredEditor, case: int, material: Material) -> Picture:
-    name = f"edit-{editor.edited.slug}.png"
-    draw_edit(editor.edited.results, material.world, case, material.folder / name)
+    name = f"edit-{editor.edits.slug}.png"
+    draw_edit(editor.edits.results, material.world, case, material.folder / name)
     return Picture(name, "Probabilities of model and agent before and after one edit")

@@ -30,7 +30,7 @@ from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
-from testbed.scores.metric import Better, Metric, MetricDefinition, Shown, mean_of, sum_by_case
+from testbed.scores.metric import Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
 
@@ -110,8 +110,8 @@ class Answers(readers.Answers):
     @cached_property
     def at(self) -> dict[str, np.ndarray]:
         """bool[N] of the choices at each of PLACES; not s1r2 where it does not depend on s1r1."""
-        asked = (self.choices.role != CHILD) | self.cases["child"][self.choices.case]
-        return {place: asked & self.has_role(*roles) for place, roles in PLACES.items()}
+        counts = (self.choices.role != CHILD) | self.cases["child"][self.choices.case]
+        return {place: counts & self.has_role(*roles) for place, roles in PLACES.items()}
 
     @cached_property
     def must_change(self) -> np.ndarray:
@@ -234,15 +234,15 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
 
     definitions = []
     for place in PLACES:
-        shown: Shown = "file"
+        shown_in: Place = "file"
         if place in _IN_TABLES and kind in ("answer", "TV"):
-            shown = "compared" if kind == "answer" and place in (INDEPENDENT, "s2") else "table"
+            shown_in = "compared" if kind == "answer" and place in (INDEPENDENT, "s2") else "table"
         definitions.append(
             MetricDefinition(
                 f"{kind} {place}",
                 says.format(_ABOUT.get(place, f"of {place}")),
                 better,
-                shown,
+                shown_in,
                 follows_sequences=(kind, place) == ("answer", "s2"),
                 compute=compute_at(place),
             )
@@ -250,14 +250,14 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     return definitions
 
 
-def _define_must(names: dict[str, str], role: str, says: str, shown: Shown = "table") -> MetricDefinition:
+def _define_must(names: dict[str, str], role: str, says: str, shown_in: Place = "table") -> MetricDefinition:
     """Answers of a kind of kin that must change, or that must stay, as `names` says."""
 
     def compute(a: Answers) -> Metric:
         must = a.must_change if names is MUST_CHANGE else ~a.must_change
         return a.mean_over(a.is_right, a.at[role] & must)
 
-    return MetricDefinition(names[role], says, "high", shown, shown == "headline", compute)
+    return MetricDefinition(names[role], says, "high", shown_in, shown_in == "headline", compute)
 
 
 def _define_for_kin() -> list[MetricDefinition]:

@@ -9,14 +9,24 @@ import numpy as np
 from testbed.engine.results import Choices, Results
 from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import FOLLOWS, rows_of_role
-from testbed.pages.charts import finish_figure, interval_halves, make_panels, wrap_title
-from testbed.pages.style import AGENT, GRID, MODEL, QUIET, picture_style, save_figure
+from testbed.pages.charts import (
+    AGENT,
+    GRID,
+    MODEL,
+    QUIET,
+    finish_figure,
+    interval_halves,
+    make_panels,
+    picture_style,
+    save_figure,
+    wrap_title,
+)
 from testbed.protocol import ABSENT
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.movement import MOVED
 from testbed.scores.readers import BAYESIAN
+from testbed.scores.summary import ScoredEditor
 
 BARS = 4
 SEVERAL = 5
@@ -85,8 +95,8 @@ def _tallest_options(choices: Choices, row: int) -> np.ndarray:
         return np.empty(0, int)
     both = np.concatenate([choices.lm[row], choices.agent[row]])
     height = np.where(choices.options[row] == ABSENT, -1.0, both.max(axis=0))
-    shown = np.argsort(-height, kind="stable")[:BARS]
-    return shown[height[shown] >= max(0.0, min(MOVED, height.max()))]
+    tallest = np.argsort(-height, kind="stable")[:BARS]
+    return tallest[height[tallest] >= max(0.0, min(MOVED, height.max()))]
 
 
 def _shorten(name: str, most: int = 26) -> str:

@@ -25,9 +25,9 @@ from testbed.evaluations.hase.metrics import (
 )
 from testbed.evaluations.hase.published import published_metrics, request_groups
 from testbed.run.strata import STRATA, SUPPORT_BINS
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT
 from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 
 MAIN = (
@@ -176,7 +176,7 @@ def by_method(editors: Sequence[ScoredEditor]) -> Table:
     first = editors[0]
     rows: list[list[Cell]] = [[BEFORE_EDIT, None, *(first.summary["all"][BEFORE_EDIT][m] for m in MAIN)]]
     for e in editors:
-        steps = float(e.edited.results.cases["steps"].mean())
+        steps = float(e.edits.results.cases["steps"].mean())
         rows.append([e.name, steps, *(e.summary["all"][e.name][m] for m in MAIN)])
     header = ["editor", "gradient steps", *MAIN]
     return Table("hase-7", "By editing method", header, rows, "After the edit.")
@@ -214,7 +214,7 @@ def in_published_terms(editors: Sequence[ScoredEditor]) -> Table:
 
 def _estimate_published(editor: ScoredEditor, when: int) -> dict[str, dict[str, Estimate]]:
     """By group of requests, the estimate of every column before (0) or after (1)."""
-    results = editor.edited.results
+    results = editor.edits.results
     metrics, levels = published_metrics(results)[when], cluster_levels(results)
     masks = {"all": np.ones(len(results), bool)} | request_groups(results)
     return {name: estimate_metrics(metrics, levels, among) for name, among in masks.items()}

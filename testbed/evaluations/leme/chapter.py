@@ -15,12 +15,11 @@ from testbed.evaluations.leme.passages import (
 from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison_table, detail_tables, difference_section
+from testbed.pages.sections import comparison_table, detail_tables, difference_section, lasting_section
 from testbed.run.strata import STRATA
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 
 WORDS = {
     "do, correction, evidence": (
@@ -161,7 +160,7 @@ def _scope_section(material: Material) -> Section:
 def _correlation_sections(material: Material) -> list[Section]:
     """Do short questions foretell what is written, and do simple measures of texts see it?"""
     editors, folder = material.editors, material.folder
-    by_pair = correlate_measures(editors, editors[0].edited.seed)
+    by_pair = correlate_measures(editors, editors[0].edits.seed)
     draw_correlations(by_pair, SHORT, folder / "correlations.png")
     draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.png")
     picture = Picture(

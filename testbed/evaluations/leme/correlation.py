@@ -16,9 +16,9 @@ from testbed.evaluations.leme.metrics import FOUR, NINE, RATIO, SIMPLE, TV
 from testbed.evaluations.leme.passages import passage_pairs
 from testbed.evaluations.leme.questions import CLAIMS
 from testbed.evaluations.leme.readers import model_passages
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.gather import case_keys
 from testbed.scores.statistics import adjust_holm
+from testbed.scores.summary import ScoredEditor
 
 SHORT = (*FOUR, TV, RATIO)
 """Short questions and exact short measures."""
@@ -61,8 +61,8 @@ def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple
     P-values are of the normal distribution with the bootstrap's standard error, Holm's within each family.
     """
     # Who edits nothing says the same of all edits, which no measure is to be praised for.
-    editors = [e for e in editors if e.edited.editor != NOBODY] or editors
-    keys = sorted({key for e in editors for key in case_keys(e.edited.results)})
+    editors = [e for e in editors if e.edits.editor != NOBODY] or editors
+    keys = sorted({key for e in editors for key in case_keys(e.edits.results)})
     values = {name: _metric_by_edit(editors, name, keys) for name in (*MEASURES, *NINE)}
     rng = generator(seed, "short and long form")
     samples = rng.integers(0, len(keys), (RESAMPLES, len(keys)))
@@ -97,7 +97,7 @@ def _metric_by_edit(
     place = {key: i for i, key in enumerate(keys)}
     values = np.full((len(editors), len(keys)), np.nan)
     for row, editor in zip(values, editors, strict=True):
-        at = [place[key] for key in case_keys(editor.edited.results)]
+        at = [place[key] for key in case_keys(editor.edits.results)]
         row[at] = editor.values[editor.name][metric].by_case
     return values
 
@@ -195,7 +195,7 @@ def chi_square_test(before: Counter, after: Counter) -> float:
 
 def count_verdicts(editor: ScoredEditor, when: int) -> dict[str, Counter]:
     """Verdicts on each kind of claim about what the model wrote: 0 before the edit, 1 after it."""
-    results, verdicts = editor.edited.results, {name: Counter[int]() for name in CLAIMS}
+    results, verdicts = editor.edits.results, {name: Counter[int]() for name in CLAIMS}
     for pair in passage_pairs(results, model_passages(results, when), 1):
         for name, of_pair in pair.verdicts.items():
             verdicts[name].update(of_pair)

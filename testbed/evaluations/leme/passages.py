@@ -28,8 +28,8 @@ from testbed.evaluations.leme.statements import (
     statements_of,
 )
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import NO_EDIT
+from testbed.scores.summary import ScoredEditor
 
 REPETITION, BROKEN, WRONG_KIND = "repetition", "broken sentence", "wrong kind of thing"
 ENTITY, TOPIC = "entity drift", "topic drift"
@@ -264,7 +264,7 @@ class EditorPassages(NamedTuple):
 
 def passages_of_editor(editor: ScoredEditor) -> EditorPassages:
     """Everything that was written, judged under the first interpretation."""
-    results = editor.edited.results
+    results = editor.edits.results
     before, after = (passage_pairs(results, model_passages(results, when), 1) for when in (0, 1))
     return EditorPassages(editor, before, after)
 
@@ -276,7 +276,7 @@ def write_worst_passages(texts: EditorPassages, metrics: Sequence[str], folder: 
     is_known = np.isfinite(shares)
     mean = np.where(is_known, shares, 0).sum(0) / np.maximum(is_known.sum(0), 1)
     worst = np.argsort(mean, kind="stable")[:WORST].tolist()
-    path = folder / f"worst-{editor.edited.slug}.txt"
+    path = folder / f"worst-{editor.edits.slug}.txt"
     pairs = sorted(
         (pair for pair in texts.after if pair.case in worst), key=lambda pair: worst.index(pair.case)
     )
@@ -302,7 +302,7 @@ def write_passages(texts: EditorPassages, world: World, folder: Path) -> Path:
     `kind` (null where it cannot be read), `why` it is not one, or what it gets wrong, and the classes of
     errors it is an `error` of, under the first interpretation. Passages about twins have no such classes.
     """
-    path = folder / f"passages-{texts.editor.edited.slug}.jsonl"
+    path = folder / f"passages-{texts.editor.edits.slug}.jsonl"
     with staged_file(path) as aside:
         lines = (json.dumps(line, ensure_ascii=False) for line in _passage_records(texts, world))
         aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -310,7 +310,7 @@ def write_passages(texts: EditorPassages, world: World, folder: Path) -> Path:
 
 
 def _passage_records(texts: EditorPassages, world: World) -> Iterator[dict]:
-    cases, names = texts.editor.edited.results.cases, world.graph.entities
+    cases, names = texts.editor.edits.results.cases, world.graph.entities
     in_this_world = cases["run"] == cases["run"].min()
     for reader, pairs in ({NO_EDIT: texts.before} | {texts.editor.name: texts.after}).items():
         for pair in (pair for pair in pairs if in_this_world[pair.case]):

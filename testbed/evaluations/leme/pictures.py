@@ -9,10 +9,19 @@ import numpy as np
 from testbed.evaluations.leme.correlation import Correlation
 from testbed.evaluations.leme.metrics import NINE, error_share
 from testbed.evaluations.leme.passages import ERROR_CLASSES
-from testbed.pages.charts import finish_figure, interval_halves, make_panels, wrap_title
-from testbed.pages.style import GRID, LINES, MODEL, picture_style, save_figure
-from testbed.scores.comparison import ScoredEditor
+from testbed.pages.charts import (
+    GRID,
+    LINES,
+    MODEL,
+    finish_figure,
+    interval_halves,
+    make_panels,
+    picture_style,
+    save_figure,
+    wrap_title,
+)
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 
 SIGNIFICANT = 0.05
 

@@ -19,9 +19,9 @@ from testbed.evaluations.leme.questions import CLAIMS, edit_said_share
 from testbed.evaluations.paper_tables import read_paper_figures
 from testbed.run.strata import STRATA
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate, adjust_holm, estimate_metrics
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of, format_probability
 
 ByPair = Mapping[tuple[str, str], Correlation]
@@ -108,7 +108,7 @@ def claims_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def edit_kinds_table(editors: Sequence[ScoredEditor]) -> Table:
     """How many edits are of each kind, above the paper's Table 15."""
-    kind = m.kinds_of_edits(editors[0].edited.results)
+    kind = m.kinds_of_edits(editors[0].edits.results)
     rows: list[list[Cell]] = [["this run", *(float((kind == name).mean()) for name in m.KINDS)]]
     rows += [[*words, *map(figures.get, m.KINDS)] for words, figures in read_figures("kinds").items()]
     note = "By what the unedited model says. The paper tells updates and what was already true apart only."
@@ -145,7 +145,7 @@ def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def _judged_figures(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
     """The metrics of a reader that depend on the interpretation, with one as the standard."""
-    results = editor.edited.results
+    results = editor.edits.results
     reader = editor.evaluation.readers(results, editor.name)[name]
     answers = m.Answers(results, reader._replace(time=time))
     metrics = {one.name: one.compute(answers) for one in m.METRICS if one.name in JUDGED}
@@ -170,7 +170,7 @@ def likelihood_table(editors: Sequence[ScoredEditor]) -> Table:
     """How likely the unedited model finds what was written, and how long it is."""
     rows: list[list[Cell]] = []
     for e in editors:
-        p = e.edited.results.passages
+        p = e.edits.results.passages
         tokens = p.tokens.sum(axis=0)
         if not len(p.case) or not tokens.all():
             continue
@@ -224,7 +224,7 @@ def _row_of_tests(editor: ScoredEditor, p: Mapping[str, float]) -> list[Cell]:
 def _metric_by_edit(editor: ScoredEditor, reader: str, metric: str) -> np.ndarray:
     """float64[edits], NaN where an edit does not have the metric."""
     found = editor.values[reader].get(metric)
-    return np.full(len(editor.edited.results), np.nan) if found is None else found.by_case
+    return np.full(len(editor.edits.results), np.nan) if found is None else found.by_case
 
 
 def short_form_table(by_pair: ByPair) -> Table:
@@ -272,7 +272,7 @@ def side_by_side_table(texts: EditorPassages, world: World) -> Table | None:
 
     It is the one with a middling number of contradictions among those that say the new object, if any do.
     """
-    editor, results = texts.editor, texts.editor.edited.results
+    editor, results = texts.editor, texts.editor.edits.results
     is_in_this_world = results.cases["run"] == results.cases["run"].min()
     after = [pair for pair in texts.after if is_in_this_world[pair.case]]
     if not after:
@@ -290,7 +290,7 @@ def side_by_side_table(texts: EditorPassages, world: World) -> Table | None:
     names, other = world.graph.entities, int(results.cases["related"][middle.case])
     header = [f"{when}: {names[entity]}" for when in ("before", "after") for entity in (s, other)]
     return Table(
-        f"{editor.edited.slug}-passages",
+        f"{editor.edits.slug}-passages",
         f"{editor.name}: {names[s]} {world.graph.relations[r]} {names[o]}",
         header,
         rows,
@@ -317,7 +317,7 @@ def table_of_errors(texts: EditorPassages) -> Table:
                 role, at = marks[0]
                 first[name] = role, pair.passages[role][at].text
     rows: list[list[Cell]] = [[name, *first[name]] for name in ERROR_CLASSES if name in first]
-    return Table(f"{editor.edited.slug}-errors", f"{editor.name}: one error of each class",
+    return Table(f"{editor.edits.slug}-errors", f"{editor.name}: one error of each class",
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
 
 

@@ -35,11 +35,10 @@ from testbed.evaluations.seesaw.regression import regression_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
-from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison_table, detail_tables, difference_section
-from testbed.scores.comparison import ScoredEditor
+from testbed.pages.sections import comparison_table, detail_tables, difference_section, lasting_section
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 
 WORDS = {
@@ -72,7 +71,7 @@ def make_chapter(material: Material) -> Chapter:
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
                 tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
-                folded=[*tables.printed_tables(), *tables.count_tables(editors[0].edited.results)]),
+                folded=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
     ]  # fmt: skip
     overall = comparison_table(editors, material.differences)
     if material.world.path is not None:
@@ -173,7 +172,7 @@ def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def _estimates_under(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
     """Every metric of a reader, with the agent's belief at a time after the edit as the standard."""
-    results, evaluation = editor.edited.results, editor.evaluation
+    results, evaluation = editor.edits.results, editor.evaluation
     readers = reference_readers(results, editor.name, time) if name == BAYESIAN else None
     reader = (readers or evaluation.readers(results, editor.name))[name]
     return estimate_all_cases(results, evaluation.measure(results, reader._replace(time=time)))
@@ -213,10 +212,10 @@ def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Secti
 
 
 def _texts_section(material: Material) -> Section | None:
-    editors_with_texts = [e for e in material.editors if len(e.edited.results.passages.case)]
+    editors_with_texts = [e for e in material.editors if len(e.edits.results.passages.case)]
     if not editors_with_texts:
         return None
-    of_editors = [(e, texts.code_all_texts(e.edited.results, material.world)) for e in editors_with_texts]
+    of_editors = [(e, texts.code_all_texts(e.edits.results, material.world)) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
     ticks = [flaw[:3] for flaw in texts.FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
@@ -229,7 +228,7 @@ def _texts_section(material: Material) -> Section | None:
 
 
 def _draw_panel(editor: EditorChanges, material: Material) -> Picture:
-    slug = next(e.edited.slug for e in material.editors if e.name == editor.name)
+    slug = next(e.edits.slug for e in material.editors if e.name == editor.name)
     name, results = f"edit-{slug}.png", editor.results
     draw_edit(results, material.world, choose_case(results, editor.changes.change), material.folder / name)
     return Picture(name, "Ten other people's confidence before and after one edit")

@@ -7,9 +7,9 @@ import numpy as np
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw.metrics import estimate_means, is_crossing, is_stated, is_truth_most_probable
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 PAPER_PAIRS = (
@@ -42,13 +42,13 @@ def accuracy_by_pair(results: Results, p: np.ndarray, stated: bool) -> dict[Prop
 def accuracy_table(editors: Sequence[ScoredEditor], stated: bool) -> Table:
     """Accuracy by pair before any edit, of gold and of every editor after it (Table 5)."""
     first = editors[0]
-    readers = first.evaluation.readers(first.edited.results, first.name)
+    readers = first.evaluation.readers(first.edits.results, first.name)
     accuracies = {
-        "before": accuracy_by_pair(first.edited.results, readers[BEFORE_EDIT].probability, stated),
-        "gold": accuracy_by_pair(first.edited.results, readers[BAYESIAN].probability, stated),
+        "before": accuracy_by_pair(first.edits.results, readers[BEFORE_EDIT].probability, stated),
+        "gold": accuracy_by_pair(first.edits.results, readers[BAYESIAN].probability, stated),
     }
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         mine = editor.evaluation.readers(results, editor.name)[editor.name].probability
         accuracies[editor.name] = accuracy_by_pair(results, mine, stated)
     pairs = [pair for pair in property_pairs() if pair in accuracies["before"]]
@@ -94,7 +94,7 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
     """What gold loses too of the accuracy that is lost, by pair and editor, all facts together."""
     rows: list[list[Cell]] = []
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         readers = editor.evaluation.readers(results, editor.name)
         before, after, gold = (
             is_truth_most_probable(results, readers[name].probability) > 0.5
@@ -114,7 +114,7 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def _accuracy_changes(editor: ScoredEditor, reader: str, stated: bool) -> list[Estimate | None]:
     """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
-    results = editor.edited.results
+    results = editor.edits.results
     who = editor.evaluation.readers(results, editor.name)[reader]
     before, after = (is_truth_most_probable(results, p) for p in (who.start, who.probability))
     masks = _pair_masks(results, stated)

@@ -18,8 +18,8 @@ from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OTHERS
 from testbed.evaluations.seesaw.metrics import ConfidenceChange, confidence_change, estimate_means
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.statistics import Estimate, adjust_holm
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 LEAST_ANSWERS = 20
@@ -136,7 +136,7 @@ class EditorChanges(NamedTuple):
 
 def editor_changes(editor: ScoredEditor) -> EditorChanges:
     """D_d, D_d^q and X_d of every choice of an editor."""
-    results = editor.edited.results
+    results = editor.edits.results
     reader = editor.evaluation.readers(results, editor.name)[editor.name]
     return EditorChanges(editor.name, results, confidence_change(results.choices, reader))
 

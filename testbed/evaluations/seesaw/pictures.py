@@ -6,8 +6,7 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
-from testbed.pages.charts import make_panels
-from testbed.pages.style import AGENT, MODEL, QUIET, picture_style, save_figure
+from testbed.pages.charts import AGENT, MODEL, QUIET, make_panels, picture_style, save_figure
 from testbed.run.world import World
 
 SHOWN_PEOPLE = dict(zip(OTHERS, (4, 4, 2), strict=True))

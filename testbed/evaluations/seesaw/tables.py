@@ -18,8 +18,8 @@ from testbed.evaluations.seesaw import NEW_HOLDERS, OTHERS, Seesaw
 from testbed.evaluations.seesaw.crossing import PAPER_PAIRS, accuracy_by_pair, property_pairs
 from testbed.evaluations.seesaw.groups import LEAST_ANSWERS, EditorChanges, editor_changes
 from testbed.evaluations.seesaw.metrics import is_crossing
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 METHODS = ("FT", "MEND", "MEMIT")
@@ -49,7 +49,7 @@ def paper_accuracy_table(editors: Sequence[ScoredEditor]) -> Table:
     names = [f"{one} / {other}" for one, other in PAPER_PAIRS]
     rows: list[list[Cell]] = []
     for editor in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         readers = editor.evaluation.readers(results, editor.name)
         by_reader = [
             accuracy_by_pair(results, readers[n].probability, stated=True) for n in (BEFORE_EDIT, editor.name)

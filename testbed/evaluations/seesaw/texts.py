@@ -33,9 +33,9 @@ from testbed.evaluations.seesaw.metrics import estimate_all_cases, is_typical_op
 from testbed.evaluations.seesaw.population import Population
 from testbed.protocol import ABSENT
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.metric import sum_by_case
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 FALSE_BELOW = 0.05
@@ -224,7 +224,7 @@ def flaw_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
     """Mean pair code of each flaw by editor and edited property (Table 6)."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:
-        results = editor.edited.results
+        results = editor.edits.results
         of = results.cases["property"].astype(str)
         for name in ("all", *np.unique(of[texts.case]).tolist()):
             mine = np.full(len(texts.case), True) if name == "all" else of[texts.case] == name
@@ -240,7 +240,7 @@ def flaw_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
 
 def flaw_shares(editor: ScoredEditor, texts: CodedTexts) -> dict[str, list[Estimate]]:
     """Of each flaw the share of texts that have it, before and after the edit."""
-    results = editor.edited.results
+    results = editor.edits.results
     return {
         when: [_estimate_mean(results, texts.case, texts.has_flaw[flaw][:, t]) for flaw in FLAWS]
         for t, when in enumerate(("before", "after"))
@@ -252,7 +252,7 @@ def injection_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table
     names = [*editors[0][1].injection_codes]
     rows: list[list[Cell]] = []
     for editor, texts in editors:
-        results, codes = editor.edited.results, texts.injection_codes
+        results, codes = editor.edits.results, texts.injection_codes
         rows.append([editor.name, *(_mean_text(results, texts.case, codes[name]) for name in names)])
     return Table("injection", "Statements that nobody asked for, by relation", ["editor", *names], rows)
 
@@ -261,7 +261,7 @@ def legibility_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Tabl
     """What of the texts says nothing."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:
-        shares = [_estimate_mean(editor.edited.results, texts.case, of) for of in texts.unreadable_shares.T]
+        shares = [_estimate_mean(editor.edits.results, texts.case, of) for of in texts.unreadable_shares.T]
         rows.append([editor.name, len(texts.case), *shares])
     note = "Shares of sentences that are none of the world's language."
     return Table("reading", "How texts were read", ["editor", "pairs", *UNREADABLE_SHARES], rows, note)
@@ -272,7 +272,7 @@ def judge_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
     rows: list[list[Cell]] = []
     for editor, texts in editors:
         for called, among in (("all", False), ("either sees a change", True)):
-            shares = (_judge_error(editor.edited.results, texts, flaw, among) for flaw in KEYWORD_FLAWS)
+            shares = (_judge_error(editor.edits.results, texts, flaw, among) for flaw in KEYWORD_FLAWS)
             rows.append([editor.name, called, *shares])
     note = (
         "Share of pairs of texts with another code by a judge who looks for words, whoever they are said of "

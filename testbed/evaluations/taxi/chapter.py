@@ -24,14 +24,18 @@ from testbed.evaluations.taxi.tables import (
     reverse_table,
     shared_member_bins,
 )
-from testbed.pages.before import before_section
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
-from testbed.pages.lasting import lasting_section
-from testbed.pages.overview import comparison_table, detail_tables, difference_section
-from testbed.scores.comparison import ScoredEditor
+from testbed.pages.sections import (
+    before_section,
+    comparison_table,
+    detail_tables,
+    difference_section,
+    lasting_section,
+)
 from testbed.scores.readers import CHANCE
+from testbed.scores.summary import ScoredEditor
 
 WORDS = {
     "do, correction": "what the request is to the agent: the category changes and its properties are drawn "
@@ -102,7 +106,7 @@ def describe_finding(editor: ScoredEditor) -> str:
 
 def _superordinates_section(material: Material) -> Section:
     editors = material.editors
-    names = sorted({str(k) for e in editors for k in e.edited.results.cases["superordinate"]})
+    names = sorted({str(k) for e in editors for k in e.edits.results.cases["superordinate"]})
     lines = {
         e.name: {name: [e.summary[kind][reader][CONSISTENCY] for kind in names]
                  for name, reader in (("this editor", e.name), ("chance", CHANCE))}
@@ -145,7 +149,7 @@ def _members_section(material: Material) -> Section:
 
 
 def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
-    name, results = f"edit-{editor.edited.slug}.png", editor.edited.results
+    name, results = f"edit-{editor.edits.slug}.png", editor.edits.results
     case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
     draw_edit(results, material.world, case, material.folder / name)
     return Picture(name, "Probabilities of old and new values before and after one edit")

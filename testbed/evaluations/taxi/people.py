@@ -13,9 +13,9 @@ from testbed.evaluations.taxi import PROPERTY
 from testbed.evaluations.taxi.edits import MEMBERSHIP, QUERIES, Taxonomy, read_edits
 from testbed.evaluations.taxi.metrics import Answers
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.readers import CHANCE, NO_EDIT
 from testbed.scores.statistics import Estimate, estimate_metric
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 RESPONSES = Path("human-tests") / "human-responses.csv"
@@ -130,7 +130,7 @@ def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
     seen = {_question_key(a, taxonomy) for a in responses}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
-        results = editor.edited.results
+        results = editor.edits.results
         answers = Answers(results, editor.evaluation.readers(results, editor.name)[name])
         among = _is_question_seen(results, world, seen)
         rows.append([name, int(among.sum()), *(_property_success(answers, among, n) for n in ("", *names))])

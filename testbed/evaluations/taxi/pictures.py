@@ -7,7 +7,7 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
-from testbed.pages.style import AGENT, MODEL, QUIET, STYLE, save_figure
+from testbed.pages.charts import AGENT, MODEL, QUIET, STYLE, save_figure
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 

@@ -27,10 +27,10 @@ from testbed.evaluations.taxi.people import find_changes, people_shares, read_an
 from testbed.protocol import is_equally_good
 from testbed.run.strata import STRATA
 from testbed.run.world import World
-from testbed.scores.comparison import ScoredEditor
 from testbed.scores.metric import Metric
 from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, reference_readers
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 
 PAPER_COLUMNS = {name: ("all", name) for name in FOUR} | {
@@ -121,7 +121,7 @@ def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def _estimate_at(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
     """Every metric of a reader, with the agent under one interpretation as the standard."""
-    results = editor.edited.results
+    results = editor.edits.results
     readers = reference_readers if name == BAYESIAN else editor.evaluation.readers
     reader = readers(results, editor.name)[name]
     metrics = editor.evaluation.measure(results, reader._replace(time=time))
@@ -133,7 +133,7 @@ def exception_table(editors: Sequence[ScoredEditor], world: World) -> Table | No
 
     There a rational agent does not give TAXI's label, though the world is changed as TAXI means it.
     """
-    results, graph = editors[0].edited.results, world.graph
+    results, graph = editors[0].edits.results, world.graph
     c, time = results.choices, 1 + INTERPRETATIONS.index("do")
     here = (results.cases["run"] == 0)[c.case] & np.isin(c.role, (EDIT, PROPERTY))
     belief = np.where(c.offered, c.agent[:, time], -1.0)
@@ -160,7 +160,7 @@ def exception_table(editors: Sequence[ScoredEditor], world: World) -> Table | No
 
 def count_table(editor: ScoredEditor) -> Table:
     """How much was asked: edits and questions by superordinate (Tables 1 and 3)."""
-    results = editor.edited.results
+    results = editor.edits.results
     c, first = results.choices, results.cases["run"] == 0
     superordinate = results.cases["superordinate"].astype(str)
     rows: list[list[Cell]] = []
@@ -203,8 +203,8 @@ def rare_against_typical_table(editors: Sequence[ScoredEditor]) -> Table:
     """Rare minus typical subjects, paired within category, for every editor."""
     rows: list[list[Cell]] = []
     for e, reader in [*((e, e.name) for e in editors), (editors[0], NO_EDIT)]:
-        rare, typical, levels = pair_cases(e.edited.results)
-        rng = generator(e.edited.seed, "typical against rare")
+        rare, typical, levels = pair_cases(e.edits.results)
+        rng = generator(e.edits.seed, "typical against rare")
         row: list[Cell] = [reader, len(rare)]
         for name in COMPARED_METRICS:
             first, second = (_take_cases(e.values[reader][name], cases) for cases in (rare, typical))

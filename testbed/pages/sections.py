@@ -1,0 +1,304 @@
+"""What every chapter may have: the unedited model, all editors, differences, what lasts, one editor."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.charts import (
+    GRID,
+    LATER,
+    LINES,
+    MODEL,
+    QUIET,
+    STYLE,
+    finish_figure,
+    interval_halves,
+    make_panels,
+    picture_style,
+    save_figure,
+    wrap_title,
+)
+from testbed.pages.costs import cost_section
+from testbed.run.strata import STRATA
+from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
+from testbed.scores.comparison import Differences
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, summary_rows
+from testbed.scores.tables import Cell, Table, better_of, format_cell
+
+DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
+
+
+def usual_chapter(material: Material) -> Chapter:
+    """What every chapter has: the tables of all editors, costs, and each editor whole.
+
+    The first line of the evaluation's docstring is the title, the rest of it the text. Costs are held against
+    the last headline metric.
+    """
+    editors, evaluation = material.editors, material.editors[0].evaluation
+    title, _, text = inspect.cleandoc(type(evaluation).__doc__ or type(evaluation).__name__).partition("\n")
+    headlines, followed = metrics_shown_in(evaluation.metrics, "headline"), followed_metrics(evaluation)
+    sections = [
+        difference_section(material),
+        cost_section(editors, headlines[-1], material.folder),
+        lasting_section(editors, material.curves, followed[:2], material.folder) if followed else None,
+    ]
+    parts = [name for name in editors[0].summary if name != "all"]
+    return Chapter(
+        title,
+        " ".join(text.split()),
+        {e.name: "; ".join(map(partial(_describe_headline, e), headlines)) for e in editors},
+        comparison_table(editors, material.differences),
+        [section for section in sections if section],
+        panels={},
+        details={e.name: detail_tables(e, parts) for e in editors},
+        words={},
+        metrics=evaluation.metrics,
+        ahead=[before_section(material)],
+    )
+
+
+def _describe_headline(editor: ScoredEditor, metric: str) -> str:
+    """A metric of an editor in words, and what it was before the edit, where it means something there."""
+    after, before = (editor.summary["all"][reader].get(metric) for reader in (editor.name, BEFORE_EDIT))
+    text = f"{metric} {format_cell(after)}"
+    return f"{text}, {format_cell(before)} before" if before else text
+
+
+def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table:
+    """A row an editor, a control and a floor; the compared metrics with intervals."""
+    first = editors[0]
+    metrics = compared_metrics(editors)
+    rows: list[list[Cell]] = [
+        [e.name, len(e.edits.results), *_metric_cells(e, e.name, metrics), e.edits.cost.get("seconds")]
+        for e in editors
+    ]
+    rows += [
+        [control, len(e.edits.results), *_metric_cells(e, control, metrics), None]
+        for e in editors
+        for control in e.control_readers
+    ]
+    rows += [
+        [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
+        for floor in first.reference_names
+    ]
+    note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what "
+    note += "the numbers can mean" + (
+        f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
+    )
+    return Table(
+        "comparison",
+        "All editors",
+        ["editor", "edits", *metrics, "seconds an edit"],
+        rows,
+        note,
+        foot=(
+            ["smallest detectable difference", None, *_detectable_differences(differences, metrics), None],
+        ),
+        better=better_of(first.evaluation.metrics),
+        contest=len(editors),
+    )
+
+
+def difference_section(material: Material) -> Section | None:
+    """Which differences from the reference are real; None where nothing is compared."""
+    table = difference_table(material.editors, material.differences)
+    text = (
+        "A difference smaller than that of the last row is one that this number of cases would often miss: "
+        "read its absence as \u201cnot known\u201d, not as \u201cequal\u201d."
+    )
+    return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
+
+
+def difference_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table | None:
+    """Differences from the reference on the cases that both have, with adjusted p-values."""
+    metrics = [
+        m for m in compared_metrics(editors) if any(m in row for row in differences.comparisons.values())
+    ]
+    rows: list[list[Cell]] = []
+    for editor in editors:
+        row = differences.comparisons.get(editor.name)
+        if row:
+            rows.append([editor.name, max(c.cases for c in row.values()), *map(row.get, metrics)])
+    if not rows:
+        return None
+    return Table(
+        "differences",
+        f"Differences from {differences.reference}",
+        ["editor", "cases both have", *metrics],
+        rows,
+        "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
+        "bold differences have one below .05.",
+        foot=(["smallest detectable difference", None, *_detectable_differences(differences, metrics)],),
+    )
+
+
+def detail_tables(editor: ScoredEditor, subsets: Sequence[str]) -> list[Table]:
+    """Every metric of one editor beside its reference rows, over all cases and some parts of them."""
+    tables = []
+    for subset in ("all", *subsets):
+        if any(e.cases for e in editor.summary[subset][editor.name].values()):
+            header, rows = summary_rows(editor.evaluation, editor.summary, subset)
+            among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
+            key = f"{editor.edits.slug}-{subset}".replace(" ", "-")
+            tables.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
+    return tables
+
+
+def compared_metrics(editors: Sequence[ScoredEditor]) -> list[str]:
+    """The compared metrics that some editor has, in the evaluation's order."""
+    known = {metric for e in editors for metric in e.compared_metrics()}
+    return [m.name for m in editors[0].evaluation.metrics if m.name in known]
+
+
+def _metric_cells(editor: ScoredEditor, reader: str, metrics: Sequence[str]) -> list[Cell]:
+    return [editor.summary["all"][reader].get(metric) for metric in metrics]
+
+
+def _detectable_differences(differences: Differences, metrics: Sequence[str]) -> list[float]:
+    return [round(differences.detectable_difference(metric), 3) for metric in metrics]
+
+
+PICTURE = "before.png"
+SAYS = {"S0": "never stated", "S1": "stated one to three times", "S2": "stated more often"}
+TEXT = (
+    "Whatever an editor does, it starts from a model that is not the agent. What a model cannot infer before "
+    "any edit, it will hardly infer after one: so first the same questions, asked of the unedited model and "
+    "held against the agent's posterior before any edit, by how often the corpus states what is asked."
+)
+
+
+def before_section(material: Material) -> Section:
+    """Distance and calibration of the unedited model, by stratum, as picture and table."""
+    first = material.editors[0]
+    strata = score_before_edit(first.edits.results)
+    draw_before(strata, material.folder / PICTURE)
+    picture = Picture(PICTURE, "The unedited model's distance to the agent, and its calibration, by stratum")
+    about = f"; questions are those of {first.name}" if len(material.editors) > 1 else ""
+    table = before_table(strata)
+    table = table._replace(note=f"{table.note[:-1]}{about}.")
+    return Section("before", "Is the unedited model the agent?", TEXT, [picture], [table])
+
+
+def before_table(strata: Mapping[str, Stratum]) -> Table:
+    """A row a stratum."""
+    columns = (DISTANCE, RIGHT, EXCESS)
+    rows: list[list[Cell]] = [
+        [_stratum_label(name), of.questions, *(of.estimates[m] for m in columns), of.calibration]
+        for name, of in strata.items()
+    ]
+    note = (
+        "Overconfidence is the model's probability of its likeliest option minus the agent's belief in it; "
+        f"expected calibration error, the mean absolute value of that over {BINS} bins of equal width of the "
+        "model's probability. It has no interval, and is never quite 0."
+    )
+    header = ["the fact that is asked", "questions", *columns, "expected calibration error"]
+    return Table("before", "The unedited model, held against the agent", header, rows, note)
+
+
+def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
+    """Total variation by stratum, and beside it the agent's belief by the model's probability."""
+    with plt.rc_context(STYLE):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.2), width_ratios=(2, 3))
+        values = np.array([of.estimates[DISTANCE][:3] for of in strata.values()]).T
+        at = np.arange(len(strata))
+        left.bar(at, values[0], 0.55, yerr=interval_halves(*values), color=MODEL, capsize=3)
+        left.set_xticks(at, list(strata))
+        left.set_ylim(0, 1)
+        left.set_ylabel("total variation to the agent")
+        right.plot([0, 1], [0, 1], color=QUIET, lw=0.8, ls="--")
+        for i, name in enumerate(s for s in STRATA if s in strata):
+            bins = strata[name].bins
+            belief = np.array([b.belief[:3] for b in bins]).T
+            right.errorbar(
+                [b.confidence.value for b in bins],
+                belief[0],
+                interval_halves(*belief),
+                fmt="o-",
+                color=LINES[i % len(LINES)],
+                ms=3.5,
+                lw=1.2,
+                capsize=2,
+                label=_stratum_label(name),
+            )
+        right.set_xlim(0, 1)
+        right.set_ylim(0, 1)
+        right.set_xlabel("model's probability of its likeliest answer")
+        right.set_ylabel("agent's belief in it")
+        for axis in (left, right):
+            axis.grid(axis="y", color=GRID, lw=0.6)
+            axis.set_axisbelow(True)
+        right.legend(frameon=False)
+        figure.tight_layout()
+        save_figure(figure, path)
+
+
+def _stratum_label(name: str) -> str:
+    return f"{name}, {SAYS[name]}" if name in SAYS else name
+
+
+def lasting_section(
+    editors: Sequence[ScoredEditor],
+    curves: dict[str, list[Retention]],
+    metrics: Sequence[str],
+    folder: Path,
+) -> Section | None:
+    """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
+    table = retention_table(editors, curves)
+    if table is None:
+        return None
+    draw_retention(curves, metrics, folder / "retention.png")
+    says = f"{' and '.join(metrics)} by number of edits, at once and kept"
+    text = "Edits made one after another in the same model: scored at once, and again after later ones."
+    return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
+
+
+def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[str], path: Path) -> None:
+    """A panel an editor: two metrics by number of edits, at once and kept."""
+    with picture_style():
+        figure, axes = make_panels(len(curves))
+        for axis, (name, curve) in zip(axes, curves.items(), strict=True):
+            at = [k.edits for k in curve]
+            for metric, colour, mark in zip(metrics, (MODEL, LATER), "os", strict=False):
+                for part, style, fill in (("at_once", "--", "white"), ("at_end", "-", colour)):
+                    estimates = [getattr(k, part)[metric] for k in curve]
+                    values = [e.value for e in estimates]
+                    low, high = ([getattr(e, end) for e in estimates] for end in ("low", "high"))
+                    when = "at once" if part == "at_once" else "kept"
+                    axis.fill_between(at, low, high, color=colour, alpha=0.08, lw=0)
+                    axis.plot(
+                        at,
+                        values,
+                        style,
+                        marker=mark,
+                        ms=4,
+                        color=colour,
+                        mfc=fill,
+                        label=f"{metric}, {when}",
+                    )
+            axis.set_xscale("log")
+            axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
+            axis.minorticks_off()
+            axis.set_title(wrap_title(name), fontsize=9)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        finish_figure(figure, axes, "edits in the sequence", "share, ratio")
+        save_figure(figure, path)
+
+
+def retention_table(editors: Sequence[ScoredEditor], curves: dict[str, list[Retention]]) -> Table | None:
+    """Metrics at once and at the end of every editor, a row a number of edits."""
+    names = followed_metrics(editors[0].evaluation) if editors else []
+    rows: list[list[Cell]] = [
+        [e.name, at.edits, *(part.get(name) for name in names for part in (at.at_once, at.at_end))]
+        for e in editors
+        for at in curves.get(e.name, [])
+    ]
+    header = ["editor", "edits", *(f"{name}, {when}" for name in names for when in ("at once", "kept"))]
+    note = "The first edits of every sequence: each scored at once, and all of them after the last."
+    return Table("retention", "Scores at once, and kept", header, rows, note) if rows else None
