@@ -305,7 +305,7 @@ def test_exceptions_are_those_that_a_loop_finds(results, place):
         label = int(c.facets["label"][row])
         if c.role[row] in (EDIT, PROPERTY) and belief[label] < max(belief.values()) * (1 - 1e-6):
             pairs.append((names[int(results.cases["subject"][c.case[row]])], names[label]))
-    editor = SimpleNamespace(edited=SimpleNamespace(results=results))
+    editor = SimpleNamespace(edits=SimpleNamespace(results=results))
     table = exception_table([editor], place[0])
     assert bool(pairs) == bool(table)
     if table:
