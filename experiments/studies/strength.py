@@ -218,7 +218,7 @@ def _is_of_study(options: Settings, config: Mapping[str, Any]) -> bool:
 
 def _choose_metrics(metrics: Sequence[MetricDefinition], words: Sequence[str]) -> list[MetricDefinition]:
     """The metrics of tables whose names contain one of some words."""
-    tabled = [m for m in metrics if m.shown != "file"]
+    tabled = [m for m in metrics if m.shown_in != "file"]
     metrics_chosen = [m for m in tabled if any(word in m.name for word in words)]
     if not metrics_chosen:
         names = ", ".join(m.name for m in tabled)

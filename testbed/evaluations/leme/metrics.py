@@ -38,7 +38,7 @@ from testbed.protocol import ABSENT, is_equally_good
 from testbed.run.strata import STRATA
 from testbed.scores import readers
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Better, Metric, MetricDefinition, Shown, sum_by_case
+from testbed.scores.metric import Better, Metric, MetricDefinition, Place, sum_by_case
 from testbed.scores.movement import Movement
 
 EDIT_SUBJECT, EDIT_RELATED = "edit, subject", "edit, related"
@@ -183,7 +183,7 @@ def _of_pairs(
     description: str,
     answer: PairAnswer,
     better: Better = "high",
-    shown: Shown = "table",
+    shown: Place = "table",
     *,
     needs_edit: bool = False,
     is_share: bool = True,
