@@ -9,9 +9,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.tidy import Figure, nest_figures
-from testbed.pages.charts import draw_lines, interval_halves, wrap_title
-from testbed.pages.style import GRID, MODEL, picture_style, save_figure
-from testbed.pages.training import draw_training
+from testbed.pages.charts import (
+    GRID,
+    MODEL,
+    draw_lines,
+    draw_training,
+    interval_halves,
+    picture_style,
+    save_figure,
+    wrap_title,
+)
 from testbed.scores.statistics import Estimate
 
 TRAINING, COSTS = "training", "What an edit costs"
