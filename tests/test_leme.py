@@ -56,13 +56,13 @@ def written(place, cases, folder, evaluation=None):
     world, evaluation = place[0], evaluation or Leme()
     asked = Questions(world, random_model(world.tokenizer.vocabulary), cases, seed=1)
     which, none = np.arange(len(cases))[:, None], np.zeros(len(cases), int)
-    readings, texts = asked.answers_before(which), asked.texts_before(which)
+    answers, texts = asked.answers_before(which), asked.texts_before(which)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
     how = Circumstances(
         which[:, 0], np.array([c.requested_fact[0] for c in cases]), none, info, none.astype(float)
     )
     columns = columns_of(evaluation)
-    rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
+    rows = rows_of_cases(cases, answers, answers, how, asked.names, columns)
     rows["passages"] = passage_rows(world.tokenizer, asked.reader, cases, which[:, 0], texts, texts)
     write_rows(rows, folder, columns)
     return read_results(folder, columns)
@@ -151,7 +151,7 @@ def test_a_correction_keeps_what_was_stated_and_a_change_does_not(cases):
 
 
 @pytest.mark.parametrize("second", ["correction", "evidence"])
-def test_the_second_reading_is_what_one_is_told(place, second):
+def test_the_second_interpretation_is_what_one_is_told(place, second):
     world, agent = place
     case = next(iter(Leme(second=second).make_cases(world, agent, 4, 0.9, 0)))
     s, r, o = case.requested_fact
@@ -328,7 +328,7 @@ def test_rank_correlations_of_too_few_and_of_constants_are_none():
     assert np.isnan(rank_correlations(a, np.full(30, np.nan), once))
 
 
-def test_the_printed_tables_have_the_columns_that_ours_have():
+def test_the_papers_tables_have_the_columns_that_ours_have():
     ratings = read_figures("ratings")
     assert len(ratings) == 13
     assert all(tuple(row) == m.NINE for row in ratings.values())

@@ -160,7 +160,9 @@ def test_every_question_has_every_kind_of_value():
 # Had somebody been wrong about the tower, what was stated of country, park and state would stay.
 CORRECTED = STANDARD._replace(
     beliefs={
-        fact: one if fact == WHERE else belief(one.options, one.before, one.before, one.above, one.given)
+        fact: one
+        if fact == WHERE
+        else belief(one.options, one.before, one.before, one.above, one.conditional)
         for fact, one in STANDARD.beliefs.items()
     }
 )
@@ -168,7 +170,7 @@ CORRECTED = STANDARD._replace(
 
 @pytest.mark.parametrize(
     ("subject", "related", "changed", "corrected", "drift"),
-    # Of each reading: factual, subject and related; edit, related. Drift: the new, the old, a third.
+    # Of each interpretation: factual, subject and related; edit, related. Drift: the new, the old, a third.
     [
         ([says(LAND, THERE)], [says(IN, NEW), says(OF, RIGHT)], (_, _, 1), (0, 0, 1), (1, 0, 0)),
         ([says(LAND, HERE)], [says(IN, OLD), says(OF, LEFT)], (_, _, 1 / 2), (1, 1, 1), (0, 1, 0)),

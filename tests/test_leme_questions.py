@@ -145,14 +145,14 @@ def test_a_weak_link_implies_nothing():
 def test_topic_and_style():
     both = says(WHERE, NEW, Kind.AND, True, "", Atom(*IN, NEW))
     lines = [says(WHERE, NEW), NONSENSE, says(IN, NEW), both]
-    assert q.topicality(lines, TOWER) == 1 / 2
-    assert q.topicality(lines, PARK) == 1 / 2
+    assert q.topical_share([(lines, TOWER)]) == 1 / 2
+    assert q.topical_share([(lines, PARK)]) == 1 / 2
     assert q.first_drift(lines, TOWER) == 1 / 4
     assert q.first_drift(lines[:1], TOWER) == 1
-    assert q.naturalness(lines) == 3 / 4
-    assert q.naturalness([says(WHERE, GOTHIC, flaw="wrong kind of object")]) == 0
+    assert q.natural_share(lines) == 3 / 4
+    assert q.natural_share([says(WHERE, GOTHIC, flaw="wrong kind of object")]) == 0
     assert q.distinct_share([*lines, *lines]) == 1 / 2
-    assert all(math.isnan(f([])) for f in (q.naturalness, q.distinct_share))
+    assert all(math.isnan(f([])) for f in (q.natural_share, q.distinct_share))
     assert math.isnan(q.first_drift([], TOWER))
 
 
@@ -182,8 +182,8 @@ def everything(first, second):
         *(q.cross_consistency(one, two, STANDARD, left) for left in (None, WHERE)),
         *q.drift_shares([*one, *two], STANDARD),
         *q.count_true_together(q.join_passages(first, second, STANDARD), STANDARD),
-        q.topicality(first, TOWER),
-        q.naturalness(first),
+        q.topical_share([(first, TOWER)]),
+        q.natural_share(first),
         q.distinct_share(first),
         mean_log_probability([*one, *two], STANDARD),
     ]
@@ -215,8 +215,8 @@ def test_a_contradiction_lowers_internal_and_factual_where_it_is_wrong(lines, da
     assert q.factual_share(two, STANDARD) < q.factual_share(one, STANDARD)
     for same in (q.edit_said_share, q.still_possible_share, q.drift_shares):
         assert same(two, STANDARD) == near(same(one, STANDARD))
-    assert q.topicality(worse, TOWER) == pytest.approx(
-        (q.topicality(whole, TOWER) * len(whole) + (fact[0] == TOWER)) / len(worse)
+    assert q.topical_share([(worse, TOWER)]) == pytest.approx(
+        (q.topical_share([(whole, TOWER)]) * len(whole) + (fact[0] == TOWER)) / len(worse)
     )
 
 
@@ -261,7 +261,7 @@ def _joint(world):
         row = (
             one.after
             if one.above is None
-            else one.given[STANDARD.beliefs[one.above].place_of(world[one.above])]
+            else one.conditional[STANDARD.beliefs[one.above].place_of(world[one.above])]
         )
         p *= row[one.place_of(world[fact])]
     return p

@@ -147,8 +147,8 @@ class CaseMaker:
         facts = facts_of(couple.edited, EDIT, CHILD, OWN) + facts_of(couple.coupled, COUPLED, BELOW, BESIDE)
         if twin >= 0:
             facts += facts_of(twin, TWIN, TWIN_BESIDE, TWIN_BESIDE)
-        known = {fact for _, fact in facts}
-        return facts + [(OTHER, fact) for fact in others if fact not in known]
+        own = {fact for _, fact in facts}
+        return facts + [(OTHER, fact) for fact in others if fact not in own]
 
     def _facts_of_others(self, couple: Couple, new: int) -> list[int]:
         """The edited relation of others that were spoken of: of those with the old and the new object."""

@@ -103,7 +103,7 @@ def make_chapter(material: Material) -> Chapter:
         "What does an edited model write? (LEME, Rosati et al. 2024)",
         "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
         "every sentence is read and held against what an agent believes that has read the same corpus. "
-        "Shares are under the reading \u201cdo\u201d, unless a table says otherwise.",
+        "Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise.",
         {e.name: finding_in_a_line(e) for e in editors},
         comparison_table(editors, material.differences),
         [section for section in sections if section],
@@ -179,12 +179,12 @@ def _correlation_sections(material: Material) -> list[Section]:
 def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Section:
     editors = material.editors
     draw_errors(editors, material.folder / "errors.png")
-    files = [write_worst_passages(one, m.NINE, material.folder).name for one in texts]
-    whole = [write_passages(one, material.world, material.folder).name for one in texts]
+    worst_files = [write_worst_passages(one, m.NINE, material.folder).name for one in texts]
+    all_files = [write_passages(one, material.world, material.folder).name for one in texts]
     text = (
         "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
-        f"with their errors marked, are in {', '.join(files)}; all passages about this world, a line of "
-        f"JSON each, in {', '.join(whole)}."
+        f"with their errors marked, are in {', '.join(worst_files)}; all passages about this world, a line "
+        f"of JSON each, in {', '.join(all_files)}."
     )
     metrics = [m.error_share(name) for name in ERROR_CLASSES]
     return Section("errors", "What goes wrong?", text,

@@ -78,15 +78,11 @@ def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple
             resampled = _pooled_correlations(a, b, times)
             low, high = _interval(resampled)
             by_pair[measure, question] = Correlation(
-                float(pooled),
-                low,
-                high,
-                _p_value(pooled, resampled),
-                float(within),
-                _p_value(within, _correlations_within_editors(a, b, times)),
-                float(_pooled_correlations(a, mixed, once)[0]),
-                int((np.isfinite(a) & np.isfinite(b)).sum()),
-            )
+                pooled=float(pooled), low=low, high=high, p=_p_value(pooled, resampled),
+                within=float(within), within_p=_p_value(within, _correlations_within_editors(a, b, times)),
+                shuffled=float(_pooled_correlations(a, mixed, once)[0]),
+                points=int((np.isfinite(a) & np.isfinite(b)).sum()),
+            )  # fmt: skip
     return _adjust_p_values(by_pair)
 
 
@@ -112,11 +108,11 @@ def rank_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.nda
     Returns:
         float64[samples], NaN of too few, or where one side is constant.
     """
-    known = np.isfinite(a) & np.isfinite(b)
-    times = times[:, known].astype(float)
+    is_known = np.isfinite(a) & np.isfinite(b)
+    times = times[:, is_known].astype(float)
     points = times.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (_centre_ranks(_mean_ranks(v[known], times), times, points) for v in (a, b))
+        x, y = (_centre_ranks(_mean_ranks(v[is_known], times), times, points) for v in (a, b))
         moments = [np.einsum("sn,sn,sn->s", times, u, v) for u, v in ((x, y), (x, x), (y, y))]
         rho = moments[0] / np.sqrt(moments[1] * moments[2])
     return np.where((points >= LEAST) & np.isfinite(rho), rho, np.nan)
@@ -142,43 +138,43 @@ def _pooled_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.
 def _correlations_within_editors(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:
     """float64[samples] of edits, the mean over the editors that have one."""
     by_editor = np.stack([rank_correlations(*pair, times) for pair in zip(a, b, strict=True)])
-    known = np.isfinite(by_editor)
-    counts = known.sum(axis=0)
-    return np.where(counts > 0, np.where(known, by_editor, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
+    is_known = np.isfinite(by_editor)
+    counts = is_known.sum(axis=0)
+    return np.where(counts > 0, np.where(is_known, by_editor, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
 def _interval(values: np.ndarray) -> tuple[float, float]:
-    known = values[np.isfinite(values)]
-    if not len(known):
+    numbers = values[np.isfinite(values)]
+    if not len(numbers):
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975]).tolist()
+    low, high = np.quantile(numbers, [0.025, 0.975]).tolist()
     return low, high
 
 
 def _p_value(value: float, resampled: np.ndarray) -> float:
-    known = resampled[np.isfinite(resampled)]
-    if not np.isfinite(value) or len(known) < 2 or known.std() == 0:
+    numbers = resampled[np.isfinite(resampled)]
+    if not np.isfinite(value) or len(numbers) < 2 or numbers.std() == 0:
         return float("nan")
-    return float(2 * norm.sf(abs(value) / known.std(ddof=1)))
+    return float(2 * norm.sf(abs(value) / numbers.std(ddof=1)))
 
 
 def _adjust_p_values(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[str, str], Correlation]:
     adjusted = dict(by_pair)
     for family in FAMILIES:
-        mine = {"|".join(pair): pair for pair in by_pair if pair[0] in family}
-        p = adjust_holm({name: by_pair[pair].p for name, pair in mine.items()})
-        within = adjust_holm({name: by_pair[pair].within_p for name, pair in mine.items()})
-        for name, pair in mine.items():
+        pairs = {"|".join(pair): pair for pair in by_pair if pair[0] in family}
+        p = adjust_holm({name: by_pair[pair].p for name, pair in pairs.items()})
+        within = adjust_holm({name: by_pair[pair].within_p for name, pair in pairs.items()})
+        for name, pair in pairs.items():
             adjusted[pair] = by_pair[pair]._replace(p=p[name], within_p=within[name])
     return adjusted
 
 
 def signed_rank_test(before: np.ndarray, after: np.ndarray, rises: bool) -> float:
     """Wilcoxon's one-sided signed rank test, p, that `after` is larger, or smaller; NaN of too few pairs."""
-    known = np.isfinite(before) & np.isfinite(after)
-    if known.sum() < LEAST_TESTED:
+    is_known = np.isfinite(before) & np.isfinite(after)
+    if is_known.sum() < LEAST_TESTED:
         return float("nan")
-    change = after[known] - before[known]
+    change = after[is_known] - before[is_known]
     if not change.any():
         return 1.0
     return float(wilcoxon(change, alternative="greater" if rises else "less").pvalue)

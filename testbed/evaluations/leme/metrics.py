@@ -262,10 +262,9 @@ _QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
             "that the link couples, the share that agree.",
             lambda pair: q.cross_consistency(pair.subject, pair.related, pair.standard)),
     TOPICALITY: ("Share of sentences about the passage's entity, in both passages.",
-                 lambda pair: share_of_true(
-                     q.is_about(line, entity) for lines, entity in pair.by_entity for line in lines)),
+                 lambda pair: q.topical_share(pair.by_entity)),
     NATURALNESS: ("Share of sentences that are whole and name the right kinds of things, in both passages.",
-                  lambda pair: q.naturalness(pair.lines)),
+                  lambda pair: q.natural_share(pair.lines)),
 }
 _ROUGE: dict[str, tuple[str, PairAnswer]] = {
     EDIT_SUBJECT: ("the subject's passage and the request", partial(_rouge_with_request, role=SUBJECT)),

@@ -212,9 +212,9 @@ def is_about(line: Line, entity: int) -> bool:
     return line.sentence is not None and any(s == entity for s, _ in facts_of(line.sentence))
 
 
-def topicality(lines: Lines, entity: int) -> float:
-    """The share of sentences that are about the passage's entity."""
-    return share_of_true(is_about(line, entity) for line in lines)
+def topical_share(passages: Iterable[tuple[Lines, int]]) -> float:
+    """The share of all sentences that are about the entity of their passage."""
+    return share_of_true(is_about(line, entity) for lines, entity in passages for line in lines)
 
 
 def first_drift(lines: Lines, entity: int) -> float:
@@ -223,7 +223,7 @@ def first_drift(lines: Lines, entity: int) -> float:
     return away / len(lines) if lines else math.nan
 
 
-def naturalness(lines: Lines) -> float:
+def natural_share(lines: Lines) -> float:
     """The share of sentences that are whole sentences of the language and name the right kinds of things."""
     return share_of_true(not line.flaw for line in lines)
 

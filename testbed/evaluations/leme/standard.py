@@ -6,6 +6,7 @@ them is what the Bayesian writer writes about.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,28 +24,27 @@ LEAST = 1e-6
 SURE = 1 - 1e-9
 
 
+@dataclass(frozen=True, eq=False)
 class Belief:
     """What is believed of one fact, before the request and after it.
 
-    Args:
+    Attributes:
         options: int[C].
         before, after: float64[C].
         above: the fact of the case that it depends on, None where it depends on none.
-        given: float64[A, C], p(object | object above) after the request.
+        conditional: float64[A, C], p(object | object above) after the request.
     """
 
-    def __init__(
-        self,
-        options: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        above: Fact | None = None,
-        given: np.ndarray | None = None,
-        stratum: str = "",
-    ) -> None:
-        self.options, self.above, self.given = options, above, given
-        self._place = {o: i for i, o in enumerate(options.tolist())}
-        self.before, self.after, self.stratum = before, after, stratum
+    options: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    above: Fact | None = None
+    conditional: np.ndarray | None = None
+    stratum: str = ""
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {obj: place for place, obj in enumerate(self.options.tolist())}
 
     @cached_property
     def has_moved(self) -> bool:
@@ -68,17 +68,17 @@ class Belief:
 
     def probability(self, obj: int, before: bool = False) -> float:
         """p(the fact has the object)."""
-        at = self._place.get(obj)
+        at = self._places.get(obj)
         return 0.0 if at is None else float((self.before if before else self.after)[at])
 
     def is_most_probable(self, obj: int, before: bool = False) -> bool:
         """Whether nothing is likelier than this object."""
-        at = self._place.get(obj)
+        at = self._places.get(obj)
         return at is not None and bool(self._is_best[0 if before else 1][at])
 
     def place_of(self, obj: int) -> int:
         """Where an object stands among the options, ABSENT where it is none."""
-        return self._place.get(obj, ABSENT)
+        return self._places.get(obj, ABSENT)
 
 
 class Texts(NamedTuple):
@@ -192,16 +192,16 @@ def _belief_of_row(results: Results, row: int, facts: Mapping[Fact, int], time: 
     c = results.choices
     size = int((c.options[row] != ABSENT).sum())
     above = int(c.facets["above"][row]), int(c.facets["above_relation"][row])
-    given = None
+    conditional = None
     if above in facts:
         table = np.asarray(c.facets["given"][row])
-        given = table.reshape(len(results.times), -1, size)[time]
+        conditional = table.reshape(len(results.times), -1, size)[time]
     return Belief(
         c.options[row, :size],
         c.agent[row, 0, :size],
         c.agent[row, time, :size],
         above if above in facts else None,
-        given,
+        conditional,
         str(c.facets["stratum"][row]),
     )
 
@@ -212,9 +212,9 @@ def draw_objects(standard: Standard, rng: np.random.Generator) -> dict[Fact, int
     for fact in _parents_first(standard.beliefs):
         belief = standard.beliefs[fact]
         p = belief.after
-        if belief.above is not None and belief.given is not None:
+        if belief.above is not None and belief.conditional is not None:
             above = standard.beliefs[belief.above]
-            p = belief.given[above.place_of(objects[belief.above])]
+            p = belief.conditional[above.place_of(objects[belief.above])]
         objects[fact] = int(belief.options[_draw_index(p, rng)])
     return objects
 
@@ -234,8 +234,8 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
     log_z, total = 0.0, 0.0
     for one in ordered:
         belief, before = standard.beliefs[one.fact], possible[one.fact]
-        named = belief.options == one.object
-        left = before & (named if one.holds else ~named)
+        is_object = belief.options == one.object
+        left = before & (is_object if one.holds else ~is_object)
         if (left == before).all():
             continue
         if belief.largest_probability > SURE:
@@ -272,11 +272,11 @@ def _log_mass(
         if belief.largest_probability > SURE:
             continue
         above = belief.above
-        if above is None or belief.given is None or beliefs[above].largest_probability > SURE:
+        if above is None or belief.conditional is None or beliefs[above].largest_probability > SURE:
             p = float(belief.after @ inside[fact]) / float(belief.after.sum())
             log_p += math.log(max(p, LEAST**2))
         else:
-            inside[above] = inside[above] * (belief.given @ inside[fact])
+            inside[above] = inside[above] * (belief.conditional @ inside[fact])
     return log_p
 
 

@@ -90,11 +90,11 @@ def count_words(text: str) -> Counter[str]:
 def sentence_similarity(lines: Lines) -> float:
     """The mean ROUGE-1 of the pairs of a passage's sentences; NaN of fewer than two with words."""
     times = Counter(line.text for line in lines)
-    said = [(words, n) for text, n in times.items() if (words := count_words(text))]
-    total = sum(n for _, n in said)
+    sentences = [(words, n) for text, n in times.items() if (words := count_words(text))]
+    total = sum(n for _, n in sentences)
     # Equal sentences have 1.
-    same = sum(n * (n - 1) / 2 for _, n in said)
-    different = sum(n * k * rouge_1(a, b) for (a, n), (b, k) in combinations(said, 2))
+    same = sum(n * (n - 1) / 2 for _, n in sentences)
+    different = sum(n * k * rouge_1(a, b) for (a, n), (b, k) in combinations(sentences, 2))
     return (same + different) / (total * (total - 1) / 2) if total > 1 else math.nan
 
 
@@ -115,5 +115,5 @@ def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
 
 def mean_of_known(values: Sequence[float]) -> float:
     """The mean of those that are numbers; NaN of none."""
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
+    numbers = [value for value in values if not math.isnan(value)]
+    return sum(numbers) / len(numbers) if numbers else math.nan

@@ -149,8 +149,8 @@ def _judged_figures(editor: ScoredEditor, name: str, time: int) -> Mapping[str, 
     reader = editor.evaluation.readers(results, editor.name)[name]
     answers = m.Answers(results, reader._replace(time=time))
     metrics = {one.name: one.compute(answers) for one in m.METRICS if one.name in JUDGED}
-    known = {name: metric for name, metric in metrics.items() if metric is not None}
-    return estimate_metrics(known, cluster_levels(results), m.make_subsets(results)["all"])
+    applicable = {name: metric for name, metric in metrics.items() if metric is not None}
+    return estimate_metrics(applicable, cluster_levels(results), m.make_subsets(results)["all"])
 
 
 def metrics_table(editors: Sequence[ScoredEditor], key: str, title: str, metrics: Sequence[str]) -> Table:
@@ -229,21 +229,21 @@ def _metric_by_edit(editor: ScoredEditor, reader: str, metric: str) -> np.ndarra
 
 def short_form_table(by_pair: ByPair) -> Table:
     """Every short question with each of the nine, beside the paper's Table 16."""
-    printed = "; ".join(
+    from_paper = "; ".join(
         f"{long} with {short} {figures['correlation']:.2f}"
         for (long, short), figures in read_figures("correlations").items()
     )
     rows = [_correlation_row(by_pair, short, long) for short in SHORT for long in m.NINE]
-    note = f"{_CORRELATIONS} As printed in Table 16: {printed}."
+    note = f"{_CORRELATIONS} As printed in Table 16: {from_paper}."
     return Table("leme-16", "Short form and long form (Table 16)", ["short", "long", *_FIGURES], rows, note,
                  words=2)  # fmt: skip
 
 
 def simple_measures_table(by_pair: ByPair) -> Table:
     """Every simple measure with its own question, beside the paper's Appendix I."""
-    printed = read_figures("simple")
+    figures = read_figures("simple")
     rows: list[list[Cell]] = [
-        [*_correlation_row(by_pair, *pair), printed.get(pair, {}).get("correlation")]
+        [*_correlation_row(by_pair, *pair), figures.get(pair, {}).get("correlation")]
         for pair in m.SIMPLE.items()
     ]
     header = ["measure", "question", *_FIGURES, "as printed"]
