@@ -17,9 +17,15 @@ from testbed.launch import launch_command
 
 def run_module(module: ModuleType, args: Sequence[str] | None = None) -> int:
     """Run a module on a command line, that of this process unless `args` are given; returns the exit code."""
-    assert module.__spec__ is not None, "it was started by its name"
-    name = "experiments." + module.__spec__.name.rpartition(".")[2]
-    return run_command(name, module.__doc__ or "", module.Settings, module.run_study, args)
+    return run_command(
+        f"experiments.{name_of_module(module)}", module.__doc__ or "", module.Settings, module.run_study, args
+    )
+
+
+def name_of_module(module: ModuleType) -> str:
+    """Its own name without its room's, also of the one that this process was started with."""
+    assert module.__spec__ is not None, "it was imported or started by its name"
+    return module.__spec__.name.rpartition(".")[2]
 
 
 def launch_module() -> None:

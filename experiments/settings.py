@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from experiments.command import name_of_module
 from experiments.record import typed, unusual
 
 PLACES = ("runs", "minutes", "path", "facts")
@@ -26,15 +27,13 @@ class StudySettings:
     @property
     def command(self) -> str:
         """What repeats it: options unlike their defaults, a folder of data as FOLDER."""
-        module = sys.modules[type(self).__module__]
-        assert module.__spec__ is not None, "a module was imported"
         names = [field.name for field in fields(self) if field.name not in PLACES]
         flags = [name for name in names if getattr(self, name) is True]
         data = {name: "FOLDER" for name in PLACES[2:] if getattr(self, name, None)}
         given = data | unusual(self, *(name for name in names if name not in flags))
         options = {name.replace("_", "-"): value for name, value in given.items()}
         flagged = "".join(f" --{name.replace('_', '-')}" for name in flags)
-        return typed(module.__spec__.name.rpartition(".")[2], options) + flagged
+        return typed(name_of_module(sys.modules[type(self).__module__]), options) + flagged
 
     def settings_as_data(self) -> dict[str, Any]:
         """Everything that figures depend on."""

@@ -10,7 +10,7 @@ from bayes.counts import observation_counts
 from bayes.interface import Distribution, EditRequest
 from bayes.paper import Evidence, evidence_from, fit_paper
 from corpus.errors import InputError
-from tests.naive import DenseAgent, evidence
+from experiments.benchmarks.naive import DenseAgent, evidence
 from tests.worlds import make_world
 
 SUBJECTS, RELATIONS, SIZE = 4, 4, 6

@@ -23,6 +23,7 @@ from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.text.sentences import Sentences, sample_sentences
 from corpus.text.store import document_lengths, spell_sentences, write_documents
 from corpus.text.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
+from experiments.benchmarks.naive import published_sentences, shuffle_by_keys
 from tests import naive
 from tests.worlds import make_world, random_graph
 
@@ -50,7 +51,7 @@ def test_published_sentences(seed, monkeypatch):
     model = generative_model(graph, np.random.default_rng(seed))
     sentences = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
     streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
-    assert as_tuples(sentences) == naive.published_sentences(graph, model, streams, 7)
+    assert as_tuples(sentences) == published_sentences(graph, model, streams, 7)
     assert (sentences.about == np.repeat(graph.subject, 24)).all()
 
 
@@ -78,7 +79,7 @@ def test_shuffle(kernel, piles, seed):
     order = np.empty(ends[-1], np.int32)
     kernel(np.random.default_rng(seed), 0, len(sizes), starts, times, ends - sizes * times, order)
     groups = [range(a, b) for a, b in itertools.pairwise(starts)]
-    assert order.tolist() == naive.shuffle_by_keys(groups, times, np.random.default_rng(seed))
+    assert order.tolist() == shuffle_by_keys(groups, times, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("kernel", [kernels.next_fit, compile_kernel(kernels.next_fit)])

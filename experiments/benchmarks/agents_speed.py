@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -27,16 +26,17 @@ from bayes.paper import evidence_from
 from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
+from experiments.benchmarks import naive
 from experiments.benchmarks.harness import (
-    format_range,
+    BenchmarkSettings,
     measure_process,
-    median_and_range,
-    run_stages,
+    rate_runs,
+    run_benchmark,
+    show_ranges,
     summarise_runs,
     time_runs,
 )
 from experiments.command import launch_module
-from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS
@@ -44,7 +44,6 @@ from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world
-from tests import naive
 
 Stage = Literal["fit", "queries", "cases", "exact", "trees"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -62,7 +61,7 @@ FIT = (
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(BenchmarkSettings):
     """What is measured, and where its files go."""
 
     stages: tuple[Stage, ...] = STAGES
@@ -71,13 +70,6 @@ class Settings:
     """Runs of each measurement."""
     cases: int = 5000
     """Edit cases of the paper's agent; the exact agent draws a tenth of them."""
-    folder: Path = Path("runs")
-    """Where a scratch folder is made, and removed at the end."""
-
-    @property
-    def scratch(self) -> Path:
-        """The scratch folder."""
-        return self.folder / ".agents-speed"
 
 
 def load_or_build_world(
@@ -93,6 +85,11 @@ def load_or_build_world(
     return load_world(Run(settings.scratch, run))
 
 
+def published_worlds(settings: Settings) -> tuple[World, World]:
+    """That of the paper preset, and the small one."""
+    return load_or_build_world(settings, "published"), load_or_build_world(settings, "published", small=True)
+
+
 def twin_of(world: World) -> naive.DenseAgent:
     """The naive twin of the paper's agent after reading a world."""
     place = {int(o): i for i, o in enumerate(world.graph.objects)}
@@ -100,36 +97,26 @@ def twin_of(world: World) -> naive.DenseAgent:
     return naive.DenseAgent(items, world.graph.upstream, len(place), 1.0, 5.0)
 
 
-def report_figures(title: str, unit: str, figures: dict[str, dict[str, float]], digits: int) -> None:
-    """Show medians with their ranges."""
-    print_table(title, ("", unit), [(name, format_range(figure, digits)) for name, figure in figures.items()])
-
-
 def measure_fit(settings: Settings) -> dict[str, Any]:
     """Seconds to fit, from sentences in memory, and memory of a process that loads a world and fits."""
-    world, small = (
-        load_or_build_world(settings, "published"),
-        load_or_build_world(settings, "published", small=True),
-    )
+    world, small = published_worlds(settings)
     items = len(evidence_from(world.sentences).weight)
     seconds = {
-        "evidence and fit": median_and_range(time_runs(lambda: paper_agent(world), settings.repeats)),
-        "the same, small world": median_and_range(time_runs(lambda: paper_agent(small), settings.repeats)),
-        "naive twin, small world": median_and_range(time_runs(lambda: twin_of(small), settings.repeats)),
+        "evidence and fit": time_runs(lambda: paper_agent(world), settings.repeats),
+        "the same, small world": time_runs(lambda: paper_agent(small), settings.repeats),
+        "naive twin, small world": time_runs(lambda: twin_of(small), settings.repeats),
     }
     program = (sys.executable, "-c", FIT, str(settings.scratch), "published-paper")
     process = summarise_runs([measure_process(*program) for _ in range(settings.repeats)])
-    report_figures(f"fit on {items:,} items of evidence", "seconds", seconds, 3)
-    report_figures("a process that loads the world and fits", "seconds, GiB", process, 2)
+    show_ranges(f"fit on {items:,} items of evidence", "seconds", seconds, 3)
+    show_ranges("a process that loads the world and fits", "seconds, GiB", process, 2)
     return {"items": items, "facts": len(world.graph), **seconds, "process": process}
 
 
 def measure_queries(settings: Settings) -> dict[str, Any]:
     """Marginal posteriors p(o | s, r) of downstream facts a second, one object or all."""
-    world, small = (
-        load_or_build_world(settings, "published"),
-        load_or_build_world(settings, "published", small=True),
-    )
+    world, small = published_worlds(settings)
+    repeats = settings.repeats
     agent, small_agent, twin = paper_agent(world), paper_agent(small), twin_of(small)
     rng = np.random.default_rng(0)
 
@@ -142,23 +129,20 @@ def measure_queries(settings: Settings) -> dict[str, Any]:
     # As many questions as make the compiled kernel worth its while, also about the small world.
     s, r, o = (np.tile(column, 5000) for column in few)
 
-    def measure_rate(work: Callable[[], object], count: int) -> dict[str, float]:
-        return median_and_range([count / s for s in time_runs(work, settings.repeats)])
-
     def ask_twin() -> None:
         for s, r in zip(*few[:2], strict=True):
             twin.best(int(s), int(r))
 
     figures = {
-        "p(o | s, r)": measure_rate(lambda: agent.probability(*many), QUERIES),
-        "p(. | s, r), all objects": measure_rate(
-            lambda: agent.distributions(subjects, relations), len(subjects)
+        "p(o | s, r)": rate_runs(lambda: agent.probability(*many), repeats, QUERIES),
+        "p(. | s, r), all objects": rate_runs(
+            lambda: agent.distributions(subjects, relations), repeats, len(subjects)
         ),
-        "p(o | s, r), small world": measure_rate(lambda: small_agent.probability(s, r, o), len(s)),
-        "p(. | s, r), small world": measure_rate(lambda: small_agent.distributions(s, r), len(s)),
-        "naive twin, p(. | s, r), small world": measure_rate(ask_twin, len(few[0])),
+        "p(o | s, r), small world": rate_runs(lambda: small_agent.probability(s, r, o), repeats, len(s)),
+        "p(. | s, r), small world": rate_runs(lambda: small_agent.distributions(s, r), repeats, len(s)),
+        "naive twin, p(. | s, r), small world": rate_runs(ask_twin, repeats, len(few[0])),
     }
-    report_figures("marginal posteriors", "a second", figures, 0)
+    show_ranges("marginal posteriors", "a second", figures, 0)
     return {"objects": len(world.graph.objects), **figures}
 
 
@@ -169,10 +153,7 @@ def draw_cases(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
 
 def measure_cases(settings: Settings) -> dict[str, Any]:
     """Seconds for edit cases: requests, and every probe before and after, from full distributions."""
-    world, small = (
-        load_or_build_world(settings, "published"),
-        load_or_build_world(settings, "published", small=True),
-    )
+    world, small = published_worlds(settings)
     agent, small_agent = paper_agent(world), paper_agent(small)
     stratified, published = Hase(), Hase(sampler="published")
     cases = draw_cases(small, small_agent, FEW, stratified)
@@ -188,20 +169,15 @@ def measure_cases(settings: Settings) -> dict[str, Any]:
                 for twin in (before, after):
                     twin.best(choice.subject, choice.relation)
 
-    count = settings.cases
-    figures = {
-        f"{count:,} cases, stratified": median_and_range(
-            time_runs(lambda: draw_cases(world, agent, count, stratified), settings.repeats)
-        ),
-        f"{count:,} cases, published": median_and_range(
-            time_runs(lambda: draw_cases(world, agent, count, published), settings.repeats)
-        ),
-        f"{FEW} cases, small world": median_and_range(
-            time_runs(lambda: draw_cases(small, small_agent, FEW, stratified), settings.repeats)
-        ),
-        f"naive twin, {FEW} cases, small world": median_and_range(time_runs(ask_twins, settings.repeats)),
+    count, repeats = settings.cases, settings.repeats
+    drawn = {
+        f"{count:,} cases, stratified": (world, agent, count, stratified),
+        f"{count:,} cases, published": (world, agent, count, published),
+        f"{FEW} cases, small world": (small, small_agent, FEW, stratified),
     }
-    report_figures("edit cases by the paper's agent", "seconds", figures, 2)
+    figures = {name: time_runs(partial(draw_cases, *what), repeats) for name, what in drawn.items()}
+    figures[f"naive twin, {FEW} cases, small world"] = time_runs(ask_twins, repeats)
+    show_ranges("edit cases by the paper's agent", "seconds", figures, 2)
     return figures
 
 
@@ -209,14 +185,14 @@ def measure_exact(settings: Settings) -> dict[str, Any]:
     """The exact agent: seconds to fit, and milliseconds a case by kind of request."""
     world = load_or_build_world(settings, "exact")
     agent = exact_agent(world)
-    fit = median_and_range(time_runs(lambda: exact_agent(world), settings.repeats))
+    fit = time_runs(lambda: exact_agent(world), settings.repeats)
     figures = {}
     for request in get_args(RequestKind):
         count = max(1, settings.cases // 10)
-        seconds = time_runs(partial(draw_cases, world, agent, count, Hase(request=request)), settings.repeats)
-        figures[request] = median_and_range([1000 * s / count for s in seconds])
-    report_figures("the exact agent", "seconds", {"fit": fit}, 2)
-    report_figures("its edit cases", "milliseconds each", figures, 1)
+        work = partial(draw_cases, world, agent, count, Hase(request=request))
+        figures[request] = time_runs(work, settings.repeats, of=count / 1000)
+    show_ranges("the exact agent", "seconds", {"fit": fit}, 2)
+    show_ranges("its edit cases", "milliseconds each", figures, 1)
     return {"fit": fit, "milliseconds a case": figures}
 
 
@@ -260,9 +236,10 @@ def measure_trees(settings: Settings) -> dict[str, Any]:
         apart = np.abs(np.stack(ask_fact_by_fact(agents)) - np.stack(ask_in_one_pass(agents))).max()
         assert apart < 1e-12, f"fact by fact and in one pass are {apart} apart"
         for way, work in (("fact by fact", ask_fact_by_fact), ("in one pass", ask_in_one_pass)):
-            seconds = time_runs(partial(work, agents), settings.repeats)
-            figures[f"{name}, {way}"] = median_and_range([1000 * s / TREE_ASKED for s in seconds])
-    report_figures("all facts of a subject, a root and ten that depend on it", "milliseconds", figures, 2)
+            figures[f"{name}, {way}"] = time_runs(
+                partial(work, agents), settings.repeats, of=TREE_ASKED / 1000
+            )
+    show_ranges("all facts of a subject, a root and ten that depend on it", "milliseconds", figures, 2)
     return figures
 
 
@@ -277,10 +254,7 @@ MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
 
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        stage: partial(MEASURES[stage], settings) for stage in settings.stages
-    }
-    run_stages("agents-speed", measures, settings.scratch, repeats=settings.repeats, cases=settings.cases)
+    run_benchmark(settings, MEASURES)
 
 
 if __name__ == "__main__":

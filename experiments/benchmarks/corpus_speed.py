@@ -16,8 +16,6 @@ import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -33,19 +31,20 @@ from corpus.text.sentences import count_mentions, sample_sentences
 from corpus.text.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.text.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
+from experiments.benchmarks import naive
 from experiments.benchmarks.harness import (
-    format_range,
+    BenchmarkSettings,
     measure_process,
-    median_and_range,
-    run_stages,
+    rate_runs,
+    run_benchmark,
+    show_processes,
+    show_ranges,
     summarise_runs,
-    time_runs,
 )
 from experiments.command import launch_module
-from testbed.console import print_table, say
+from testbed.console import say
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
-from tests import naive
 
 Stage = Literal["kernels", "command", "scale", "bytes", "reader"]
 # A child's peak memory counts from its parent's, so the stage that fills this process comes last.
@@ -55,22 +54,15 @@ SUBJECTS = (6_579, 26_316, 83_333, 263_158)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(BenchmarkSettings):
     """What is measured, and where its files go."""
 
     stages: tuple[Stage, ...] = STAGES
     """Parts to run."""
     repeats: int = 5
     """Runs of each measurement."""
-    folder: Path = Path("runs")
-    """Where a scratch folder is made, and removed at the end."""
     pythons: tuple[str, ...] = (sys.executable,)
     """Interpreters that must write the same bytes."""
-
-    @property
-    def scratch(self) -> Path:
-        """The scratch folder."""
-        return self.folder / ".corpus-speed"
 
 
 def paper_world() -> tuple[KnowledgeGraph, GenerativeModel, Tokenizer]:
@@ -111,37 +103,29 @@ def measure_kernels(settings: Settings) -> dict[str, Any]:
         for _ in make_tokens(graph, model, tokenizer, threads):
             pass
 
-    twin: list[int] = []
-
-    def naive_tokens() -> None:
+    def count_naive_tokens() -> int:
         streams = generator(0, "sentences").spawn(1)
         sentences_of_twin = naive.published_sentences(small_graph, small_model, streams, len(small_graph))
         about = [s for s in small_graph.subject.tolist() for _ in range(24)]
         groups = [[i for i, s in enumerate(about) if s == who] for who in small_graph.subjects.tolist()]
         order = naive.shuffle_by_keys(groups, 5, generator(0, "documents"))
         rows = [naive_row(small_tokenizer, sentences_of_twin[i]) for i in range(len(sentences_of_twin))]
-        twin[:] = [len([token for i in order for token in (*rows[i], SEP)])]
+        return len([token for i in order for token in (*rows[i], SEP)])
 
     sentences = sample_sentences(small_graph, small_model, generator(0, "sentences"))
     counts = count_mentions(sentences, len(small_graph.entities), len(small_graph.relations))
     small_tokenizer = train_bpe(small_graph, counts, 4000)
+    repeats = settings.repeats
     rates = {
-        "kernels, 1 thread": [tokens / s for s in time_runs(lambda: make_all_tokens(1), settings.repeats)],
-        "kernels, 2 threads": [tokens / s for s in time_runs(lambda: make_all_tokens(2), settings.repeats)],
-        "plain copy of the same bytes": [
-            tokens / s for s in time_runs(lambda: np.copyto(target, source), settings.repeats)
-        ],
+        "kernels, 1 thread": rate_runs(lambda: make_all_tokens(1), repeats, tokens / 1e6),
+        "kernels, 2 threads": rate_runs(lambda: make_all_tokens(2), repeats, tokens / 1e6),
+        "plain copy of the same bytes": rate_runs(lambda: np.copyto(target, source), repeats, tokens / 1e6),
+        "naive twin": rate_runs(count_naive_tokens, repeats, count_naive_tokens() / 1e6),
     }
-    rates["naive twin"] = [twin[0] / s for s in time_runs(naive_tokens, settings.repeats) if twin]
-    print_table(
-        f"{tokens:,} tokens from distributions to memory",
-        ("", "million tokens/s", "least", "most"),
-        [
-            (name, *(f"{median_and_range(measured)[key] / 1e6:,.1f}" for key in ("median", "least", "most")))
-            for name, measured in rates.items()
-        ],
-    )
-    return {"tokens": tokens} | {name: median_and_range(measured) for name, measured in rates.items()}
+    show_ranges(f"{tokens:,} tokens from distributions to memory", "million tokens/s", rates, 1)
+    return {"tokens": tokens} | {
+        name: {key: 1e6 * value for key, value in rate.items()} for name, rate in rates.items()
+    }
 
 
 def naive_row(tokenizer: Tokenizer, sentence: tuple) -> np.ndarray:
@@ -166,8 +150,7 @@ def measure_command(settings: Settings) -> dict[str, Any]:
         shutil.rmtree(run.corpus)
         runs.append(build_run(run))
     figures, counts = summarise_runs(runs), read_counts(run.corpus)
-    row = (f"{counts['tokens']:,}", format_range(figures["seconds"], 1), format_range(figures["peak_gib"], 2))
-    print_table("testbed.corpus paper, from its graph", ("tokens", "seconds", "GiB"), [row])
+    show_processes("testbed.corpus paper, from its graph", "tokens", {f"{counts['tokens']:,}": figures})
     return {**figures, "counts": counts}
 
 
@@ -196,9 +179,8 @@ def measure_scale(settings: Settings) -> dict[str, Any]:
     slope, fixed = np.polyfit(count, seconds, 1)
     exponent = float(np.polyfit(np.log(count), np.log(seconds), 1)[0])
     beyond = float(np.polyfit(np.log(count), np.log(np.maximum(seconds - fixed, 1e-3)), 1)[0])
-    rows = [(f"{z['facts']:,}", format_range(z["seconds"], 1), format_range(z["peak_gib"], 2)) for z in sizes]
     title = f"cost by size: facts to the power {exponent:.2f}; {beyond:.2f} beyond {fixed:.1f} fixed seconds"
-    print_table(title, ("facts", "seconds", "GiB"), rows)
+    show_processes(title, "facts", {f"{size['facts']:,}": size for size in sizes})
     return {
         "sizes": sizes,
         "exponent": exponent,
@@ -258,10 +240,7 @@ def measure_reader(settings: Settings) -> dict[str, Any]:
             by_source[name].append(measure_process(sys.executable, "-c", program, str(source), str(cache)))
         shutil.rmtree(cache)
     figures = {name: summarise_runs(runs) for name, runs in by_source.items()}
-    rows = [
-        (name, format_range(f["seconds"], 1), format_range(f["peak_gib"], 2)) for name, f in figures.items()
-    ]
-    print_table("20.6 million triples, read, filtered and paired", ("from", "seconds", "GiB"), rows)
+    show_processes("20.6 million triples, read, filtered and paired", "from", figures)
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     return figures | {"bytes": sizes}
 
@@ -277,10 +256,7 @@ MEASURES: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
 
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        stage: partial(MEASURES[stage], settings) for stage in settings.stages
-    }
-    run_stages("corpus-speed", measures, settings.scratch, repeats=settings.repeats)
+    run_benchmark(settings, MEASURES)
 
 
 if __name__ == "__main__":

@@ -25,19 +25,24 @@ are 3.5 times as fast and probes cost 1.0 edits. What bounds them is arithmetic:
 """
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import jax
 import numpy as np
 
 from corpus.text.tokenizer import PAD, SEP
-from experiments.benchmarks.harness import format_range, median_and_range, run_stages
+from experiments.benchmarks.harness import (
+    BenchmarkSettings,
+    format_range,
+    median_and_range,
+    run_benchmark,
+    time_once,
+    versions_of,
+)
 from experiments.benchmarks.peft_twin import add_adapter, open_in_transformers, train_adapter, unpadded_rows
 from experiments.command import launch_module
 from lm.editors.interface import make_requests
@@ -64,20 +69,13 @@ PROBED: dict[Size, int] = {"tiny": 8, "paper": 1}
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(BenchmarkSettings):
     """What is measured."""
 
     stages: tuple[Size, ...] = ("tiny", "paper")
     """Parts to run."""
     repeats: int = 3
     """Turns that each of the measured takes."""
-    folder: Path = Path("runs")
-    """Where a scratch folder is made, and removed at the end."""
-
-    @property
-    def scratch(self) -> Path:
-        """The scratch folder."""
-        return self.folder / ".edit-speed"
 
 
 def build_questions(settings: Settings, size: Size) -> Questions:
@@ -104,13 +102,6 @@ def note_compilations() -> Iterator[list[float]]:
         yield seconds
     finally:
         jax.monitoring.unregister_event_duration_listener(add_seconds)
-
-
-def time_once(work: Callable[[], object]) -> float:
-    """How long it takes once."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def build_worker(questions: Questions, size: Size) -> Worker:
@@ -256,18 +247,9 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
 
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    import peft
-    import torch
-    import transformers
-
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        size: partial(measure_size, settings, size) for size in settings.stages
-    }
-    run_stages(
-        "edit-speed", measures, settings.scratch, repeats=settings.repeats, peft=peft.__version__,
-        torch=torch.__version__, transformers=transformers.__version__,
-        device_kind=jax.devices()[0].device_kind,
-    )  # fmt: skip
+    versions = versions_of("peft", "torch", "transformers")
+    measures = {size: partial(measure_size, size=size) for size in settings.stages}
+    run_benchmark(settings, measures, device_kind=jax.devices()[0].device_kind, **versions)
 
 
 if __name__ == "__main__":

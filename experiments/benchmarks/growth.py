@@ -22,7 +22,6 @@ and 8 GiB; a report over 100,000 rows takes under 60 seconds.
 
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,11 +31,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from corpus.files import read_json, write_json
-from experiments.benchmarks.harness import measure_process, record_stage
+from experiments.benchmarks.harness import measure_process, record_stage, time_once
 from experiments.benchmarks.scaled import scale_world
 from experiments.command import launch_module
-from experiments.stages import Clock, finish_stages
-from experiments.stages import Stage as Step
 from testbed.console import print_table, say
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
@@ -88,7 +85,10 @@ def run_study(settings: Settings) -> None:
     if settings.only:
         seconds = MEASURES[settings.only](settings)
         write_json(settings.file(settings.only, settings.size), {"seconds": seconds})
-    elif finish_stages(_study_stages(settings), Clock(settings.minutes)):
+        return
+    from experiments.stages import Clock, finish_stages
+
+    if finish_stages(_study_stages(settings), Clock(settings.minutes)):
         growth = collect_growth(settings)
         _show_growth(growth)
         for stage, figures in growth.items():
@@ -96,7 +96,7 @@ def run_study(settings: Settings) -> None:
         say(f"record: {folder}")
 
 
-def _study_stages(settings: Settings) -> Iterator[Step]:
+def _study_stages(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     for stage in STAGES:
         for size in sorted(settings.rows if stage == "report" else settings.sizes):
             yield f"{stage}, {size:,}", partial(_measure_in_process, settings, stage, size)
@@ -111,12 +111,6 @@ def _measure_in_process(settings: Settings, stage: Stage, size: int) -> None:
     options += ["--sizes", *settings.sizes, "--rows", *settings.rows]
     process = measure_process(sys.executable, "-m", "experiments.growth", *map(str, options))
     write_json(path, read_json(path) | {"peak_gib": process["peak_gib"]})
-
-
-def _time_once(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def _run_options(settings: Settings) -> dict[str, Any]:
@@ -134,7 +128,7 @@ def measure_corpus(settings: Settings) -> float:
     corpus_settings = replace(CORPUS["paper"], **_run_options(settings))
     corpus_settings = replace(corpus_settings, world=scale_world(corpus_settings.world, settings.size))
     shutil.rmtree(settings.run(settings.size).folder, ignore_errors=True)
-    return _time_once(lambda: build_corpus(corpus_settings))
+    return time_once(lambda: build_corpus(corpus_settings))
 
 
 def measure_fit(settings: Settings) -> float:
@@ -142,7 +136,7 @@ def measure_fit(settings: Settings) -> float:
     from testbed.run.agents import paper_agent
     from testbed.run.world import load_world
 
-    return _time_once(lambda: paper_agent(load_world(settings.run(settings.size))))
+    return time_once(lambda: paper_agent(load_world(settings.run(settings.size))))
 
 
 def measure_gold(settings: Settings) -> float:
@@ -153,7 +147,7 @@ def measure_gold(settings: Settings) -> float:
 
     world = load_world(settings.run(settings.size))
     agent, count = paper_agent(world), settings.cases
-    return _time_once(lambda: list(Hase().make_cases(world, agent, count, 0.95, 0))) / count
+    return time_once(lambda: list(Hase().make_cases(world, agent, count, 0.95, 0))) / count
 
 
 def measure_train(settings: Settings) -> float:
@@ -192,7 +186,7 @@ def measure_score(settings: Settings) -> float:
     cases = list(Hase().make_cases(world, paper_agent(world), SCORED, 0.95, 0))
     questions, which = Questions(world, load_model(run, world)[0], cases), np.arange(SCORED)[:, None]
     questions.answers_after({}, which)
-    return _time_once(lambda: questions.answers_after({}, which)) / SCORED
+    return time_once(lambda: questions.answers_after({}, which)) / SCORED
 
 
 def measure_report(settings: Settings) -> float:
@@ -224,7 +218,7 @@ def measure_report(settings: Settings) -> float:
             copies.append(copy)
         pq.write_table(pa.concat_tables(copies).combine_chunks(), path)
     seal_results(folder)
-    seconds = _time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
+    seconds = time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
     shutil.rmtree(run.folder)
     return seconds
 

@@ -1,36 +1,98 @@
-"""What benchmarks share: repeated timing, the memory of a command, and records kept stage by stage."""
+"""What benchmarks share: settings, repeated timing, memory of a command, records kept stage by stage."""
 
 import os
 import platform
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from corpus.files import read_json, write_json
+from experiments.command import name_of_module
 from experiments.record import RECORDS
-from testbed.console import say
+from testbed.console import print_table, say
 from testbed.run.runs import provenance
 
+Settings = TypeVar("Settings")
+Range = dict[str, float]
+"""median, least and most of a measurement."""
+NO_FIGURE = ("stages", "folder", "runs", "pythons", "measure", "golden")
+"""Options that change no figure."""
 
-def median_and_range(values: list[float]) -> dict[str, float]:
+
+@dataclass(frozen=True)
+class BenchmarkSettings:
+    """Where a benchmark works."""
+
+    folder: Path = Path("runs")
+    """Where a scratch folder is made, and removed at the end."""
+
+    @property
+    def scratch(self) -> Path:
+        """The scratch folder."""
+        return self.folder / f".{title_of(self)}"
+
+
+def title_of(settings: object) -> str:
+    """The title of a benchmark's record."""
+    return name_of_module(sys.modules[type(settings).__module__]).replace("_", "-")
+
+
+def run_benchmark(
+    settings: Settings, measures: Mapping[Any, Callable[[Settings], dict[str, Any]]], **further: Any
+) -> None:
+    """Measure stage by stage, each recorded as soon as it is done; the scratch folder goes at the end.
+
+    Args:
+        measures: what measures a stage, by its name; `settings.stages`, where it is there, says which.
+        further: what figures depend on besides the settings, such as versions of libraries.
+    """
+    own = {name: value for name, value in vars(settings).items() if name not in NO_FIGURE}
+    scratch = settings.scratch if isinstance(settings, BenchmarkSettings) else None
+    try:
+        if scratch:
+            scratch.mkdir(parents=True, exist_ok=True)
+        for stage in getattr(settings, "stages", measures):
+            path = record_stage(title_of(settings), stage, measures[stage](settings), **own, **further)
+            say(f"{stage}: written to {path}")
+    finally:
+        if scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def versions_of(*libraries: str) -> dict[str, str]:
+    """Versions of libraries that are installed."""
+    return {name: version(name) for name in libraries}
+
+
+def median_and_range(values: list[float]) -> Range:
     """Median, smallest and largest."""
     return {"median": statistics.median(values), "least": min(values), "most": max(values)}
 
 
-def time_runs(work: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each of `repeats` runs after one that is not counted."""
-    seconds = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return seconds[1:]
+def time_once(work: Callable[[], object]) -> float:
+    """Seconds that it takes once."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def time_runs(work: Callable[[], object], repeats: int, of: float = 1.0) -> Range:
+    """Seconds of each of `of` equal parts of some work, over `repeats` runs after one that is not counted."""
+    return median_and_range([time_once(work) / of for _ in range(repeats + 1)][1:])
+
+
+def rate_runs(work: Callable[[], object], repeats: int, count: float) -> Range:
+    """How many of `count` things that some work does it does in a second; runs as of `time_runs`."""
+    return median_and_range([count / time_once(work) for _ in range(repeats + 1)][1:])
 
 
 def measure_process(*command: str) -> dict[str, float]:
@@ -50,27 +112,29 @@ def measure_process(*command: str) -> dict[str, float]:
     return {"seconds": seconds, "peak_gib": usage.ru_maxrss * 1024 / 2**30}
 
 
-def summarise_runs(runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+def summarise_runs(runs: list[dict[str, float]]) -> dict[str, Range]:
     """The spread of each measurement over several runs."""
     return {key: median_and_range([one[key] for one in runs]) for key in runs[0]}
 
 
-def format_range(figures: dict[str, float], digits: int) -> str:
+def format_range(figures: Range, digits: int) -> str:
     """A median with its range."""
     least, most = figures["least"], figures["most"]
-    return f"{figures['median']:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
+    return f"{figures['median']:,.{digits}f} ({least:,.{digits}f} to {most:,.{digits}f})"
 
 
-def run_stages(
-    title: str, measures: Mapping[str, Callable[[], dict[str, Any]]], scratch: Path, **settings: Any
-) -> None:
-    """Run the stages of a benchmark, each kept as soon as it is done; the scratch folder goes at the end."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    try:
-        for stage, measure in measures.items():
-            say(f"{stage}: written to {record_stage(title, stage, measure(), **settings)}")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+def show_ranges(title: str, unit: str, figures: Mapping[str, Range], digits: int) -> None:
+    """A table of measurements, in one unit."""
+    print_table(title, ("", unit), [(name, format_range(one, digits)) for name, one in figures.items()])
+
+
+def show_processes(title: str, what: str, processes: Mapping[str, Mapping[str, Range]]) -> None:
+    """A table of the seconds and gibibytes of processes, by what they did."""
+    rows = [
+        (name, format_range(one["seconds"], 1), format_range(one["peak_gib"], 2))
+        for name, one in processes.items()
+    ]
+    print_table(title, (what, "seconds", "GiB"), rows)
 
 
 def record_stage(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:

@@ -32,7 +32,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from corpus.text.tokenizer import BOS
-from experiments.benchmarks.harness import format_range, run_stages, summarise_runs
+from experiments.benchmarks.harness import format_range, run_benchmark, summarise_runs, versions_of
 from experiments.command import launch_module
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
 from testbed.console import print_table
@@ -226,20 +226,14 @@ def run_study(settings: Settings) -> None:
         print(json.dumps(measure_one(Measurement(kind, size, precision))))  # type: ignore[arg-type]
         return
     import jax
-    import torch
-    import transformers
 
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        "tiny": partial(measure_size, settings, "tiny"),
-        "paper": partial(measure_size, settings, "paper"),
-        "profile": lambda: {p: profile_step(p) for p in PRECISIONS},
+    measures: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
+        "tiny": partial(measure_size, size="tiny"),
+        "paper": partial(measure_size, size="paper"),
+        "profile": lambda _: {precision: profile_step(precision) for precision in PRECISIONS},
     }
-    measures = {stage: measures[stage] for stage in settings.stages}
-    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
-    run_stages(
-        "model-speed", measures, Path("runs") / ".model-speed", repeats=settings.repeats,
-        device_kind=jax.devices()[0].device_kind, **versions,
-    )  # fmt: skip
+    versions = versions_of("torch", "transformers")
+    run_benchmark(settings, measures, device_kind=jax.devices()[0].device_kind, **versions)
 
 
 if __name__ == "__main__":

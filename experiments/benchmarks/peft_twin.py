@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from corpus.files import write_json
 from corpus.text.tokenizer import BOS, PAD, SEP
-from experiments.benchmarks.harness import run_stages
+from experiments.benchmarks.harness import run_benchmark, versions_of
 from experiments.command import launch_module
 from lm.config import ModelConfig
 from lm.editors.fitting import request_loss
@@ -252,20 +253,15 @@ def run_study(settings: Settings) -> None:
     if settings.golden:
         write_golden(GOLDEN)
         return
-    import peft
-    import torch
-    import transformers
-
-    measures = {
-        "random": lambda: compare_and_show("random model", random_case, RECIPE),
-        "trained": lambda: compare_and_show(
-            "trained model", lambda: trained_case(settings), EDIT["tiny"].configs["lora-down"]
-        ),
+    cases = {
+        "random": (random_case, RECIPE),
+        "trained": (partial(trained_case, settings), EDIT["tiny"].configs["lora-down"]),
     }
-    run_stages(
-        "peft-twin", measures, Path("runs") / ".peft-twin", peft=peft.__version__, torch=torch.__version__,
-        transformers=transformers.__version__,
-    )  # fmt: skip
+    measures = {
+        name: lambda _, name=name, what=what: compare_and_show(f"{name} model", *what)
+        for name, what in cases.items()
+    }
+    run_benchmark(settings, measures, **versions_of("peft", "torch", "transformers"))
 
 
 if __name__ == "__main__":

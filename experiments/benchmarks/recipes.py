@@ -19,16 +19,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from corpus.config import DocumentConfig, TokenizerConfig
 from corpus.files import read_json, write_json
-from experiments.benchmarks.harness import run_stages
+from experiments.benchmarks.harness import BenchmarkSettings, run_benchmark
 from experiments.benchmarks.scaled import scale_world
 from experiments.command import launch_module
 from testbed.console import print_table, say
@@ -44,20 +42,13 @@ ATOMIC = DocumentConfig(sentences=("atomic",))
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(BenchmarkSettings):
     """What is tried, and where its files go."""
 
     stages: tuple[Stage, ...] = ("facts", "ablation", "many")
     """Parts to run."""
     seeds: int = 2
     """Runs of each trial."""
-    folder: Path = Path("runs")
-    """Where a scratch folder is made, and removed at the end."""
-
-    @property
-    def scratch(self) -> Path:
-        """The scratch folder."""
-        return self.folder / ".recipes"
 
 
 class Trial(NamedTuple):
@@ -277,10 +268,7 @@ def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
     build_corpora(settings)
     trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials}
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        stage: partial(run_trials, settings, trials[stage]()) for stage in settings.stages
-    }
-    run_stages("recipes", measures, settings.scratch, seeds=settings.seeds)
+    run_benchmark(settings, {stage: partial(run_trials, trials=of()) for stage, of in trials.items()})
 
 
 if __name__ == "__main__":
