@@ -26,10 +26,7 @@ def evaluation_classes() -> dict[str, type[Evaluation]]:
     classes = {}
     for folder in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
         if folder.ispkg:
-            module = importlib.import_module(f"{PACKAGE}.{folder.name}")
-            if not hasattr(module, "EVALUATION"):
-                module = importlib.import_module(f"{PACKAGE}.{folder.name}.evaluation")
-            classes[folder.name] = module.EVALUATION
+            classes[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}").EVALUATION
     return classes
 
 
