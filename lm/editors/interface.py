@@ -101,6 +101,14 @@ class Editor(Protocol):
         ...
 
 
+class StatelessEditor:
+    """An editor without one-off work: every request starts from the model alone."""
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing."""
+        return {}
+
+
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     """The relations and the grammar of a tokenizer's language."""
     rows = [tokenizer.row(int(tokenizer.relation_row(r))) for r in range(len(tokenizer.language.relations))]

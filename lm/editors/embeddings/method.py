@@ -13,21 +13,17 @@ from corpus.text.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.fitting import fit, gradient_info, request_inputs, request_loss
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import Info, Request, State, StatelessEditor
 from lm.language_model import LanguageModel
 
 NO_TOKEN = -1
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class Embeddings(StatelessEditor):
     """Fine-tunes the embeddings of the tokens that the model reads of the request, with AdamW."""
 
     config: EmbeddingsConfig
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

@@ -12,19 +12,15 @@ import optax
 from lm.delta import Delta
 from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.ft_constrained import ConstrainedConfig
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import Info, Request, State, StatelessEditor
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class Constrained:
+class Constrained(StatelessEditor):
     """Fine-tunes down-projections; after each step every weight is put back into its interval."""
 
     config: ConstrainedConfig
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

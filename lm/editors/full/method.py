@@ -12,20 +12,16 @@ import optax
 from lm.delta import Delta, fold_delta
 from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.full import FullConfig
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import Info, Request, State, StatelessEditor
 from lm.language_model import LanguageModel
 from lm.model import add_weights
 
 
 @dataclass(frozen=True)
-class Full:
+class Full(StatelessEditor):
     """Fine-tunes every parameter, or the matrices of some layers, on the request."""
 
     config: FullConfig
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

@@ -29,21 +29,17 @@ class LoraConfig:
         )
 
 
-EDITORS = (
+EDITORS = tuple(
     Entry(
-        name="lora-down",
-        about="low-rank adapters on every MLP down-projection (Hase et al. 2024)",
-        build="lm.editors.lora.method:lora_down",
+        name=name,
+        about=f"low-rank adapters on every {where}",
+        build=f"lm.editors.lora.method:{name.replace('-', '_')}",
         config=LoraConfig(),
         small=LoraConfig(learning_rate=1e-3),
         search={"learning_rate": TENFOLD},
-    ),
-    Entry(
-        name="lora-all",
-        about="low-rank adapters on every matrix of every layer",
-        build="lm.editors.lora.method:lora_all",
-        config=LoraConfig(),
-        small=LoraConfig(learning_rate=1e-3),
-        search={"learning_rate": TENFOLD},
-    ),
+    )
+    for name, where in (
+        ("lora-down", "MLP down-projection (Hase et al. 2024)"),
+        ("lora-all", "matrix of every layer"),
+    )
 )

@@ -13,22 +13,18 @@ import optax
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
 from lm.editors.fitting import fit, gradient_info, request_loss
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import Info, Request, State, StatelessEditor
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
 from lm.model import matrix_shape
 
 
 @dataclass(frozen=True)
-class Lora:
+class Lora(StatelessEditor):
     """Fine-tunes x @ W + (alpha / rank) (x @ a) @ b on the request, with AdamW."""
 
     config: LoraConfig
     matrices: tuple[str, ...]
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

@@ -6,17 +6,13 @@ import jax
 import jax.numpy as jnp
 
 from lm.delta import Delta
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import Info, Request, State, StatelessEditor
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class NoEdit:
+class NoEdit(StatelessEditor):
     """Changes nothing and costs nothing."""
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
