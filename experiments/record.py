@@ -1,10 +1,8 @@
 """A dated folder of results: the command, settings, versions, device and figures of one run."""
 
-import json
 import math
 import os
 import platform
-import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
@@ -15,6 +13,7 @@ from typing import Any
 import jax
 
 from corpus.files import read_json, read_record, write_json
+from experiments.tidy import FIGURES, flatten_figures, read_markdown, write_figures
 from testbed.run.runs import Run, provenance
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -22,49 +21,80 @@ from testbed.scores.summary import ScoredEditor
 RECORDS = Path(__file__).parent / "records"
 
 
+SETTINGS = "record.json"
+BY_EDITOR = ("editor", "subset", "reader")
+"""What the labels of `figures` are."""
+
+
 def write_record(
     run: Run,
     title: str,
     command: str,
     lines: Sequence[dict],
-    copied: tuple[str, ...] = (".png", ".csv", ".md"),
-    **further: Any,
+    pages: Mapping[str, str] | None = None,
+    names: tuple[str, ...] = (),
+    settings: dict[str, Any] | None = None,
+    tuned: Mapping[str, dict] | None = None,
+    **tables: Any,
 ) -> Path:
-    """Copy what a reader needs of a run into records/<today>-<title>/; returns that folder.
+    """Write records/<today>-<title>/: record.json, and all figures as one table; returns that folder.
 
     Args:
-        command: what to type to repeat it.
+        run: whose settings the record has.
+        command: what to type to repeat it. Commands of earlier records of the run stand before it.
         lines: what was measured while the model was trained; none where there is no model.
-        copied: the kinds of files of the report that the record keeps; those of its chapters in folders.
-        further: figures that belong beside the settings.
+        pages: pages of tables (Markdown), by name.
+        names: what the levels of the tables are.
+        settings: of the study.
+        tuned: settings by file, with the `search` that found them.
+        tables: the study's own figures by name, as `flatten_figures` takes them.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
     while (folder := RECORDS / (name if again == 1 else f"{name}-{again}")).exists():
         again += 1
     folder.mkdir(parents=True)
-    (folder / "metrics.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
-    for path in run.report.rglob("*"):
-        if path.suffix in copied:
-            copy = folder / path.relative_to(run.report)
-            copy.parent.mkdir(exist_ok=True)
-            shutil.copy(path, copy)
-    write_json(
-        folder / "record.json",
-        {
-            "command": command,
-            "date": f"{date.today():%Y-%m-%d}",
-            "device": f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}",
-            "made_with": provenance(),
-            **further,
-            "counts": read_json(run.corpus / "counts.json"),
-            "last_evaluation": lines[-1] if lines else None,
-            "stages": _without_places(read_record(run.config_file)),
-            "edits": [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))],
-        },
-    )
+    training = {str(line["step"]): {k: v for k, v in line.items() if k != "step"} for line in lines}
+    rows = flatten_figures("training", training, ("step",))
+    for table, tree in tables.items():
+        rows += flatten_figures(table, tree, names)
+    if tuned:
+        rows += flatten_figures("tuned", {file: {"search": one["search"]} for file, one in tuned.items()})
+    for page, text in (pages or {}).items():
+        rows += read_markdown(page, text)
+    write_figures(rows, folder / FIGURES)
+    edits = [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))]
+    content = {
+        "commands": _add_command(run, command),
+        "date": f"{date.today():%Y-%m-%d}",
+        "device": f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}",
+        "made_with": provenance(),
+        "settings": settings,
+        "counts": read_json(run.corpus / "counts.json"),
+        "stages": _without_places(read_record(run.config_file)),
+        "edits": group_edits(edits) if edits else None,
+        "tuned": tuned and share_settings({file: _without_search(one) for file, one in tuned.items()}),
+    }
+    write_json(folder / SETTINGS, {key: value for key, value in content.items() if value})
     return folder
+
+
+def read_report(run: Run) -> dict[str, str]:
+    """The pages of tables in a run's report, by name."""
+    paths = sorted(run.report.rglob("*.md"))
+    return {path.relative_to(run.report).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def _add_command(run: Run, command: str) -> list[str]:
+    """Commands that made what is in a run, the last one at the end; the run remembers them."""
+    path = run.folder / "commands.json"
+    earlier = read_json(path)["commands"] if path.exists() else []
+    commands = [*(one for one in earlier if one != command), command]
+    write_json(path, {"commands": commands})
+    return commands
+
+
+def _without_search(tuned: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in tuned.items() if name != "search"}
 
 
 def figures(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str, Any]:

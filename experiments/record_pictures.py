@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.tidy import Figure, nest_figures
+from experiments.tidy import ESTIMATE, Figure, nest_figures
 from testbed.pages.charts import (
     GRID,
     MODEL,
@@ -29,17 +30,22 @@ SPREAD = ("median", "least", "most")
 """Figures of one thing that was measured several times."""
 COLUMNS, ROWS = 12, 40
 """The most panels and rows of a picture of a table."""
+OWN = {"agents-disagree": "all", "strength": "points", "taxi-finetuning": "points"}
+"""Studies that draw a picture of their own, by `draw_figures`, and the table that it shows."""
 Estimates = dict[str, dict[str, Estimate]]
 """By figure, by row."""
 
 
-def draw_pictures(figures: Sequence[Figure], folder: Path) -> Iterator[Path]:
-    """Draw what a record's figures show, in `folder`: yields the pictures.
+def draw_pictures(figures: Sequence[Figure], title: str, folder: Path) -> Iterator[Path]:
+    """Draw what the figures of a record of the study `title` show, in `folder`: yields the pictures.
 
     These are the training; each table of the study's own figures, of large ones what is over all cases;
     metrics by support; and what an edit costs beside what it buys.
     """
     for table, rows in group_by_table(figures).items():
+        if table == OWN.get(title):
+            study = import_module(f"experiments.{title.replace('-', '_')}")
+            yield _draw(study.draw_figures, restore_estimates(nest_figures(rows)), folder / f"{title}.png")
         costs = [one for one in rows if one.section == COSTS and one.row >= 0]
         if table == TRAINING:
             lines = [{"step": int(step), **line} for step, line in nest_figures(rows).items()]
@@ -58,6 +64,18 @@ def draw_pictures(figures: Sequence[Figure], folder: Path) -> Iterator[Path]:
                     )
                     draw_lines(curves, bins, "subjects that share the new object", metric, path)
                     yield path
+
+
+def restore_estimates(node: Any) -> Any:
+    """Nested data with each estimate in place of its plain data."""
+    if isinstance(node, list):
+        return [restore_estimates(value) for value in node]
+    if not isinstance(node, dict):
+        return node
+    if node.keys() == set(ESTIMATE):
+        values: list[Any] = [math.nan if node[name] is None else node[name] for name in ESTIMATE]
+        return Estimate(*values)
+    return {name: restore_estimates(value) for name, value in node.items()}
 
 
 def group_by_table(figures: Iterable[Figure]) -> dict[str, list[Figure]]:

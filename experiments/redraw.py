@@ -7,6 +7,7 @@ Writes runs/redrawn/RECORD; takes seconds. No model and no run are needed.
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,8 @@ def draw_record(source: Path, folder: Path) -> Iterator[Path]:
         else:
             write_table(rows, path)
         yield path
-    yield from draw_pictures(figures, folder)
+    title = re.sub(r"^\d{4}-\d\d-\d\d-|-\d$", "", source.name)
+    yield from draw_pictures(figures, title, folder)
 
 
 def write_table(rows: list[Figure], path: Path) -> None:

@@ -131,9 +131,8 @@ def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
     return is_match
 
 
-def show_tables(tables: Iterable[Table], path: Path) -> None:
-    """Print tables, and write them into a file of the report."""
+def show_tables(tables: Iterable[Table]) -> str:
+    """Print tables; returns the page (Markdown) of them."""
     text = "\n".join(map(markdown_section, tables))
     say(text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    return text

@@ -58,10 +58,9 @@ SCHEMA = pa.schema(
 
 def write_figures(figures: Iterable[Figure], path: Path) -> None:
     """One Parquet file of them, in their order."""
-    columns = dict(zip(Figure._fields, zip(*figures, strict=True), strict=True))
-    table = pa.table(
-        {name: pa.array(columns.get(name, ()), SCHEMA.field(name).type) for name in SCHEMA.names}
-    )
+    rows = list(figures)
+    columns = {one.name: pa.array([getattr(row, one.name) for row in rows], one.type) for one in SCHEMA}
+    table = pa.table(columns)
     pq.write_table(table, path, compression="zstd", compression_level=19, write_statistics=False)
 
 
@@ -69,6 +68,16 @@ def read_figures(path: Path) -> list[Figure]:
     """What was written."""
     rows = pq.read_table(path).to_pylist()
     return [Figure(**row | {name: tuple(row[name]) for name in ("names", "labels")}) for row in rows]
+
+
+def read_nested(path: Path, table: str) -> Any:
+    """One table of a study's own figures, as the study gave it."""
+    return nest_figures([one for one in read_figures(path) if one.table == table])
+
+
+def read_page(path: Path, page: str) -> str:
+    """One page of tables (Markdown)."""
+    return write_markdown([one for one in read_figures(path) if one.table == page])
 
 
 def flatten_figures(table: str, tree: Any, names: tuple[str, ...] = ()) -> list[Figure]:

@@ -1,7 +1,5 @@
 """Laws of logic among consequences of an edit, in sentences that no editor is taught."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +10,7 @@ from experiments.command import run_module
 from experiments.studies import untaught_logic
 from experiments.studies.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
 from experiments.studies.revision_worlds import REPORT, RevisionWorld
+from experiments.tidy import FIGURES, read_nested, read_page
 
 PROBABILITY = st.floats(0, 1)
 TINY = [
@@ -84,7 +83,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     args += ["--editors", "lora-down", "none"]
     assert run_module(untaught_logic, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    found = read_nested(folder / FIGURES, "found")
     for kind in ("published", "sentence"):
         for editor in ("lora-down", "none"):
             for law in LAWS:
@@ -92,7 +91,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
                 assert cases == 8
                 assert 0 <= value <= 2
         assert found[kind]["lora-down"]["all"] != found[kind]["none"]["all"]
-    assert "untaught" in (folder / "untaught_logic.md").read_text(encoding="utf-8")
+    assert "untaught" in read_page(folder / FIGURES, "untaught_logic.md")
     capsys.readouterr()
     assert run_module(untaught_logic, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == 4

@@ -1,12 +1,12 @@
 """The experiment edit_memory: what is estimated, compiled and measured, and that it is written down."""
 
-import json
 import sys
 
 import pytest
 
 from experiments.benchmarks import edit_memory, harness
 from experiments.command import run_module
+from experiments.tidy import FIGURES, read_nested
 
 
 @pytest.mark.slow
@@ -16,7 +16,7 @@ def test_estimates_are_above_what_edits_take(tmp_path, monkeypatch):
     args = ["--runs", str(tmp_path), "--sizes", "tiny", "--editors", "lora-down", "full"]
     assert run_module(edit_memory, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]["tiny"]
+    figures = read_nested(folder / FIGURES, "tiny")
     for name in ("lora-down", "full"):
         one = figures[name]
         assert one["edits"] == edit_memory.MOST

@@ -67,7 +67,7 @@ def test_a_row_and_a_line_for_each(editors, tmp_path):
     made = strength_table(points, metrics)
     assert len(made.rows) == 3
     assert "| in-context | none |" in markdown_section(made)
-    draw_strengths(points, metrics, tmp_path / "strength.png")
+    draw_strengths(points, [metric.name for metric in metrics], tmp_path / "strength.png")
     assert (tmp_path / "strength.png").stat().st_size > 1000
 
 

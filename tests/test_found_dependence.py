@@ -1,7 +1,5 @@
 """What a search found, counted by hand, and the experiment from nothing to its record."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from experiments import record
 from experiments.command import run_module
 from experiments.studies import found_dependence
 from experiments.studies.found_dependence import Search, sample_subjects, search_dependence, search_estimates
+from experiments.tidy import FIGURES, read_nested, read_page
 from lm.editors.self_bayes.beliefs import Beliefs
 from tests.test_revision_worlds import TINY
 
@@ -71,11 +70,11 @@ def test_every_world_is_searched_and_written_down(tmp_path, monkeypatch):
         == 0
     )
     (folder,) = (tmp_path / "records").iterdir()
-    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    found = read_nested(folder / FIGURES, "found")
     assert {kind: set(rows) for kind, rows in found.items()} == {
         "published": {"8", "all"},
         "sentence": {"8", "all"},
     }
     assert found["sentence"]["all"]["AUC"][3] == 2
     assert found["sentence"]["8"]["AUC"][3] == 4
-    assert "What is found, fresh draws" in (folder / "found_dependence.md").read_text(encoding="utf-8")
+    assert "What is found, fresh draws" in read_page(folder / FIGURES, "found_dependence.md")

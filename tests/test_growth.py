@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from experiments.benchmarks import growth, harness
 from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import run_module
+from experiments.tidy import FIGURES, read_nested
 from testbed.presets import CORPUS
 
 
@@ -33,11 +34,12 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
     (folder,) = (tmp_path / "records").iterdir()
     stages = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]
     assert list(stages) == list(growth.STAGES)
-    for name, figures in stages.items():
+    for name, stage in stages.items():
+        figures = read_nested(folder / FIGURES, name)
         assert figures["sizes"] == ([30, 60] if name == "report" else [300, 600])
         assert min(figures["seconds"]) > 0
         assert min(figures["peak_gib"]) > 0.1
-        assert figures["settings"] == {"cases": 20}
+        assert stage["settings"] == {"cases": 20}
     measured = {path: path.read_bytes() for path in (tmp_path / "growth" / "measured").iterdir()}
     assert len(measured) == 2 * len(growth.STAGES)
     assert run_module(growth, [*tiny, "--minutes", "1e-9"]) == 0

@@ -11,6 +11,7 @@ from experiments.command import run_module
 from experiments.studies import found_dependence
 from experiments.studies.found_dependence import Settings, compare_forests, search_facts, sure_beliefs
 from experiments.studies.revision_worlds import RevisionWorld, build_run
+from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.run.world import load_world
 
 
@@ -58,6 +59,6 @@ def test_the_experiment_keeps_a_record(tmp_path, monkeypatch):
     assert run_module(found_dependence, ["--known", "--draws", "1", "--runs", str(tmp_path / "runs")]) == 0
     (folder,) = (tmp_path / "records").iterdir()
     kept = json.loads((folder / "record.json").read_text())
-    assert kept["command"] == "python -m experiments.found_dependence --draws 1 --known"
-    assert set(kept["found"]["star"]) == {"mass 2", "mass 0.2", "each its own"}
-    assert "cause right" in (folder / "known_dependence.md").read_text()
+    assert kept["commands"][-1] == "python -m experiments.found_dependence --draws 1 --known"
+    assert set(read_nested(folder / FIGURES, "found")["star"]) == {"mass 2", "mass 0.2", "each its own"}
+    assert "cause right" in read_page(folder / FIGURES, "known_dependence.md")

@@ -1,7 +1,5 @@
 """Where a consequence is lost: in what an editor works out, or in fitting that."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from experiments import record
 from experiments.command import run_module
 from experiments.studies import lost_consequences, revision
 from experiments.studies.revision_worlds import RevisionWorld
+from experiments.tidy import FIGURES, read_nested
 
 WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=40)
 
@@ -22,7 +21,7 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     assert run_module(revision, [*runs, "--editors", "self-bayes", "none"]) == 0
     assert run_module(lost_consequences, runs) == 0
     (folder,) = (tmp_path / "records").glob("*lost-consequences")
-    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    found = read_nested(folder / FIGURES, "found")
     row = {name: value for name, (value, *_) in found[WORLD.name].items()}
     counts = {name: count for name, (*_, count) in found[WORLD.name].items()}
     must = counts["follows"]
@@ -37,5 +36,5 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     assert sum(parts) / must == pytest.approx(row["follows"], abs=1e-3)
     # As `experiments.revision` has it.
     (other,) = (tmp_path / "records").glob("*revision")
-    same = json.loads((other / "record.json").read_text(encoding="utf-8"))["found"]["sentence"]["self-bayes"]
+    same = read_nested(other / FIGURES, "found")["sentence"]["self-bayes"]
     assert same["support 2 and more"]["answer s1r2, must change"][0] == pytest.approx(row["follows"])

@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from experiments import redraw
+from corpus import files as corpus_files
+from corpus.files import write_json
+from experiments import record, record_pictures, redraw
 from experiments.command import run_module
 from experiments.record import RECORDS, share_settings
 from experiments.tidy import (
@@ -14,9 +16,12 @@ from experiments.tidy import (
     nest_figures,
     read_figures,
     read_markdown,
+    read_nested,
+    read_page,
     write_figures,
     write_markdown,
 )
+from testbed.run.runs import Run
 
 FOLDERS = sorted(folder for folder in RECORDS.iterdir() if folder.is_dir())
 LARGEST = 200_000
@@ -35,12 +40,12 @@ def test_records_are_small():
 def test_a_record_is_settings_and_one_table(folder):
     assert sorted(p.name for p in folder.iterdir()) == [FIGURES, "record.json"]
     assert (folder / FIGURES).stat().st_size <= LARGEST
-    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-    assert record["commands"]
-    assert all(re.match(r"python -m experiments\.\w+|make demo$", command) for command in record["commands"])
-    assert record["device"]
-    assert record["date"] == folder.name[:10]
-    made_with = [record.get("made_with"), *(stage.get("made_with") for stage in record["stages"].values())]
+    content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    assert content["commands"]
+    assert all(re.match(r"python -m experiments\.\w+|make demo$", command) for command in content["commands"])
+    assert content["device"]
+    assert content["date"] == folder.name[:10]
+    made_with = [content.get("made_with"), *(stage.get("made_with") for stage in content["stages"].values())]
     assert any(one and "revision" in one for one in made_with)
     figures = read_figures(folder / FIGURES)
     assert sum(one.value is not None for one in figures) > 1
@@ -57,6 +62,8 @@ def test_every_record_is_drawn_again(folder, tmp_path):
         assert path in drawn
         assert path.stat().st_size > 0
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn if path.suffix == ".png")
+    own = [title for title in record_pictures.OWN if folder.name.endswith(title)]
+    assert all(tmp_path / f"{title}.png" in drawn for title in own)
 
 
 def test_one_record_is_drawn_again_by_the_command(tmp_path, capsys):
@@ -117,6 +124,40 @@ def test_a_page_comes_back_with_its_numbers(tmp_path):
         ("First", ("rome", "after"), "damage", None),
         ("First", ("all",), "what", None),
     ]
+
+
+def test_a_study_writes_settings_figures_and_every_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    run = Run(tmp_path, "demo")
+    run.corpus.mkdir(parents=True)
+    write_json(run.corpus / "counts.json", {"tokens": 5})
+    corpus_files.write_record(run.config_file, {"corpus": {"settings": {"world": {"path": "/far/facts"}}}})
+    for editor, seed in (("none", 0), ("none", 1), ("rome", 0)):
+        folder = run.edits / "hase" / f"{editor}-{seed}"
+        folder.mkdir(parents=True)
+        write_json(folder / "config.json", {"editor": editor, "settings": {"count": 3, "seed": seed}})
+    line = {"step": 10, "loss": 0.5}
+    tuned = {"rome": {"chosen": {"rate": 0.1}, "search": [{"rate": 0.1, "skill": 0.2}]}}
+    first = record.write_record(
+        run, "study", "python -m experiments.study --a", [line], {"page.md": PAGE}, ("editor",),
+        {"cases": 3}, tuned, found={"none": {"damage": [0.0, None, None, 3]}},
+    )  # fmt: skip
+    assert read_nested(first / FIGURES, "found") == {"none": {"damage": [0.0, None, None, 3]}}
+    assert read_nested(first / FIGURES, "training") == {"10": {"loss": 0.5}}
+    assert read_nested(first / FIGURES, "tuned") == {"rome": {"search": [{"rate": 0.1, "skill": 0.2}]}}
+    assert read_page(first / FIGURES, "page.md") == PAGE
+    content = json.loads((first / "record.json").read_text(encoding="utf-8"))
+    assert content["stages"]["corpus"]["settings"]["world"]["path"] == "facts"
+    assert content["settings"] == {"cases": 3}
+    assert content["edits"]["shared"] == {"shared": {"settings": {"count": 3}}}
+    assert content["edits"]["each"]["none"] == {
+        "shared": {"editor": "none"},
+        "each": {"0": {"settings": {"seed": 0}}, "1": {"settings": {"seed": 1}}},
+    }
+    again = record.write_record(run, "study", "python -m experiments.study --b", [])
+    assert again.name == f"{first.name}-2"
+    commands = json.loads((again / "record.json").read_text(encoding="utf-8"))["commands"]
+    assert commands == ["python -m experiments.study --a", "python -m experiments.study --b"]
 
 
 def test_shared_settings_stand_once():

@@ -1,6 +1,5 @@
 """Worlds for development and for reports, and the experiment that edits the latter."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from experiments.studies.revision_worlds import (
     prepare_run,
     write_table,
 )
+from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.run.agents import agent_named
 from testbed.run.world import load_world
 
@@ -104,7 +104,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     args += ["--editors", *EDITORS]
     assert run_module(revision, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    figures = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    figures = read_nested(folder / FIGURES, "found")
     for kind in ("published", "sentence"):
         assert set(EDITORS) < set(figures[kind])
         assert figures[kind]["Bayesian reader"]["all"]["damage"][0] == 0
@@ -123,7 +123,7 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
         assert search["pairs"][0] == depend
         assert sum(search["pairs"]) == len(parents) * (len(parents) - 1) / 2
         assert 0 <= search["right"] <= search["found"] <= depend
-    assert "by world" in (folder / "revision.md").read_text(encoding="utf-8")
+    assert "by world" in read_page(folder / FIGURES, "revision.md")
     capsys.readouterr()
     assert run_module(revision, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)

@@ -1,6 +1,5 @@
 """Table 4 at each scale: what it is made of, and the experiment from nothing to its record."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from experiments import record
 from experiments.command import run_module
 from experiments.studies import table4
+from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.presets import CORPUS, EDIT, TRAIN
 
 
@@ -43,8 +43,8 @@ def test_a_hundred_thousand_facts_but_few_of_them(tmp_path, monkeypatch, capsys)
     assert "run the same command to go on" in capsys.readouterr().out
     assert run_module(table4, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    found = read_nested(folder / FIGURES, "found")
     assert len(found) == 4
-    text = (folder / "table4.md").read_text(encoding="utf-8")
+    text = read_page(folder / FIGURES, "table4.md")
     assert "by support of the new object" in text
     assert "| 100 to 999 | 1,000 and more |" in text

@@ -1,6 +1,5 @@
 """The paper's architecture beside the demo's model, from nothing to the record; both small here."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -9,6 +8,7 @@ from experiments import record
 from experiments.command import run_module
 from experiments.studies import twelve_layers
 from experiments.studies.twelve_layers import train_settings
+from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.presets import TRAIN
 
 
@@ -35,12 +35,12 @@ def test_both_models_are_edited_and_written_down(tmp_path, monkeypatch, capsys):
     assert "run the same command to go on" in capsys.readouterr().out
     assert run_module(twelve_layers, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    found = json.loads((folder / "record.json").read_text(encoding="utf-8"))["found"]
+    found = read_nested(folder / FIGURES, "found")
     assert {depth: set(by_editor) for depth, by_editor in found.items()} == {
         "2 layers": set(editors),
         "12 layers": set(editors),
     }
     assert found["12 layers"]["none"]["all"]["none"]["damage"][0] == 0
-    table = (folder / "twelve_layers.md").read_text(encoding="utf-8")
+    table = read_page(folder / FIGURES, "twelve_layers.md")
     for row in ("full-early - full-late", "rome - memit", "| none"):
         assert row in table

@@ -3,7 +3,7 @@
 Command:
     python -m experiments.agents_speed
 
-Takes about four minutes on 2 cores and writes experiments/records/<date>-agents-speed/record.json; figures
+Takes about four minutes on 2 cores and writes experiments/records/<date>-agents-speed; figures
 are medians of five runs with the smallest and the largest. `--stages fit` runs a part. Expected, on 2
 cores, at 100,000 facts and 2.6 million items of evidence: the paper's agent fitted in under a second and
 1 GiB; more than 2 million marginal posteriors a second; 5,000 edit cases with all their probes, before and

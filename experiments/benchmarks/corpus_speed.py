@@ -3,7 +3,7 @@
 Command:
     python -m experiments.corpus_speed
 
-Takes about a quarter of an hour on 2 cores and writes experiments/records/<date>-corpus-speed/record.json;
+Takes about a quarter of an hour on 2 cores and writes experiments/records/<date>-corpus-speed;
 figures are medians of five runs with the smallest and the largest. `--stages kernels` runs a part. Expected,
 on 2 cores: kernels above 200 million tokens/s on two threads; the paper's corpus from its graph in under 12
 seconds and 3 GiB; a million facts under 6 GiB; cost linear in size; 20.6 million triples read, filtered

@@ -12,7 +12,7 @@ take turns, `repeats` times, beside one large product that says what the device 
 apart, and counted: one program serves a whole sweep.
 
 Takes a minute at `tiny` and eight at `paper` on 2 cores, and writes
-experiments/records/<date>-edit-speed/record.json. The aims were 8 times as many edits a second at `paper` and
+experiments/records/<date>-edit-speed. The aims were 8 times as many edits a second at `paper` and
 30 at `tiny`, scores 5 times as fast, and all probes of a case for half an edit. Measured on 2 cores: 96 times
 at `tiny`, where scores are 3.2 times as fast and probes cost 1.4 edits; 7.9 times at `paper`, where scores
 are 3.5 times as fast and probes cost 1.0 edits. What bounds them is arithmetic:

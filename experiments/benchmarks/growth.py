@@ -92,7 +92,7 @@ def run_study(settings: Settings) -> None:
         growth = collect_growth(settings)
         _show_growth(growth)
         for stage, figures in growth.items():
-            folder = record_stage("growth", stage, figures, cases=settings.cases).parent
+            folder = record_stage("growth", stage, figures, cases=settings.cases)
         say(f"record: {folder}")
 
 

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from corpus.files import read_json, write_json
 from experiments.command import name_of_module
-from experiments.record import RECORDS
+from experiments.record import RECORDS, SETTINGS
+from experiments.tidy import FIGURES, flatten_figures, read_figures, read_markdown, write_figures
 from testbed.console import print_table, say
 from testbed.run.runs import provenance
 
@@ -137,23 +138,35 @@ def show_processes(title: str, what: str, processes: Mapping[str, Mapping[str, R
     print_table(title, (what, "seconds", "GiB"), rows)
 
 
-def record_stage(title: str, stage: str, figures: dict[str, Any], **settings: Any) -> Path:
-    """Write a stage's figures into records/<today>-<title>/record.json, beside those of other stages.
+def record_stage(
+    title: str,
+    stage: str,
+    figures: dict[str, Any],
+    pages: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Path:
+    """Write a stage's figures into record <today>-<title>, beside those of others; returns its folder.
 
     Args:
+        pages: pages of tables (Markdown), by name.
         settings: whatever the figures depend on.
     """
-    path = RECORDS / f"{date.today():%Y-%m-%d}-{title}" / "record.json"
-    stages = read_json(path)["stages"] if path.exists() else {}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stages[stage] = figures | {"settings": settings, "made_with": provenance()}
+    folder = RECORDS / f"{date.today():%Y-%m-%d}-{title}"
+    folder.mkdir(parents=True, exist_ok=True)
+    stages = read_json(folder / SETTINGS)["stages"] if (folder / SETTINGS).exists() else {}
+    rows = flatten_figures(stage, figures)
+    for page, text in (pages or {}).items():
+        rows += read_markdown(page, text)
+    others = read_figures(folder / FIGURES) if stages else []
+    tables = {row.table for row in rows}
+    write_figures([*(one for one in others if one.table not in tables), *rows], folder / FIGURES)
     write_json(
-        path,
+        folder / SETTINGS,
         {
-            "command": f"python -m experiments.{title.replace('-', '_')}",
+            "commands": [f"python -m experiments.{title.replace('-', '_')}"],
             "date": f"{date.today():%Y-%m-%d}",
             "device": f"{os.cpu_count()} cores, {platform.machine()}",
-            "stages": stages,
+            "stages": stages | {stage: {"settings": settings, "made_with": provenance()}},
         },
     )
-    return path
+    return folder

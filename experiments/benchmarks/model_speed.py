@@ -3,7 +3,7 @@
 Command (with the extra `bench` installed; add torch's and jax's CUDA builds for a GPU):
     python -m experiments.model_speed
 
-Takes about a quarter of an hour on 2 cores and writes experiments/records/<date>-model-speed/record.json.
+Takes about a quarter of an hour on 2 cores and writes experiments/records/<date>-model-speed.
 Both train the same shapes on rows of the same random tokens with AdamW and clipping: `paper` (83,112,448
 parameters, 8 x 160 tokens) and `tiny` (24 x 160), in float32 and bfloat16; PyTorch eager and compiled, and
 both under the same allocator settings. Every measurement is a process of its own, median of its steps; the

@@ -7,7 +7,7 @@ Twenty edits each, with the same recipe: LoRA of rank 1 and alpha 8 on every dow
 factors, 40 steps of AdamW with clipping, on the mean negative log-likelihood of the object's tokens and its
 ending. Stage `random` takes a small random model with objects of up to three tokens, stage `trained` a run's
 model (`make demo`) and its own edit cases. Takes a minute on 2 cores and writes
-experiments/records/<date>-peft-twin/record.json. Expected: probabilities of the answers after 40 steps within
+experiments/records/<date>-peft-twin. Expected: probabilities of the answers after 40 steps within
 1e-3 of each other; measured, within 2e-6 and 5e-6, and losses within 5e-5 in every step.
 
 `--golden` writes tests/golden/peft instead, with which the default tests check ours where no torch is: the

@@ -3,7 +3,7 @@
 Command:
     python -m experiments.recipes
 
-Takes about an hour on 2 cores and writes experiments/records/<date>-recipes/record.json. Every trial is the
+Takes about an hour on 2 cores and writes experiments/records/<date>-recipes. Every trial is the
 real command, such as `python -m testbed.train laptop --until 0.95` with one thing changed, in a process of
 its own that starts without compiled programs; the time is what metrics.jsonl says, compilation and
 evaluations included. Stages: `fact_trials` (4,000 facts with atomic and with all sentences, 10,000 with

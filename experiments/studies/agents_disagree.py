@@ -3,8 +3,8 @@
 Command:
     python -m experiments.agents_disagree
 
-Takes about a minute and a half on 2 cores and writes experiments/records/<date>-agents-disagree: record.json,
-the table and the figure. Three kinds of world, three seeds each: the exact agent's fact-world and
+Takes about a minute and a half on 2 cores and writes experiments/records/<date>-agents-disagree.
+Three kinds of world, three seeds each: the exact agent's fact-world and
 sentence-world, and a published corpus, where the exact agent is an approximation. In each, requests that
 contradict an upstream fact are drawn evenly over the support of the new object. Every agent is told each
 request with the weight that brings its own belief in it to .95, and is asked for the downstream fact before
@@ -24,7 +24,6 @@ import numpy as np
 
 from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
-from corpus.files import staged_file
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
 from testbed.console import print_table, say, show_progress
@@ -154,7 +153,7 @@ def case_masks(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
-def draw_shares(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
+def draw_figures(shares: dict[str, dict[str, dict[str, Estimate]]], path: Path) -> None:
     """A panel a world: share of changed answers by stratum and support, with intervals, a colour an agent."""
     with picture_style():
         figure, axes = plt.subplots(1, len(shares), figsize=(4.2 * len(shares), 3.4), sharey=True)
@@ -206,8 +205,6 @@ def run_study(settings: Settings) -> None:
         for world, parts in shares.items()
     }
     chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
-    path = record_stage("agents-disagree", "all", figures, **chosen)
-    draw_shares(shares, path.with_name("agents-disagree.png"))
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [
         (
@@ -220,9 +217,8 @@ def run_study(settings: Settings) -> None:
         for part, row in parts.items()
     ]
     print_table("downstream answer changes after an upstream edit", header, rows)
-    with staged_file(path.with_name("table.md")) as aside:
-        aside.write_text(markdown_table(header, rows, words=2), encoding="utf-8")
-    say(f"written to {path.parent}")
+    pages = {"table.md": markdown_table(header, rows, words=2)}
+    say(f"written to {record_stage('agents-disagree', 'all', figures, pages, **chosen)}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Command:
     python -m experiments.causes
 
-Takes two and a half minutes of one core and writes experiments/records/<date>-causes: record.json, table.md.
+Takes two and a half minutes of one core and writes experiments/records/<date>-causes.
 Where facts persist the agent never changes its answer about a cause. Where statements are fresh draws it
 may, if it takes fewer of the request's statements to say that the subject stands in another row than to
 outweigh the row it stands in; that depends on how much was said for the cause.
@@ -26,7 +26,6 @@ import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
-from corpus.files import staged_file
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
 from experiments.record import short
@@ -153,12 +152,10 @@ def run_study(settings: Settings) -> None:
                 for name, row in by_reading.items()
             ]
     chosen = {k: getattr(settings, k) for k in ("subjects", "times", "cases", "seeds")}
-    path = record_stage("causes", "all", figures, **chosen)
     header = ("statements", f"what counts {settings.times} times", "edits", *COLUMNS)
     print_table("the cause, after an edit of its effect", header, rows)
-    with staged_file(path.with_name("table.md")) as aside:
-        aside.write_text(markdown_table(header, rows, words=2), encoding="utf-8")
-    say(f"written to {path.parent}")
+    pages = {"table.md": markdown_table(header, rows, words=2)}
+    say(f"written to {record_stage('causes', 'all', figures, pages, **chosen)}")
 
 
 if __name__ == "__main__":

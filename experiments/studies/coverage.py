@@ -17,8 +17,7 @@ pigeonhole bootstrap over the same levels (Owen 2007). Of fewer than five worlds
 worlds; other levels of fewer than five clusters have no interval.
 
 The second table is of paired differences without a true one: coverage, and how often p is 5% or less.
-Takes three and a half minutes of one core and writes experiments/records/<date>-coverage: record.json and
-coverage.md.
+Takes three and a half minutes of one core and writes experiments/records/<date>-coverage.
 """
 
 from collections.abc import Mapping
@@ -28,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from corpus.files import staged_file
 from corpus.seeds import generator
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
@@ -211,19 +209,18 @@ def run_study(settings: Settings) -> None:
     heads = {"Intervals": header, "Paired differences": [*header[:4], "p <= .05, %"]}
     for (title, head), lines in zip(heads.items(), (rows, difference_rows), strict=True):
         print_table(title, head, lines)
-    path = record_stage("coverage", "all", {"coverage": record, "paired": difference_rows}, **vars(settings))
-    with staged_file(path.with_name("coverage.md")) as aside:
-        texts = [
-            markdown_table(head, lines, 3)
-            for head, lines in zip(heads.values(), (rows, difference_rows), strict=True)
-        ]
-        aside.write_text("\n".join(texts), encoding="utf-8")
+    texts = [
+        markdown_table(head, lines, 3)
+        for head, lines in zip(heads.values(), (rows, difference_rows), strict=True)
+    ]
+    figures, pages = {"coverage": record, "paired": difference_rows}, {"coverage.md": "\n".join(texts)}
+    folder = record_stage("coverage", "all", figures, pages, **vars(settings))
     covers = np.array([f["jackknife"]["coverage"] for f in record.values()])
     covers = covers[np.isfinite(covers)]
     inside = np.mean((covers >= 0.93) & (covers <= 0.97))
     ends = f"{format_percent(covers.min())} to {format_percent(covers.max())}"
     say(f"{inside:.0%} of {len(covers)} rows cover 93 to 97%, all of them {ends}%")
-    say(f"record: {path}")
+    say(f"record: {folder}")
 
 
 if __name__ == "__main__":

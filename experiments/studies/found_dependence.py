@@ -215,15 +215,13 @@ def record_found(settings: Settings) -> None:
         "found-dependence",
         settings.command,
         read_metrics(first),
-        copied=(),
+        {"found_dependence.md": show_tables(recovery_table(kind, of) for kind, of in shares.items())},
         settings=settings.settings_as_data(),
         found={
             kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
             for kind, by_number in shares.items()
         },
     )
-    tables = [recovery_table(kind, of) for kind, of in shares.items()]
-    show_tables(tables, folder / "found_dependence.md")
     say(f"record: {folder}")
 
 
@@ -272,8 +270,8 @@ def record_known(settings: Settings) -> None:
                 advance(1)
     found["all but real"] = pooled
     table, figures = known_table(found)
-    folder = write_record(run, "known-dependence", settings.command, [], copied=(), found=figures)
-    show_tables([table], folder / "known_dependence.md")
+    pages = {"known_dependence.md": show_tables([table])}
+    folder = write_record(run, "known-dependence", settings.command, [], pages, found=figures)
     say(f"record: {folder}")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import BY_EDITOR, figures, read_report, write_record
 from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -93,7 +93,15 @@ def record_study(options: Settings) -> Path:
             f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
         }
     first = runs_of(options, STRENGTHS[0])[0]
-    return write_record(first, NAME, options.command, read_metrics(first), (".png", ".md"), found=by_strength)
+    return write_record(
+        first,
+        NAME,
+        options.command,
+        read_metrics(first),
+        read_report(first),
+        BY_EDITOR,
+        found=by_strength,
+    )
 
 
 if __name__ == "__main__":

@@ -181,14 +181,13 @@ def run_study(settings: Settings) -> None:
         "lost-consequences",
         settings.command,
         read_metrics(first),
-        copied=(),
+        {"lost_consequences.md": stages.show_tables(tables)},
         settings=settings.settings_as_data(),
         found={
             name: {column: short(e) for column, e in row.items()}
             for name, row in (by_kind | by_world).items()
         },
     )
-    stages.show_tables(tables, folder / "lost_consequences.md")
     say(f"record: {folder}")
 
 

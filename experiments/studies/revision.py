@@ -216,13 +216,12 @@ def record_study(settings: Settings) -> Path:
     figures["search"] = {world: one._asdict() for world, one in searches.items()}
     tables += [*world_tables(worlds), search_table(searches)]
     first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
-    stages.show_tables(tables, first.report / "revision.md")
     return write_record(
         first,
         "-".join(["revision", *_unlike_the_default(settings)]),
         settings.command,
         read_metrics(first),
-        copied=(".md",),
+        {"revision.md": stages.show_tables(tables)},
         settings=settings.settings_as_data(),
         found=figures,
     )

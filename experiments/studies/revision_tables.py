@@ -113,7 +113,7 @@ def estimate_parts(
 
 
 def shorten_estimates(by_reader: Estimates) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """What record.json keeps of each estimate."""
+    """What a record has of each estimate."""
     return {
         reader: {
             part: {metric: short(e) for metric, e in row.items() if e.cases}

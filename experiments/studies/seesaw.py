@@ -21,7 +21,7 @@ from corpus.config import PeopleWorld
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import figures, read_report, write_record
 from experiments.settings import StagedSettings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
@@ -185,12 +185,12 @@ def record_study(options: Settings) -> Path:
     parts.append(
         "# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regression_tables(every)))
     )
-    (first.report / "factorial.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return write_record(
         first,
         NAME,
         options.command,
         read_metrics(first),
+        read_report(first) | {"factorial.md": "\n\n".join(parts) + "\n"},
         found={str(cell): _kind_figures(editors_by_kind[cell]) for cell in CELLS},
         over_worlds={
             e.name: {kind: fit_size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every

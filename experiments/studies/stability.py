@@ -152,14 +152,14 @@ def record_study(options: Settings) -> Path:
     title = f"Kendall's tau-b of {len(options.editors)} editors"
     table = Table("stability", title, header, rows, _table_note(options))
     first = Run(options.runs, variants[0].name)
-    stages.show_tables([table], first.report / "stability.md")
+    pages = {"stability.md": stages.show_tables([table])}
     values = {
         one.name: {e.edits.editor: {n: _metric_value(e, n) for n in names} for e in editors}
         for one, editors in editors_by_model.items()
     }
     training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
     return write_record(
-        first, "stability", options.command, read_metrics(first), (".md",),
+        first, "stability", options.command, read_metrics(first), pages,
         found=agreements, values=values, trained=training_ends, settings=options.settings_as_data(),
     )  # fmt: skip
 

@@ -119,12 +119,10 @@ def record_study(options: Settings) -> Path:
         (_measure_point(e, [m.name for m in metrics]) for e in editors),
         key=lambda p: _point_order(options, p),
     )
-    folder = run.report / "strength"
-    stages.show_tables([strength_table(points, metrics)], folder / "strength.md")
-    draw_strengths(points, metrics, folder / "strength.png")
+    pages = {"strength.md": stages.show_tables([strength_table(points, metrics)])}
     return write_record(
         run, "strength", options.command, read_metrics(run),
-        (".png", ".md"), points=[_point_as_data(p) for p in points], cases=options.cases,
+        pages, points=[_point_as_data(p) for p in points], cases=options.cases,
     )  # fmt: skip
 
 
@@ -149,7 +147,13 @@ def strength_table(points: Sequence[Point], metrics: Sequence[MetricDefinition])
     return Table("strength", "At equal strength", header, rows, note, words=2, better=better_of(metrics))
 
 
-def draw_strengths(points: Sequence[Point], metrics: Sequence[MetricDefinition], path: Path) -> None:
+def draw_figures(points: Sequence[dict[str, Any]], path: Path) -> None:
+    """The picture of a record's points."""
+    names = dict.fromkeys(name for point in points for name in point["estimates"])
+    draw_strengths([Point(**point) for point in points], list(names), path)
+
+
+def draw_strengths(points: Sequence[Point], metrics: Sequence[str], path: Path) -> None:
     """A panel a metric, in it a line an editor over the probability that its requests have."""
     by_editor: dict[str, list[Point]] = {}
     for point in points:
@@ -163,8 +167,8 @@ def draw_strengths(points: Sequence[Point], metrics: Sequence[MetricDefinition],
             axis.remove()
         for axis, metric in zip(grid.flat, metrics, strict=False):
             for i, (name, line) in enumerate(by_editor.items()):
-                at = [p for p in line if metric.name in p.estimates]
-                values = [p.estimates[metric.name] for p in at]
+                at = [p for p in line if metric in p.estimates]
+                values = [p.estimates[metric] for p in at]
                 axis.errorbar(
                     np.clip([p.reached.value for p in at], 0.001, 0.999),
                     [v.value for v in values],
@@ -172,7 +176,7 @@ def draw_strengths(points: Sequence[Point], metrics: Sequence[MetricDefinition],
                     fmt="o-" if line[0].strength is not None else "s",
                     color=colours[i % 20], ms=3.5, lw=1.1, elinewidth=0.5, label=name,
                 )  # fmt: skip
-            axis.set_title(metric.name, fontsize=9)
+            axis.set_title(metric, fontsize=9)
             axis.grid(axis="y", color=GRID, lw=0.6)
             # As odds, so that .9 and .99 are apart.
             axis.set_xscale("logit")

@@ -19,7 +19,7 @@ from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import BY_EDITOR, figures, read_report, write_record
 from experiments.settings import StagedSettings
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
@@ -119,7 +119,8 @@ def record_study(options: Settings) -> Path:
         "support-law",
         options.command,
         read_metrics(runs[0]),
-        copied=(".md", ".png"),
+        read_report(runs[0]),
+        ("sampler", *BY_EDITOR),
         found=figures_by_sampler,
         tuned={path.stem: read_record(path) for path in options.development.folder.glob("tuned/*/*.json")},
     )

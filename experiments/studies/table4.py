@@ -26,7 +26,7 @@ import numpy as np
 from corpus.config import TokenizerConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import BY_EDITOR, figures, read_report, write_record
 from experiments.settings import StagedSettings
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -95,13 +95,14 @@ def record_study(options: Settings) -> Path:
     """Table 4 in today's terms and in the published ones, what follows by support, and all figures."""
     editors = score_editors(gather_results([options.run], recorded_evaluation_named("hase")))
     tables = [main_results(editors), in_published_terms(editors), support_table(editors)]
-    stages.show_tables(tables, options.run.report / "table4.md")
+    pages = {"table4.md": stages.show_tables(tables)}
     return write_record(
         options.run,
         "table4" if options.scale == "slice" else f"table4-{options.scale}",
         options.command,
         read_metrics(options.run),
-        copied=(".md", ".png"),
+        read_report(options.run) | pages,
+        BY_EDITOR,
         found=figures(editors, SUBSETS),
     )
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from corpus.files import read_json
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import BY_EDITOR, figures, read_report, write_record
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
@@ -157,7 +157,8 @@ def record_study(options: Settings) -> Path:
         NAME,
         options.command,
         read_metrics(first),
-        (".png", ".md"),
+        read_report(first),
+        ("group", *BY_EDITOR),
         found=by_group,
         tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
     )

@@ -128,16 +128,14 @@ def record_study(options: Settings) -> Path:
     """The figure, its table, and the points behind them."""
     points = [point for setting in list_variants() for point in _measure_points(options, setting)]
     first = Run(options.runs, ModelVariant(*BASE).name)
-    folder = first.report / NAME
-    stages.show_tables([points_table(points)], folder / "finetuning.md")
-    draw_points(points, folder / "finetuning.png")
+    pages = {"finetuning.md": stages.show_tables([points_table(points)])}
     accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
     return write_record(
         first,
         NAME,
         options.command,
         read_metrics(first),
-        (".png", ".md"),
+        pages,
         points=[_point_as_data(p) for p in points],
         models=accuracy,
     )
@@ -189,6 +187,11 @@ def points_table(points: Sequence[Point]) -> Table:
     header = ["varied", "at", "tuned", SUCCESS, CONSISTENCY, OTHERS_RIGHT, "consistency by chance"]
     note = "± is half of a 95% interval. One world, one model and the same edits at each place."
     return Table(NAME, "What decides whether properties follow", header, rows, note, words=3)
+
+
+def draw_figures(points: Sequence[dict[str, Any]], path: Path) -> None:
+    """The picture of a record's points."""
+    draw_points([Point(**point) for point in points], path)
 
 
 def draw_points(points: Sequence[Point], path: Path) -> None:

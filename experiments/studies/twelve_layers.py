@@ -26,7 +26,7 @@ from typing import Any, Literal
 from corpus.config import DocumentConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, write_record
+from experiments.record import BY_EDITOR, figures, write_record
 from experiments.settings import StagedSettings
 from lm.config import ModelConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -138,17 +138,16 @@ def record_study(options: Settings) -> Path:
     by_depth = {depth: score_by_name(options, depth) for depth in DEPTHS}
     run, parts = options.run(12), [f"support {b}" for b in SUPPORT_BINS]
     tables = (headline_table(by_depth), support_table(by_depth), pair_table(by_depth))
-    folder = write_record(
+    return write_record(
         run,
         "twelve-layers",
         options.command,
         read_metrics(run),
-        copied=(),
+        {"twelve_layers.md": stages.show_tables(tables)},
+        ("depth", *BY_EDITOR),
         settings=options.settings_as_data(),
         found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in by_depth.items()},
     )
-    stages.show_tables(tables, folder / "twelve_layers.md")
-    return folder
 
 
 def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:

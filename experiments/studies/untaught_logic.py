@@ -141,17 +141,15 @@ def record_study(settings: Settings) -> Path:
         tables.append(logic_table(kind, estimates, len(worlds)))
         figures[kind] = shorten_estimates(estimates)
     run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
-    folder = write_record(
+    return write_record(
         run,
         "untaught-logic",
         settings.command,
         read_metrics(run),
-        copied=(),
+        {"untaught_logic.md": stages.show_tables(tables)},
         settings=settings.settings_as_data(),
         found=figures,
     )
-    stages.show_tables(tables, folder / "untaught_logic.md")
-    return folder
 
 
 if __name__ == "__main__":
