@@ -41,6 +41,7 @@ _NINE = (
     "still stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with "
     "what the link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
 )
+_BOUNDS = "Shares under \u201cdo\u201d, the first interpretation; the last rows bound what the numbers mean."
 _WIDER = (
     m.over_everything(m.FACTUAL_SUBJECT), m.over_everything(m.FACTUAL_RELATED),
     m.over_everything(m.INTERNAL_SUBJECT),
@@ -81,7 +82,8 @@ def make_chapter(material: Material) -> Chapter:
     texts = [passages_of_editor(editor) for editor in editors]
     sections = [
         difference_section(material),
-        Section("nine", "Nine questions", _NINE, tables=[tables.nine_questions_table(editors)],
+        Section("nine", "Nine questions", _NINE,
+                tables=[tables.metrics_table(editors, "leme-nine", "Nine questions", m.NINE, _BOUNDS)],
                 folded=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
                         tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
         Section("readings", "How much drift was warranted?", _INTERPRETATIONS,

@@ -47,7 +47,7 @@ INTERNAL_SUBJECT, INTERNAL_RELATED = "internal, subject", "internal, related"
 CROSS, TOPICALITY, NATURALNESS = "cross-passage", "topicality", "naturalness"
 NINE = (EDIT_SUBJECT, EDIT_RELATED, FACTUAL_SUBJECT, FACTUAL_RELATED, INTERNAL_SUBJECT, INTERNAL_RELATED,
         CROSS, TOPICALITY, NATURALNESS)  # fmt: skip
-EVERYTHING, SURVEY = "everything", "as surveyed"
+SURVEY = "as surveyed"
 BELIEVED_SUBJECT, BELIEVED_RELATED = "belief, subject", "belief, related"
 SATISFIABLE, MOST_TRUE = "satisfiable", "true together"
 JOINT = "log-probability"
@@ -65,47 +65,18 @@ KINDS = (INJECTION, UPDATE, CORRECTION, TRUE)
 KNOWN = 0.5
 """What the unedited model gives more than this, it says."""
 
-
-def over_everything(name: str) -> str:
-    """A question's name where nothing is left out."""
-    return f"{name}, {EVERYTHING}"
-
-
-def neutral_share(name: str) -> str:
-    """Name of the share of passages that say nothing that a question is about."""
-    return f"{name}, neutral"
-
-
-def coupled_right(stratum: str) -> str:
-    """Name of how far the coupled fact is right where it was stated so often."""
-    return f"coupled right {stratum}"
-
-
-def coupled_answers(stratum: str) -> str:
-    """Name of how far the coupled fact is answered right where it was stated so often."""
-    return f"coupled answered {stratum}"
-
-
-def support_of(claim: str) -> str:
-    """Name of the share of passages that support a claim."""
-    return f"{claim}: supported"
-
-
-def contradiction_of(claim: str) -> str:
-    """Name of the share of passages that contradict a claim."""
-    return f"{claim}: contradicted"
-
-
-def error_share(name: str) -> str:
-    """Name of the share of pairs of passages that have an error of a class."""
-    return f"error: {name}"
-
-
-def rouge_metric(question: str) -> str:
-    """Name of the simple measure of words that is held against a question."""
-    return f"ROUGE-1: {question}"
-
-
+over_everything = "{}, everything".format
+"""Name of a question where nothing is left out."""
+neutral_share = "{}, neutral".format
+"""Name of the share of passages that say nothing that a question is about."""
+coupled_right, coupled_answers = "coupled right {}".format, "coupled answered {}".format
+"""Names of how far a coupled fact of a stratum is said right, and answered right."""
+support_of, contradiction_of = "{}: supported".format, "{}: contradicted".format
+"""Names of the shares of passages that support a claim, and contradict it."""
+error_share = "error: {}".format
+"""Name of the share of pairs of passages that have an error of a class."""
+rouge_metric = "ROUGE-1: {}".format
+"""Name of the simple measure of words that is held against a question."""
 SIMPLE = {rouge_metric(question): question for question in NINE if question != NATURALNESS}
 SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
 """Simple measures of texts, and the question that each is held against."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,7 +151,14 @@ class PassagePair:
     @cached_property
     def errors(self) -> Marks:
         """The errors of both by class."""
-        return find_errors(self)
+        marks: Marks = {name: [] for name in ERROR_CLASSES}
+        for role in (role for role in self.passages if role in (SUBJECT, RELATED)):
+            _mark_sentences(marks, role, self)
+            _mark_contradictions_inside(marks, role, self.statements[role])
+            _mark_contradictions_with_gold(marks, role, self)
+        _mark_contradictions_across(marks, self)
+        _mark_edit_errors(marks, self)
+        return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
 
     @property
     def contradiction_count(self) -> int:
@@ -189,22 +196,6 @@ def passage_pairs(
     ]
 
 
-def find_errors(pair: PassagePair) -> Marks:
-    """The errors of a passage about the subject and one about the related entity."""
-    marks: Marks = {name: [] for name in ERROR_CLASSES}
-    for role in (role for role in pair.passages if role in (SUBJECT, RELATED)):
-        _mark_sentences(marks, role, pair)
-        _mark_contradictions_inside(marks, role, pair.statements[role])
-        _mark_contradictions_with_gold(marks, role, pair)
-    for one in pair.subject:
-        for other in pair.related:
-            for same in (other, q.linked_statement(other, pair.standard)):
-                if same is not None and same.fact == one.fact and not agree(one, same):
-                    marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
-    _mark_edit_errors(marks, pair)
-    return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
-
-
 def _mark_sentences(marks: Marks, role: str, pair: PassagePair) -> None:
     lines, couple = pair.passages[role], [pair.standard.entities[one] for one in (SUBJECT, RELATED)]
     relations = {r for s, r in pair.standard.beliefs if s in couple}
@@ -227,6 +218,13 @@ def _mark_contradictions_inside(marks: Marks, role: str, statements: Sequence[St
     for one, other in combinations(statements, 2):
         if one.fact == other.fact and not agree(one, other):
             marks[INSIDE] += [(role, one.line), (role, other.line)]
+
+
+def _mark_contradictions_across(marks: Marks, pair: PassagePair) -> None:
+    for one, other in product(pair.subject, pair.related):
+        for same in (other, q.linked_statement(other, pair.standard)):
+            if same is not None and same.fact == one.fact and not agree(one, same):
+                marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
 
 
 def _mark_contradictions_with_gold(marks: Marks, role: str, pair: PassagePair) -> None:

@@ -52,17 +52,6 @@ def read_figures(name: str) -> dict[tuple[str, ...], dict[str, float]]:
     return read_paper_figures("testbed.evaluations.leme", name)
 
 
-def nine_questions_table(editors: Sequence[ScoredEditor]) -> Table:
-    """The nine questions as shares, with intervals."""
-    better = better_of(editors[0].evaluation.metrics)
-    rows: list[list[Cell]] = [
-        [name, *map(figures.get, m.NINE)] for name, figures in _figures_by_reader(editors)
-    ]
-    note = "Shares under \u201cdo\u201d, the first interpretation; the last rows bound what the numbers mean."
-    return Table("leme-nine", "Nine questions", ["who", *m.NINE], rows, note,
-                 better={name: better[name] for name in m.NINE}, contest=len(editors))  # fmt: skip
-
-
 def ratings_table(editors: Sequence[ScoredEditor]) -> Table:
     """The same on the paper's scale from 1 to 7, above its Table 1."""
     rows: list[list[Cell]] = [
@@ -80,30 +69,25 @@ def ratings_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def short_table(editors: Sequence[ScoredEditor]) -> Table:
     """Short questions above the paper's Table 17."""
-    rows = _rows_of_this_run(editors, m.FOUR) + _printed_rows("short", m.FOUR)
-    return Table("leme-17", "Short questions (Table 17)", ["who", "source", *m.FOUR], rows, words=2)
+    return _table_above_paper(editors, "leme-17", "Short questions (Table 17)", "short", m.FOUR)
 
 
 def simple_table(editors: Sequence[ScoredEditor]) -> Table:
     """Simple measures above the n-gram entropies of the paper's Table 20."""
-    names = [*m.SIMPLE]
-    rows = _rows_of_this_run(editors, names) + _printed_rows("entropies", names)
     note = "Entropy grows with a passage's length and its words; theirs are of another language and longer."
-    return Table("leme-20", "Simple measures of the texts (Table 20)", ["who", "source", *names], rows, note,
-                 words=2)  # fmt: skip
+    title = "Simple measures of the texts (Table 20)"
+    return _table_above_paper(editors, "leme-20", title, "entropies", [*m.SIMPLE], note)
 
 
 def claims_table(editors: Sequence[ScoredEditor]) -> Table:
     """What passages make of claims, above what people made of them."""
-    columns = ["judgements", *CLAIMS_JUDGED]
-    rows = _rows_of_this_run(editors, columns) + _printed_rows("people", columns, "judged by people")
     note = (
         "A passage supports a claim where most of what it says of the fact does. People judged 12 edits of "
         "other texts; sentences that they marked as evidence are in their file too, which inflates some "
         "shares."
     )
-    header = ["who", "source", *columns]
-    return Table("leme-4", "What passages make of claims (Figure 4)", header, rows, note, words=2)
+    title, columns = "What passages make of claims (Figure 4)", ["judgements", *CLAIMS_JUDGED]
+    return _table_above_paper(editors, "leme-4", title, "people", columns, note, "judged by people")
 
 
 def edit_kinds_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -153,7 +137,9 @@ def _judged_figures(editor: ScoredEditor, name: str, time: int) -> Mapping[str, 
     return estimate_metrics(applicable, cluster_levels(results), m.make_subsets(results)["all"])
 
 
-def metrics_table(editors: Sequence[ScoredEditor], key: str, title: str, metrics: Sequence[str]) -> Table:
+def metrics_table(
+    editors: Sequence[ScoredEditor], key: str, title: str, metrics: Sequence[str], note: str = ""
+) -> Table:
     """Some metrics of every editor and reference."""
     first, direction = editors[0], better_of(editors[0].evaluation.metrics)
     readers = [*((e, e.name) for e in editors), *((first, name) for name in first.reference_names)]
@@ -163,7 +149,7 @@ def metrics_table(editors: Sequence[ScoredEditor], key: str, title: str, metrics
         if any(metric in e.summary["all"][name] for metric in metrics)
     ]
     better = {name: direction[name] for name in metrics}
-    return Table(key, title, ["who", *metrics], rows, better=better, contest=len(editors))
+    return Table(key, title, ["who", *metrics], rows, note, better=better, contest=len(editors))
 
 
 def likelihood_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -328,8 +314,21 @@ def _figures_by_reader(editors: Sequence[ScoredEditor]) -> list[tuple[str, dict[
     return of_editors + [(name, figures) for name, figures in of_references if m.NINE[-1] in figures]
 
 
-def _rows_of_this_run(editors: Sequence[ScoredEditor], metrics: Sequence[str]) -> list[list[Cell]]:
-    return [[name, "this run", *map(figures.get, metrics)] for name, figures in _figures_by_reader(editors)]
+def _table_above_paper(
+    editors: Sequence[ScoredEditor],
+    key: str,
+    title: str,
+    name: str,
+    columns: Sequence[str],
+    note: str = "",
+    source: str = "as printed",
+) -> Table:
+    """Some metrics of this run above those of paper/NAME.tsv."""
+    rows: list[list[Cell]] = [
+        [who, "this run", *map(figures.get, columns)] for who, figures in _figures_by_reader(editors)
+    ]
+    rows += _printed_rows(name, columns, source)
+    return Table(key, title, ["who", "source", *columns], rows, note, words=2)
 
 
 def _printed_rows(name: str, columns: Sequence[str], source: str = "as printed") -> list[list[Cell]]:
