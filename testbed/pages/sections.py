@@ -1,7 +1,7 @@
 """What every chapter may have: the unedited model, all editors, differences, what lasts, one editor."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_
 from testbed.scores.comparison import Differences
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, summary_rows
 from testbed.scores.tables import Cell, Table, better_of, format_cell
 
@@ -104,6 +105,30 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         better=better_of(first.evaluation.metrics),
         contest=len(editors),
     )
+
+
+def interpretation_table(
+    editors: Sequence[ScoredEditor],
+    references: Sequence[str],
+    metrics: Sequence[str],
+    estimate: Callable[[ScoredEditor, str, int], Mapping[str, Estimate]],
+    note: str,
+    key: str = "interpretations",
+) -> Table:
+    """Some metrics held against the agent under each interpretation of the request.
+
+    Args:
+        references: readers of the first editor, below those of all editors.
+        estimate: the metrics of an editor's reader by its name, with the agent's belief at a time as the
+            standard.
+    """
+    evaluation, rows = editors[0].evaluation, list[list[Cell]]()
+    for editor, name in [*((e, e.name) for e in editors), *((editors[0], name) for name in references)]:
+        for time, interpretation in enumerate(evaluation.interpretations, start=1):
+            rows.append([name, interpretation, *map(estimate(editor, name, time).get, metrics)])
+    better = {name: better for name, better in better_of(evaluation.metrics).items() if name in metrics}
+    title, header = "Held against both interpretations", ["who", "request", *metrics]
+    return Table(key, title, header, rows, note, words=2, better=better)
 
 
 def difference_section(material: Material) -> Section | None:

@@ -87,7 +87,7 @@ def make_chapter(material: Material) -> Chapter:
                 folded=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
                         tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
         Section("readings", "How much drift was warranted?", _INTERPRETATIONS,
-                tables=[tables.interpretation_table(editors)]),
+                tables=[tables.judgement_table(editors)]),
         _coupling_section(material),
         _scope_section(material),
         *_correlation_sections(material),

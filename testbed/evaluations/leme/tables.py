@@ -17,6 +17,7 @@ from testbed.evaluations.leme.correlation import (
 from testbed.evaluations.leme.passages import ACROSS, ERROR_CLASSES, GOLD, INSIDE, EditorPassages, PassagePair
 from testbed.evaluations.leme.questions import CLAIMS, edit_said_share
 from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.pages.sections import interpretation_table
 from testbed.run.strata import STRATA
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, NO_EDIT
@@ -111,24 +112,18 @@ def table_by_kind(editors: Sequence[ScoredEditor]) -> Table:
     return Table("leme-6", "By kind of edit (Figures 6 and 7)", ["who", "kind", *metrics], rows, words=2)
 
 
-def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
+def judgement_table(editors: Sequence[ScoredEditor]) -> Table:
     """What is held against the agent, under each interpretation of the request."""
-    first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, name) for name in (NO_EDIT, BAYESIAN)]
-    rows: list[list[Cell]] = []
-    for editor, name in readers:
-        for time, interpretation in enumerate(first.evaluation.interpretations, start=1):
-            # Under the first interpretation everything is measured already.
-            figures = editor.summary["all"][name] if time == 1 else _judged_figures(editor, name, time)
-            rows.append([name, interpretation, *map(figures.get, JUDGED)])
-    direction = better_of(first.evaluation.metrics)
     note = f"{BAYESIAN}: what it writes under the first interpretation, judged under each."
-    return Table("leme-readings", "Held against both interpretations", ["who", "request", *JUDGED], rows,
-                 note, words=2, better={name: direction[name] for name in JUDGED})  # fmt: skip
+    return interpretation_table(
+        editors, (NO_EDIT, BAYESIAN), JUDGED, _estimate_judged, note, key="leme-readings"
+    )
 
 
-def _judged_figures(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
+def _estimate_judged(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
     """The metrics of a reader that depend on the interpretation, with one as the standard."""
+    if time == 1:
+        return editor.summary["all"][name]
     results = editor.edits.results
     reader = editor.evaluation.readers(results, editor.name)[name]
     answers = m.Answers(results, reader._replace(time=time))

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from corpus.worlds.people import GENDER, RACE, REGION, STAND_INS
 from testbed.evaluations.seesaw import (
-    INTERPRETATIONS,
     NEITHER,
     NEW_HOLDERS,
     OLD_HOLDERS,
@@ -35,11 +34,17 @@ from testbed.evaluations.seesaw.regression import regression_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
-from testbed.pages.sections import comparison_table, detail_tables, difference_section, lasting_section
+from testbed.pages.sections import (
+    comparison_table,
+    detail_tables,
+    difference_section,
+    interpretation_table,
+    lasting_section,
+)
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table, better_of
+from testbed.scores.tables import Table
 
 WORDS = {
     "new holders, old holders, neither": "other people who have the object that the edited person is given, "
@@ -67,7 +72,12 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[crossing.accuracy_table(editors, stated=True)],
                 folded=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
         Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
-                tables=[interpretation_table(editors)]),
+                tables=[interpretation_table(
+                    editors, (NO_EDIT, BAYESIAN, WORLD_CHANGED),
+                    (RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED), _estimates_under,
+                    "The same answers about the person's other facts, held against the agent under each of "
+                    "them.",
+                )]),
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
                 tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
@@ -151,23 +161,6 @@ def finding_line(editor: ScoredEditor) -> str:
         f"have the old one, of whose answers {after[STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; of the "
         f"person's other facts {before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
     )
-
-
-def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
-    """What follows for the person, held against the agent under each interpretation of the request."""
-    names = [RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED]
-    first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, WORLD_CHANGED)]
-    rows: list[list[Cell]] = []
-    for editor, name in readers:
-        for time, interpretation in enumerate(INTERPRETATIONS, start=1):
-            figures = _estimates_under(editor, name, time)
-            rows.append([name, interpretation, *(figures.get(metric) for metric in names)])
-    direction = better_of(first.evaluation.metrics)
-    better = {name: direction[name] for name in names}
-    note = "The same answers about the person's other facts, held against the agent under each of them."
-    title, header = "Held against both interpretations", ["who", "request", *names]
-    return Table("interpretations", title, header, rows, note, words=2, better=better)
 
 
 def _estimates_under(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:

@@ -15,10 +15,10 @@ from testbed.evaluations.taxi.metrics import (
 from testbed.evaluations.taxi.people import people_table
 from testbed.evaluations.taxi.pictures import choose_case, draw_edit
 from testbed.evaluations.taxi.tables import (
+    agreement_table,
     count_table,
     exception_table,
     forward_table,
-    interpretation_table,
     member_table,
     rare_against_typical_table,
     reverse_table,
@@ -68,7 +68,7 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[forward_table(editors, world), reverse_table(editors)],
                 folded=[t for t in (people_table(editors, world), count_table(editors[0])) if t]),
         Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
-                tables=[interpretation_table(editors)],
+                tables=[agreement_table(editors)],
                 folded=[t for t in (exception_table(editors, world),) if t]),
         _superordinates_section(material),
         _directions_section(material),

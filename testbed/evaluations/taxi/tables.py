@@ -24,6 +24,7 @@ from testbed.evaluations.taxi.metrics import (
     stratum_name,
 )
 from testbed.evaluations.taxi.people import find_changes, people_shares, read_answers
+from testbed.pages.sections import interpretation_table
 from testbed.protocol import is_equally_good
 from testbed.run.strata import STRATA
 from testbed.run.world import World
@@ -101,22 +102,13 @@ def _paper_table(
     )
 
 
-def interpretation_table(editors: Sequence[ScoredEditor]) -> Table:
+def agreement_table(editors: Sequence[ScoredEditor]) -> Table:
     """Agreement with the agent under each interpretation of the request, by how often facts were stated."""
     names = [AGREEMENT, *(stratum_name(AGREEMENT, stratum) for stratum in STRATA), MASS_OUTSIDE]
-    first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, n) for n in (NO_EDIT, BAYESIAN, CORRECTION_READER)]
-    rows: list[list[Cell]] = []
-    for editor, name in readers:
-        for time, interpretation in enumerate(INTERPRETATIONS, start=1):
-            figures = _estimate_at(editor, name, time)
-            rows.append([name, interpretation, *(figures[metric] for metric in names)])
     note = (
         "Share of property questions in which the preferred option is the agent's, under each interpretation."
     )
-    direction = better_of(first.evaluation.metrics)
-    return Table("interpretations", "Held against both interpretations", ["who", "request", *names], rows,
-                 note, words=2, better={name: direction[name] for name in names})  # fmt: skip
+    return interpretation_table(editors, (NO_EDIT, BAYESIAN, CORRECTION_READER), names, _estimate_at, note)
 
 
 def _estimate_at(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
