@@ -47,7 +47,7 @@ def project(tmp_path, monkeypatch):
     for package in PROJECT:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(identity_module, "HOME", tmp_path)
-    monkeypatch.setattr(identity_module, "_read", read_once)
+    monkeypatch.setattr(identity_module, "_read_module", read_once)
     forget()
     yield tmp_path
     forget()
@@ -92,6 +92,21 @@ def test_words_about_code_change_nothing(project):
     assert hashes() == before
 
 
+def test_names_of_locals_and_annotations_change_nothing(project):
+    """And the same names in other places do."""
+    before = hashes()
+    path = project / "lm" / "editors" / "associations.py"
+    changed(path, "diagonal", "mean_square")
+    changed(path, "lacking = -len", "missing: int = -len")
+    changed(path, "(0, lacking)", "(0, missing)")
+    types = "config: RomeConfig, request: Request, contexts: jax.Array) -> Request:"
+    changed(path, types, "config, request, contexts):")
+    assert hashes() == before
+    changed(path, "shrink * mean_square * np", "mean_square * shrink * np")
+    after = hashes()
+    assert {name for name in before if before[name] != after[name]} == {"rome", "memit"}
+
+
 def test_text_that_is_used_counts(project):
     before = code_of(BUILT_IN["rome"])
     changed(project / "lm" / "editors" / "entry.py", "must be a positive number", "must be above zero")
@@ -129,12 +144,12 @@ def test_it_is_quick_and_loads_nothing():
     """Against what Python itself takes to parse the same files, however busy the machine is."""
     program = """
 import ast, sys, time
-from testbed.engine.identity import _file, code_of, modules_of
+from testbed.engine.identity import _source_file, code_of, modules_of
 module = "lm.editors.self_bayes.method"
 began = time.process_time()
 code_of(module)
 took = time.process_time() - began
-texts = [_file(name).read_bytes() for name in modules_of(module)]
+texts = [_source_file(name).read_bytes() for name in modules_of(module)]
 began = time.process_time()
 trees = [ast.parse(text) for text in texts]
 print(took / (time.process_time() - began), "jax" in sys.modules)

@@ -2,8 +2,9 @@
 
 The code of a module is what it says and what every module that it imports says, inside the project: the
 packages corpus, bayes, lm, testbed, and whatever else is neither Python's own nor installed. Read from the
-files, without importing or running any of it. Comments, docstrings, layout and types-only imports change
-nothing; nor do EDITORS and SEARCH, which say how an editor is offered and tried, not what it does.
+files, without importing or running any of it. Names of local variables, annotations, docstrings, comments,
+layout and imports for types change nothing (see `testbed.engine.syntax`); nor do EDITORS and SEARCH, which
+say how an editor is offered and tried, not what it does.
 """
 
 import ast
@@ -16,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.engine.syntax import describe_code, is_for_types
 from testbed.own import OURS
 from testbed.run.settings import as_plain_data
 
@@ -93,7 +95,9 @@ def _read_module(module: str) -> tuple[str, tuple[str, ...]]:
     imports = {
         part for name in (module, *_imported_names(tree, package)) for part in (*_parent_packages(name), name)
     }
-    content = json.dumps(_plain_tree(tree))
+    for node in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))):
+        node.body = [statement for statement in node.body if not _is_offer(statement)]
+    content = json.dumps(describe_code(tree))
     return hashlib.sha256(content.encode()).hexdigest(), tuple(sorted(imports))
 
 
@@ -134,33 +138,9 @@ def _imported_names(node: ast.AST, package: str) -> Iterator[str]:
         origin = ".".join([*above, *([node.module] if node.module else [])])
         yield origin
         yield from (f"{origin}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-        for other in node.orelse:
-            yield from _imported_names(other, package)
-    else:
+    elif not is_for_types(node):
         for below in ast.iter_child_nodes(node):
             yield from _imported_names(below, package)
-
-
-def _plain_tree(node: Any) -> Any:
-    """A syntax tree as lists, without what versions of Python differ in: docstrings, places, empty fields."""
-    if isinstance(node, list):
-        return [_plain_tree(one) for one in node if not (_is_docstring(one) or _is_offer(one))]
-    if not isinstance(node, ast.AST):
-        return node if isinstance(node, str | int | float | None) else [type(node).__name__, repr(node)]
-    fields = [
-        (name, _plain_tree(value)) for name, value in ast.iter_fields(node) if name not in ("ctx", "kind")
-    ]
-    return [type(node).__name__, *([name, value] for name, value in fields if value not in (None, []))]
-
-
-def _is_docstring(node: Any) -> bool:
-    """Whether it is text that stands as a statement of its own."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 def _is_offer(node: Any) -> bool:
