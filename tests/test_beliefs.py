@@ -53,8 +53,8 @@ def test_beliefs_are_the_models_probabilities(toy, read):
             np.testing.assert_allclose(p[s, first][believed], read.p[r, s][believed], rtol=1e-3, atol=1e-6)
             assert (np.diff(read.p[r, s]) <= 0).all()
     # p(r, o | s): of all relations and objects together no more than 1.
-    assert (read.said.sum(axis=0) <= 1.001).all()
-    assert (read.said > 0).all()
+    assert (read.mention_probability.sum(axis=0) <= 1.001).all()
+    assert (read.mention_probability > 0).all()
 
 
 def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
@@ -91,8 +91,8 @@ def test_what_was_read_is_said_more_readily(toy, read):
             known = (
                 graph.find(np.full(len(graph.relations), number[name]), np.arange(len(graph.relations))) >= 0
             )
-            has += read.said[known, s].tolist()
-            lacks += read.said[~known, s].tolist()
+            has += read.mention_probability[known, s].tolist()
+            lacks += read.mention_probability[~known, s].tolist()
     assert np.median(has) > 3 * np.median(lacks)
 
 
@@ -124,7 +124,7 @@ def test_a_model_that_knows_nothing_is_refused(world):
 
 def test_samples_follow_the_models_probabilities(toy):
     prompts = np.full((3000, 1), BOS, np.int32)
-    context = toy.model.read(prompts)
+    context = toy.model.read_prompts(prompts)
     first = np.asarray(generate(toy.model, context, 1, jax.random.key(0)))[:, 0]
     p = np.exp(next_log_probabilities(toy.model, prompts[:1]))[0].astype(float)
     p[PAD] += p[[SEP, 2]].sum()

@@ -198,7 +198,7 @@ def cached(model, tokens):
 def test_prompts_behind_a_prefix_are_the_whole_text(model):
     """Prompts of different lengths, padded on the left: what is next, generated, and of candidates."""
     text = np.array([9, 11, 12, 5])
-    edited = model.edited(prefix_of(model, text))
+    edited = model.with_delta(prefix_of(model, text))
     prompts = [row[row != PAD][1:] for row in PROMPTS]
     got = logits(edited)
     context = edited.read(PROMPTS)
@@ -220,10 +220,10 @@ def test_prompts_behind_a_prefix_are_the_whole_text(model):
 def test_two_prefixes_are_one_text(model):
     """The second is read behind the first, and both together behind each other are the concatenation."""
     first, second = np.array([9, 11, 12]), np.array([5, 13])
-    once = model.edited(prefix_of(model, first))
+    once = model.with_delta(prefix_of(model, first))
     tokens = np.concatenate([[BOS], second])[None]
     cache = cached(once, tokens)
-    twice = once.edited({"prefix": Prefix(cache.last(tokens.shape[1]), jnp.int32(BOS))})
+    twice = once.with_delta({"prefix": Prefix(cache.last(tokens.shape[1]), jnp.int32(BOS))})
     got = logits(twice)
     for i, row in enumerate(PROMPTS):
         expected = continued(model, np.concatenate([first, second]), row[row != PAD][1:])
@@ -233,7 +233,7 @@ def test_two_prefixes_are_one_text(model):
 def test_rows_of_several_documents_each_stand_behind_the_prefix(model):
     text = np.array([9, 11])
     row = np.array([[BOS, 5, 6, 7, BOS, 8, 9, PAD]])
-    edited = model.edited(prefix_of(model, text))
+    edited = model.with_delta(prefix_of(model, text))
     got = np.asarray(edited.logits(row, packed_layout(row, BOS)))[0]
     np.testing.assert_allclose(got[3], continued(model, text, [5, 6, 7]), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(got[6], continued(model, text, [8, 9]), rtol=1e-3, atol=1e-4)

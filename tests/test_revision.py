@@ -42,7 +42,7 @@ def spelt(world):
 def test_the_model_gives_the_answers(asked):
     model, request, targets = asked
     delta, _ = jax.jit(lambda: fit_goals(model, [(make_goal(model, targets), 0)], FIT, jax.random.key(0)))()
-    edited = model.edited(delta)
+    edited = model.with_delta(delta)
     before, after = (jnp.exp(next_log_probabilities(m, targets.prompts)) for m in (model, edited))
     first = targets.objects[:, 0, 0]
     # Told with a half: the other half of what is said is what was said before.
