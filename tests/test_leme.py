@@ -238,10 +238,10 @@ def test_what_an_untrained_model_writes_is_judged_and_never_divides_by_nothing(r
 def test_texts_in_words_are_the_cases_own(place, cases, results):
     language = place[0].tokenizer.language
     for case, standard in zip(cases, standards_of_cases(results, 1), strict=True):
-        assert language.parse(standard.texts.request).a == case.requested_fact
-        assert language.entity(standard.texts.names["related"]) == case.facets["related"]
+        assert language.parse(standard.request_text).a == case.requested_fact
+        assert language.entity(standard.names["related"]) == case.facets["related"]
         for choice in case.choices:
-            said = language.parse(standard.texts.true[choice.subject, choice.relation]).a
+            said = language.parse(standard.texts[choice.subject, choice.relation]).a
             assert said == (choice.subject, choice.relation, choice.answer[0])
 
 

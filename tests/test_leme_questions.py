@@ -28,7 +28,7 @@ from testbed.evaluations.leme.passages import (
 )
 from testbed.evaluations.leme.questions import Claim, claims_of_case, verdict_on_claim
 from testbed.evaluations.leme.standard import LEAST, Standard, draw_objects, mean_log_probability
-from testbed.evaluations.leme.statements import agree, sentences_of, statements_of, trim_passage
+from testbed.evaluations.leme.statements import can_both_hold, sentences_of, statements_of, trim_passage
 from tests.tower_and_park import (
     CITY,
     GOTHIC,
@@ -250,7 +250,7 @@ def test_satisfiable_is_pairwise_for_plain_statements(lines):
     """Statements of single facts agree all together if each pair does, while objects are left over."""
     wide = Standard((TOWER, CITY, NEW), OLD, {}, None, None, STANDARD.entities, {})
     said = statements_of(lines)
-    pairs = all(agree(a, b) for a in said for b in said if a.fact == b.fact)
+    pairs = all(can_both_hold(a, b) for a in said for b in said if a.fact == b.fact)
     assert (q.count_true_together(sentences_of(lines), wide).is_satisfiable != 0) == pairs
 
 

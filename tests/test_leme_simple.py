@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corpus.text.reading import Line
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.passages import PassagePair
-from testbed.evaluations.leme.standard import Belief, Standard, Texts
+from testbed.evaluations.leme.standard import Belief, Standard
 from testbed.evaluations.leme.statements import count_words, ngram_entropy, rouge_1, sentence_similarity
 from testbed.evaluations.leme.tables import read_figures
 from tests.naive import rouge_of_words
@@ -92,16 +92,14 @@ STANDARD = Standard(
     None,
     {"subject": TOWER, "related": PARK, "twin": -1},
     {},
-    Texts(
-        "eiffel located in rome",
-        {"subject": "eiffel", "related": "champ mars"},
-        {
-            (TOWER, CITY): "eiffel located in paris",
-            (TOWER, STYLE): "eiffel style iron",
-            (PARK, LIES): "champ mars lies in paris",
-            (PARK, STYLE): "champ mars style lawn",
-        },
-    ),
+    "eiffel located in rome",
+    {"subject": "eiffel", "related": "champ mars"},
+    {
+        (TOWER, CITY): "eiffel located in paris",
+        (TOWER, STYLE): "eiffel style iron",
+        (PARK, LIES): "champ mars lies in paris",
+        (PARK, STYLE): "champ mars style lawn",
+    },
 )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ class CaseMaker:
         edits: list[tuple[Couple, int]] = []
         for couples, n in zip(kinds, counts, strict=True):
             objects = [
-                self.rng.permutation(self.graph.candidates_of(self._relation(c.edited))) for c in couples
+                self.rng.permutation(self.graph.candidates_of(self._relation_of(c.edited))) for c in couples
             ]
             edits += islice(self._iterate_edits(couples, objects), n)
         return [edits[i] for i in self.rng.permutation(len(edits))]
@@ -108,7 +108,8 @@ class CaseMaker:
         asker.learn_beliefs([gold.pair_of(fact) for _, fact in facts])
         choices = [asker.ask_object(role, fact, role in (COUPLED, TWIN)) for role, fact in facts]
         choices += [
-            asker.ask_object(SYNONYM, couple.edited, phrasing=way) for way in self._phrasings(couple.edited)
+            asker.ask_object(SYNONYM, couple.edited, phrasing=way)
+            for way in self._phrasings_of(couple.edited)
         ]
         (subject, relation), (related, _) = gold.pair_of(couple.edited), gold.pair_of(couple.coupled)
         passages = [
@@ -152,7 +153,7 @@ class CaseMaker:
 
     def _facts_of_others(self, couple: Couple, new: int) -> list[int]:
         """The edited relation of others that were spoken of: of those with the old and the new object."""
-        is_same = (self.graph.relation == self._relation(couple.edited)) & ~self.graph.silent
+        is_same = (self.graph.relation == self._relation_of(couple.edited)) & ~self.graph.silent
         is_same[couple.edited] = False
         old = self.truth[couple.edited]
         holders = [
@@ -161,9 +162,9 @@ class CaseMaker:
         in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
         return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
 
-    def _phrasings(self, fact: int) -> list[int]:
+    def _phrasings_of(self, fact: int) -> list[int]:
         """The other words for a fact's relation."""
-        relation = self._relation(fact)
+        relation = self._relation_of(fact)
         ways = enumerate(self.graph.phrasings, 1)
         return [i for i, way in ways if way.relation == relation and not way.inverse]
 
@@ -172,7 +173,7 @@ class CaseMaker:
         evaluation, tokenizer = self.evaluation, self.world.tokenizer
         opening = [np.array([BOS])]
         if evaluation.outline:
-            stated = [self._relation(f) for f in self.graph.facts_of(entity) if self.couples.is_stated(f)]
+            stated = [self._relation_of(f) for f in self.graph.facts_of(entity) if self.couples.is_stated(f)]
             for relation in dict.fromkeys([*relations, *stated]):
                 sentence = Sentence(Kind.ABOUT, None, Atom(entity, relation, entity))
                 opening += [tokenizer.sentence(sentence), np.array([SEP])]
@@ -200,7 +201,7 @@ class CaseMaker:
         )
         return tuple(ControlRequest(name, fact) for name, fact in zip(CONTROLS, facts, strict=True))
 
-    def _relation(self, fact: int) -> int:
+    def _relation_of(self, fact: int) -> int:
         return int(self.graph.relation[fact])
 
 

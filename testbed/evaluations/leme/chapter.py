@@ -120,13 +120,13 @@ def finding_in_a_line(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after, before = (editor.summary["all"][name] for name in (editor.name, NO_EDIT))
 
-    def both(metric: str) -> str:
+    def beside_no_edit(metric: str) -> str:
         return f"{after[metric].value:.0%} (no edit {before[metric].value:.0%})"
 
     return (
         f"says the new fact in {after[m.EDIT_SUBJECT].value:.0%} of what it writes of it; factual "
-        f"{both(m.FACTUAL_SUBJECT)}; across passages consistent {both(m.CROSS)}; the coupled entity follows "
-        f"{after[m.COUPLED_NEW].value:.0%}, the twin {after[m.TWIN_NEW].value:.0%}"
+        f"{beside_no_edit(m.FACTUAL_SUBJECT)}; across passages consistent {beside_no_edit(m.CROSS)}; the "
+        f"coupled entity follows {after[m.COUPLED_NEW].value:.0%}, the twin {after[m.TWIN_NEW].value:.0%}"
     )
 
 

@@ -76,7 +76,7 @@ def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple
             mixed = np.take_along_axis(b, shuffled, axis=1)
             (pooled,), (within,) = _pooled_correlations(a, b, once), _correlations_within_editors(a, b, once)
             resampled = _pooled_correlations(a, b, times)
-            low, high = _interval(resampled)
+            low, high = _resampled_interval(resampled)
             by_pair[measure, question] = Correlation(
                 pooled=float(pooled), low=low, high=high, p=_p_value(pooled, resampled),
                 within=float(within), within_p=_p_value(within, _correlations_within_editors(a, b, times)),
@@ -143,7 +143,7 @@ def _correlations_within_editors(a: np.ndarray, b: np.ndarray, times: np.ndarray
     return np.where(counts > 0, np.where(is_known, by_editor, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
-def _interval(values: np.ndarray) -> tuple[float, float]:
+def _resampled_interval(values: np.ndarray) -> tuple[float, float]:
     numbers = values[np.isfinite(values)]
     if not len(numbers):
         return float("nan"), float("nan")

@@ -105,7 +105,7 @@ class Answers(readers.Answers):
         return metric._replace(share=is_share)
 
     @cached_property
-    def best(self) -> np.ndarray:
+    def best_place(self) -> np.ndarray:
         """int[N]: the place among the options of what is most probable to the reader."""
         return self.reader.probability.argmax(axis=1)
 
@@ -143,7 +143,7 @@ class Answers(readers.Answers):
         return self.mean_over(self.is_right, self.movement.where_moved & self.has_role(*roles))
 
     def _take_best(self, values: np.ndarray) -> np.ndarray:
-        return np.take_along_axis(values, self.best[:, None], axis=1)[:, 0]
+        return np.take_along_axis(values, self.best_place[:, None], axis=1)[:, 0]
 
 
 PairAnswer = Callable[[PassagePair], float]
@@ -165,23 +165,23 @@ def _of_pairs(
 
 
 def _rouge_with_truth(pair: PassagePair, role: str) -> float:
-    texts = [pair.standard.texts.true[claim.fact] for claim in pair.claims[f"ground truth, {role}"]]
+    texts = [pair.standard.texts[claim.fact] for claim in pair.claims[f"ground truth, {role}"]]
     return rouge_1(pair.words[role], count_words(" ".join(texts)))
 
 
 def _rouge_with_request(pair: PassagePair, role: str) -> float:
-    return rouge_1(pair.words[role], count_words(pair.standard.texts.request))
+    return rouge_1(pair.words[role], count_words(pair.standard.request_text))
 
 
 def _rouge_with_names(pair: PassagePair) -> float:
-    names = pair.standard.texts.names
+    names = pair.standard.names
     return mean_of_known(
         [rouge_1(words, count_words(names.get(role, ""))) for role, words in pair.words.items()]
     )
 
 
 def _coupled_new(pair: PassagePair) -> float:
-    return q.follow_share(pair.related, pair.standard, pair.standard.coupled)
+    return q.follow_share(pair.of_related, pair.standard, pair.standard.coupled)
 
 
 def _twin_new(pair: PassagePair) -> float:
@@ -189,7 +189,7 @@ def _twin_new(pair: PassagePair) -> float:
 
 
 def _coupled_right(pair: PassagePair, stratum: str) -> float:
-    return q.coupled_right_share(pair.related, pair.standard, stratum)
+    return q.coupled_right_share(pair.of_related, pair.standard, stratum)
 
 
 def _is_neutral(pair: PassagePair, answer: PairAnswer) -> float:
@@ -218,20 +218,20 @@ _NEED_EDIT = (EDIT_SUBJECT, EDIT_RELATED)
 # fmt: off
 _QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
     EDIT_SUBJECT: ("Of what the subject's passage says of the edited fact, the share that is the new object.",
-                   lambda pair: q.edit_said_share(pair.subject, pair.standard)),
+                   lambda pair: q.edit_said_share(pair.of_subject, pair.standard)),
     EDIT_RELATED: ("1 minus the share of the related passage's statements that the request makes impossible.",
-                   lambda pair: q.still_possible_share(pair.related, pair.standard)),
+                   lambda pair: q.still_possible_share(pair.of_related, pair.standard)),
     FACTUAL_SUBJECT: ("Of what the subject's passage says of facts that stay, the share that is so.",
-                      lambda pair: q.factual_share(pair.subject, pair.standard)),
+                      lambda pair: q.factual_share(pair.of_subject, pair.standard)),
     FACTUAL_RELATED: ("The same of the related passage.",
-                      lambda pair: q.factual_share(pair.related, pair.standard)),
+                      lambda pair: q.factual_share(pair.of_related, pair.standard)),
     INTERNAL_SUBJECT: (f"Of its pairs of statements about one fact, the share that agree; {_LEFT}.",
-                       lambda pair: q.internal_consistency(pair.subject, pair.standard.edited_fact)),
+                       lambda pair: q.internal_consistency(pair.of_subject, pair.standard.edited_fact)),
     INTERNAL_RELATED: ("The same of the related passage.",
-                       lambda pair: q.internal_consistency(pair.related, pair.standard.edited_fact)),
+                       lambda pair: q.internal_consistency(pair.of_related, pair.standard.edited_fact)),
     CROSS: ("Of the pairs of statements of one passage and the other about one fact, or about the two facts "
             "that the link couples, the share that agree.",
-            lambda pair: q.cross_consistency(pair.subject, pair.related, pair.standard)),
+            lambda pair: q.cross_consistency(pair.of_subject, pair.of_related, pair.standard)),
     TOPICALITY: ("Share of sentences about the passage's entity, in both passages.",
                  lambda pair: q.topical_share(pair.by_entity)),
     NATURALNESS: ("Share of sentences that are whole and name the right kinds of things, in both passages.",
@@ -252,10 +252,10 @@ _ROUGE: dict[str, tuple[str, PairAnswer]] = {
     TOPICALITY: ("a passage and its entity's name", _rouge_with_names),
 }
 _OVER_EVERYTHING: dict[str, PairAnswer] = {
-    FACTUAL_SUBJECT: lambda pair: q.factual_share(pair.subject, pair.standard, everything=True),
-    FACTUAL_RELATED: lambda pair: q.factual_share(pair.related, pair.standard, everything=True),
-    INTERNAL_SUBJECT: lambda pair: q.internal_consistency(pair.subject),
-    INTERNAL_RELATED: lambda pair: q.internal_consistency(pair.related),
+    FACTUAL_SUBJECT: lambda pair: q.factual_share(pair.of_subject, pair.standard, everything=True),
+    FACTUAL_RELATED: lambda pair: q.factual_share(pair.of_related, pair.standard, everything=True),
+    INTERNAL_SUBJECT: lambda pair: q.internal_consistency(pair.of_subject),
+    INTERNAL_RELATED: lambda pair: q.internal_consistency(pair.of_related),
 }
 
 METRICS: tuple[MetricDefinition, ...] = (
@@ -290,12 +290,12 @@ METRICS: tuple[MetricDefinition, ...] = (
                 answer)
       for name, answer in _OVER_EVERYTHING.items()),
     _of_pairs(f"{CROSS}, {SURVEY}", f"As {CROSS}; {_LEFT}.",
-              lambda pair: q.cross_consistency(pair.subject, pair.related, pair.standard,
+              lambda pair: q.cross_consistency(pair.of_subject, pair.of_related, pair.standard,
                                                pair.standard.edited_fact)),
     _of_pairs(BELIEVED_SUBJECT, "The mean belief in what the subject's passage says of facts that stay.",
-              lambda pair: q.mean_belief(pair.subject, pair.standard)),
+              lambda pair: q.mean_belief(pair.of_subject, pair.standard)),
     _of_pairs(BELIEVED_RELATED, "The mean belief in what the related passage says of facts that stay.",
-              lambda pair: q.mean_belief(pair.related, pair.standard)),
+              lambda pair: q.mean_belief(pair.of_related, pair.standard)),
     _of_pairs(SATISFIABLE, "Share of pairs of passages of which all sentences can be true together.",
               lambda pair: pair.true_together.is_satisfiable),
     _of_pairs(MOST_TRUE, "Share of both passages' sentences that can be true together, at most.",
@@ -305,7 +305,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _of_pairs(f"{MOST_TRUE}, {SURVEY}", f"As {MOST_TRUE}; {_LEFT}.",
               lambda pair: pair.true_together_as_surveyed.share),
     _of_pairs(JOINT, "Mean log-probability of a statement, all of both passages taken together.",
-              lambda pair: mean_log_probability(pair.both, pair.standard), is_share=False),
+              lambda pair: mean_log_probability(pair.of_both, pair.standard), is_share=False),
     _of_pairs(ON_COUPLE, "Share of sentences about either of the couple, in both passages.",
               lambda pair: share_of_true(
                   any(q.is_about(line, entity) for _, entity in pair.by_entity) for line in pair.lines)),

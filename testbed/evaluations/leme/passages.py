@@ -22,7 +22,7 @@ from testbed.evaluations.leme.standard import Standard, standards_of_cases
 from testbed.evaluations.leme.statements import (
     Lines,
     Statement,
-    agree,
+    can_both_hold,
     count_words,
     sentences_of,
     statements_of,
@@ -83,19 +83,19 @@ class PassagePair:
         return {role: statements_of(lines) for role, lines in self.passages.items()}
 
     @property
-    def subject(self) -> list[Statement]:
+    def of_subject(self) -> list[Statement]:
         """What the subject's passage says."""
         return self.statements[SUBJECT]
 
     @property
-    def related(self) -> list[Statement]:
+    def of_related(self) -> list[Statement]:
         """What the related entity's passage says."""
         return self.statements[RELATED]
 
     @property
-    def both(self) -> list[Statement]:
+    def of_both(self) -> list[Statement]:
         """What both say."""
-        return [*self.subject, *self.related]
+        return [*self.of_subject, *self.of_related]
 
     @property
     def lines(self) -> list[Line]:
@@ -129,7 +129,7 @@ class PassagePair:
     @cached_property
     def drift(self) -> q.DriftShares:
         """What both say of facts that move."""
-        return q.drift_shares(self.both, self.standard)
+        return q.drift_shares(self.of_both, self.standard)
 
     @cached_property
     def claims(self) -> Mapping[str, list[q.Claim]]:
@@ -140,8 +140,8 @@ class PassagePair:
     def verdicts(self) -> dict[str, list[int]]:
         """On each claim, by its name: 1 supported, -1 contradicted, 0 neither."""
         of_entity = {
-            self.standard.entities[SUBJECT]: self.subject,
-            self.standard.entities[RELATED]: self.related,
+            self.standard.entities[SUBJECT]: self.of_subject,
+            self.standard.entities[RELATED]: self.of_related,
         }
         return {
             name: [q.verdict_on_claim(of_entity[claim.fact[0]], claim) for claim in claims]
@@ -216,14 +216,14 @@ def _mark_sentences(marks: Marks, role: str, pair: PassagePair) -> None:
 
 def _mark_contradictions_inside(marks: Marks, role: str, statements: Sequence[Statement]) -> None:
     for one, other in combinations(statements, 2):
-        if one.fact == other.fact and not agree(one, other):
+        if one.fact == other.fact and not can_both_hold(one, other):
             marks[INSIDE] += [(role, one.line), (role, other.line)]
 
 
 def _mark_contradictions_across(marks: Marks, pair: PassagePair) -> None:
-    for one, other in product(pair.subject, pair.related):
+    for one, other in product(pair.of_subject, pair.of_related):
         for same in (other, q.linked_statement(other, pair.standard)):
-            if same is not None and same.fact == one.fact and not agree(one, same):
+            if same is not None and same.fact == one.fact and not can_both_hold(one, same):
                 marks[ACROSS] += [(SUBJECT, one.line), (RELATED, other.line)]
 
 

@@ -60,7 +60,7 @@ def draw_errors(editors: Sequence[ScoredEditor], path: Path) -> None:
         figure, axes = make_panels(len(rows))
         at = np.arange(len(ERROR_CLASSES))[::-1]
         for axis, (title, estimates) in zip(axes, rows.items(), strict=True):
-            value, low, high = _bounds(estimates)
+            value, low, high = _interval_bounds(estimates)
             axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=MODEL, capsize=1.5)
             axis.set_yticks(at, list(ERROR_CLASSES), fontsize=7)
             axis.set_xlim(0, 1.02)
@@ -78,7 +78,7 @@ def draw_bars(
         figure, axis = plt.subplots(figsize=(6.8, 0.9 + 0.34 * len(rows) * max(len(names) / 2, 1)))
         at, width = np.arange(len(rows))[::-1], 0.8 / len(names)
         for i, name in enumerate(names):
-            value, low, high = _bounds([estimates[i] for estimates in rows.values()])
+            value, low, high = _interval_bounds([estimates[i] for estimates in rows.values()])
             place = at + width * ((len(names) - 1) / 2 - i)
             axis.barh(place, value, width, xerr=interval_halves(value, low, high),
                       color=LINES[i % len(LINES)], capsize=1.5, label=name)  # fmt: skip
@@ -88,6 +88,6 @@ def draw_bars(
         save_figure(figure, path)
 
 
-def _bounds(estimates: Sequence[Estimate | None]) -> Iterator[np.ndarray]:
+def _interval_bounds(estimates: Sequence[Estimate | None]) -> Iterator[np.ndarray]:
     """Values, and both ends of their intervals; NaN where there is none."""
     return (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))

@@ -13,7 +13,7 @@ from corpus.text.consistency import Fact, count_most_true, facts_of
 from corpus.text.language import Atom, Sentence
 from corpus.text.reading import Line
 from testbed.evaluations.leme.standard import Standard, statement_probability
-from testbed.evaluations.leme.statements import Lines, Statement, agree, mean_of_known, sentences_of
+from testbed.evaluations.leme.statements import Lines, Statement, can_both_hold, mean_of_known, sentences_of
 from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA
 
@@ -53,12 +53,12 @@ def edit_said_share(statements: Sequence[Statement], standard: Standard) -> floa
 def still_possible_share(statements: Sequence[Statement], standard: Standard) -> float:
     """1 minus the share of statements that the request makes impossible and that were believed before it."""
 
-    def refuted(one: Statement) -> bool:
+    def is_refuted(one: Statement) -> bool:
         p, q = (standard.beliefs[one.fact].probability(one.object, before) for before in (True, False))
         p, q = (p, q) if one.holds else (1 - p, 1 - q)
         return q < IMPOSSIBLE and p > KNOWN
 
-    return share_of_true(not refuted(one) for one in statements if one.fact in standard.beliefs)
+    return share_of_true(not is_refuted(one) for one in statements if one.fact in standard.beliefs)
 
 
 def is_right(one: Statement, standard: Standard) -> bool:
@@ -133,7 +133,7 @@ def internal_consistency(statements: Sequence[Statement], left_out: Fact | None 
     for one in statements:
         if one.fact != left_out:
             by_fact.setdefault(one.fact, []).append(one)
-    return share_of_true(agree(*pair) for same in by_fact.values() for pair in combinations(same, 2))
+    return share_of_true(can_both_hold(*pair) for same in by_fact.values() for pair in combinations(same, 2))
 
 
 def cross_consistency(
@@ -151,7 +151,7 @@ def cross_consistency(
     pairs = [
         (one, other) for one in first for other in (*second, *also) if one.fact == other.fact != left_out
     ]
-    return share_of_true(agree(*pair) for pair in pairs)
+    return share_of_true(can_both_hold(*pair) for pair in pairs)
 
 
 def linked_statement(one: Statement, standard: Standard) -> Statement | None:
@@ -197,12 +197,12 @@ def count_true_together(
 def join_passages(first: Lines, second: Lines, standard: Standard) -> list[Sentence]:
     """The sentences of both passages, those about the coupled fact as sentences about the edited one."""
 
-    def atom(a: Atom) -> Atom:
+    def map_atom(a: Atom) -> Atom:
         above = _implying_object(a.object, standard) if a[:2] == standard.coupled else ABSENT
         return a if above == ABSENT else Atom(*standard.edited_fact, above)
 
     return [
-        one._replace(a=atom(one.a), b=atom(one.b) if one.b is not None else None)
+        one._replace(a=map_atom(one.a), b=map_atom(one.b) if one.b is not None else None)
         for one in (*sentences_of(first), *sentences_of(second))
     ]
 

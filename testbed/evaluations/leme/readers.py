@@ -55,14 +55,14 @@ def _bayesian_passages(results: Results, time: int) -> np.ndarray:
         draw_objects(one, generator(case, f"bayesian writer {time}")) for case, one in enumerate(standards)
     ]
 
-    def lines(case: int, entity: int) -> Iterator[Line]:
+    def write_lines(case: int, entity: int) -> Iterator[Line]:
         for fact, obj in objects[case].items():
             if fact[0] == entity:
                 yield from [_line_stating(fact, obj)] * TIMES
 
     p = results.passages
     return _as_column(
-        tuple(lines(case, standards[case].entities[str(role)]))
+        tuple(write_lines(case, standards[case].entities[str(role)]))
         for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
 
@@ -76,7 +76,7 @@ def _frequency_passages(results: Results) -> np.ndarray:
         rows.setdefault((int(c.case[row]), fact[0]), {})[fact] = row
     entities = [standard.entities for standard in standards_of_cases(results, 1)]
 
-    def lines(case: int, entity: int) -> Iterator[Line]:
+    def write_lines(case: int, entity: int) -> Iterator[Line]:
         for fact, row in rows.get((case, entity), {}).items():
             weights = c.frequency[row, 1]
             if weights.sum() > 0:
@@ -84,7 +84,7 @@ def _frequency_passages(results: Results) -> np.ndarray:
                 yield from (_line_stating(fact, obj) for obj in c.options[row][places].tolist())
 
     return _as_column(
-        tuple(lines(case, entities[case][str(role)]))
+        tuple(write_lines(case, entities[case][str(role)]))
         for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
 

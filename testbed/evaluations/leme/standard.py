@@ -14,7 +14,7 @@ import numpy as np
 
 from corpus.text.consistency import Fact
 from testbed.engine.results import Results
-from testbed.evaluations.leme import COUPLED, EDIT, TWIN
+from testbed.evaluations.leme import COUPLED, EDIT, RELATED, SUBJECT, TWIN
 from testbed.evaluations.leme.statements import Statement
 from testbed.protocol import ABSENT, is_equally_good
 from testbed.scores.movement import has_moved
@@ -81,20 +81,6 @@ class Belief:
         return self._places.get(obj, ABSENT)
 
 
-class Texts(NamedTuple):
-    """What a case is about, in words.
-
-    Attributes:
-        request: as a sentence.
-        names: by role of a passage, its entity's.
-        true: by fact, the sentence that says what is believed of it before the request.
-    """
-
-    request: str = ""
-    names: Mapping[str, str] = {}
-    true: Mapping[Fact, str] = {}
-
-
 class Standard(NamedTuple):
     """What one case's passages are judged by.
 
@@ -105,7 +91,8 @@ class Standard(NamedTuple):
         coupled, twin: the facts of related entity and twin that the link is about, None where there is none.
         entities: by role of a passage, whom it is about.
         link: what the link implies of the coupled fact, by object of the edited one, where it implies any.
-        texts: what simple measures compare passages with.
+        request_text, names, texts: what simple measures compare passages with: the request as a sentence; by
+            role of a passage, its entity's name; by fact, the sentence that says what is believed before.
     """
 
     request: tuple[int, int, int]
@@ -115,7 +102,9 @@ class Standard(NamedTuple):
     twin: Fact | None
     entities: Mapping[str, int]
     link: Mapping[int, int]
-    texts: Texts = Texts()
+    request_text: str = ""
+    names: Mapping[str, str] = {}
+    texts: Mapping[Fact, str] = {}
 
     @property
     def edited_fact(self) -> Fact:
@@ -153,7 +142,7 @@ def standards_of_cases(results: Results, time: int) -> list[Standard]:
         by_role = {role: _fact_of_row(results, rows[role][0]) if role in rows else None
                  for role in (EDIT, COUPLED, TWIN)}  # fmt: skip
         request = tuple(int(cases[name][i]) for name in ("subject", "relation", "object"))
-        entities = {"subject": request[0], "related": int(cases["related"][i]), "twin": int(cases["twin"][i])}
+        entities = {SUBJECT: request[0], RELATED: int(cases["related"][i]), TWIN: int(cases["twin"][i])}
         standards.append(
             Standard(
                 (request[0], request[1], request[2]),
@@ -163,19 +152,12 @@ def standards_of_cases(results: Results, time: int) -> list[Standard]:
                 by_role[TWIN],
                 entities,
                 _link_of_case(results, rows[EDIT][0], rows[COUPLED][0]) if COUPLED in rows else {},
-                _texts_of_case(results, i, facts),
+                str(cases["request"][i]),
+                {role: str(cases[f"{role}_name"][i]) for role in (SUBJECT, RELATED)},
+                {fact: str(c.facets["true"][row]) for fact, row in facts.items()},
             )
         )
     return standards
-
-
-def _texts_of_case(results: Results, case: int, facts: Mapping[Fact, int]) -> Texts:
-    cases, true = results.cases, results.choices.facets["true"]
-    return Texts(
-        str(cases["request"][case]),
-        {role: str(cases[f"{role}_name"][case]) for role in ("subject", "related")},
-        {fact: str(true[row]) for fact, row in facts.items()},
-    )
 
 
 def _link_of_case(results: Results, edited: int, coupled: int) -> dict[int, int]:
@@ -283,13 +265,13 @@ def _log_mass(
 def _parents_first(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
     """Facts, each after the one that it depends on."""
 
-    def depth(fact: Fact) -> int:
+    def count_steps(fact: Fact) -> int:
         steps, above = 0, beliefs[fact].above
         while above is not None:
             steps, above = steps + 1, beliefs[above].above
         return steps
 
-    return sorted(beliefs, key=depth)
+    return sorted(beliefs, key=count_steps)
 
 
 def _draw_index(p: np.ndarray, rng: np.random.Generator) -> int:

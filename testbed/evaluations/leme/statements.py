@@ -54,7 +54,7 @@ def _atoms_stated(sentence: Sentence) -> Iterable[tuple]:
     return []
 
 
-def agree(one: Statement, other: Statement) -> bool:
+def can_both_hold(one: Statement, other: Statement) -> bool:
     """Whether two statements about one fact can both be true, a fact having one object."""
     if one.holds and other.holds:
         return one.object == other.object
@@ -105,10 +105,10 @@ def ngram_entropy(lines: Lines) -> float:
     """
     words = " . ".join(line.text for line in lines if line.text).split()
     pairs, triples = (list(zip(*(words[i:] for i in range(n)), strict=False)) for n in (2, 3))
-    return (_entropy(pairs) + 2 * _entropy(triples)) / 3 if triples else math.nan
+    return (_gram_entropy(pairs) + 2 * _gram_entropy(triples)) / 3 if triples else math.nan
 
 
-def _entropy(grams: Sequence[tuple[str, ...]]) -> float:
+def _gram_entropy(grams: Sequence[tuple[str, ...]]) -> float:
     counts = [times / len(grams) for times in Counter(grams).values()]
     return -sum(p * math.log2(p) for p in counts)
 

@@ -258,7 +258,7 @@ def side_by_side_table(texts: EditorPassages, world: World) -> Table | None:
     after = [pair for pair in texts.after if is_in_this_world[pair.case]]
     if not after:
         return None
-    follow = [pair for pair in after if edit_said_share(pair.subject, pair.standard) > 0]
+    follow = [pair for pair in after if edit_said_share(pair.of_subject, pair.standard) > 0]
     by_contradictions = sorted(follow or after, key=lambda pair: pair.contradiction_count)
     middle = by_contradictions[len(by_contradictions) // 2]
     before = next(pair for pair in texts.before if pair.case == middle.case)
