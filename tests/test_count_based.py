@@ -20,14 +20,16 @@ def mind_with(best, known):
     """A mind of which counting sees the most probable objects, int[R, S], and what was read."""
     nothing = {name: jnp.zeros(0) for name in Mind._fields}
     return Mind(**nothing)._replace(
-        objects=jnp.zeros((OBJECTS, 2), int), top=jnp.asarray(best)[..., None], known=jnp.asarray(known)
+        objects=jnp.zeros((OBJECTS, 2), int),
+        top=jnp.asarray(best)[..., None],
+        reading_probability=jnp.asarray(known),
     )
 
 
 def asked_of(holders, known):
     nothing = {name: jnp.zeros(0) for name in RequestContext._fields}
     return RequestContext(**nothing)._replace(
-        relation=jnp.int32(0), holders_new=jnp.asarray(holders, float), known=jnp.asarray(known)
+        relation=jnp.int32(0), holders_new=jnp.asarray(holders, float), reading_probability=jnp.asarray(known)
     )
 
 
@@ -86,7 +88,7 @@ def test_an_edit_says_what_was_counted(toy, changes):
         told = Request(*(jnp.asarray(x)[0] for x in at(batch, i)))
         asked = locate_request(toy.model, mind, told)
         counted = count_peers(mind, asked, config)
-        edited = toy.model.edited(at(deltas, i))
+        edited = toy.model.with_delta(at(deltas, i))
         right.append(said(edited, asked.prompts[asked.relation]) == int(told.answer[0]))
         for r in np.flatnonzero(counted.follows):
             right.append(said(edited, asked.prompts[r]) == int(mind.objects[counted.objects[r, 0], 0]))
