@@ -50,11 +50,11 @@ def evaluation_named(name: str) -> type[Evaluation]:
     Raises:
         InputError: no such evaluation, module or class.
     """
-    known = evaluation_classes()
-    if name in known:
-        return known[name]
+    classes = evaluation_classes()
+    if name in classes:
+        return classes[name]
     if ":" not in name:
-        raise InputError(f"unknown evaluation {name!r}; use {', '.join(known)}, or my_module:MyEvaluation")
+        raise InputError(f"unknown evaluation {name!r}; use {', '.join(classes)}, or my_module:MyEvaluation")
     kind = import_own(name, "evaluation", ("make_cases", "metrics"))[0]
     if not issubclass(kind, Evaluation):
         raise InputError(f"evaluation {name!r}: it should subclass testbed.evaluations.interface.Evaluation")

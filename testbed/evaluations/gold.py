@@ -51,10 +51,10 @@ class Gold:
 
     def beliefs_before(self, pairs: Iterable[Pair]) -> dict[Pair, np.ndarray]:
         """p(o | s, r) of the candidates of each relation, before any edit."""
-        wanted = [*dict.fromkeys(pairs)]
-        missing = [pair for pair in wanted if pair not in self._before]
+        unique_pairs = [*dict.fromkeys(pairs)]
+        missing = [pair for pair in unique_pairs if pair not in self._before]
         self._before |= ask_beliefs(self.graph, self.agent, missing)
-        return {pair: self._before[pair] for pair in wanted}
+        return {pair: self._before[pair] for pair in unique_pairs}
 
     def objects_stated(self, pair: Pair) -> np.ndarray:
         """The object of every statement of a fact."""
@@ -116,13 +116,13 @@ class Asker:
         Args:
             options: int64, ascending; what is no candidate of the relation is believed with 0.
         """
-        candidates, beliefs, said = (
+        candidates, beliefs, statements = (
             self.graph.candidates_of(pair[1]), self.beliefs_in(pair), self.gold.objects_stated(pair),
         )  # fmt: skip
         at = np.minimum(np.searchsorted(candidates, options), len(candidates) - 1)
         is_candidate = candidates[at] == options
-        count = (said[None, :] == options[:, None]).sum(axis=1)
-        before = count / len(said) if len(said) else is_candidate / len(candidates)
+        count = (statements[None, :] == options[:, None]).sum(axis=1)
+        before = count / len(statements) if len(statements) else is_candidate / len(candidates)
         request = self.requests[0]
         after = (options == request.object).astype(float) if pair == request[:2] else before
         return Choice(
@@ -133,7 +133,7 @@ class Asker:
             agent=np.where(is_candidate, beliefs[:, at], 0.0),
             answer=candidates[beliefs.argmax(axis=1)].astype(np.int64),
             frequency=np.stack([before, *([after] * len(self.requests))]),
-            stated=len(said),
+            stated=len(statements),
             phrasing=phrasing,
             offered=offered,
             facets=facets,
@@ -189,13 +189,13 @@ class GoldMaker:
         most_probable = choose_kernels(kernels.rank_most_probable, self.cases * len(objects))
         most_probable(0, len(questions), highest, count, likely)
         # What shares the smallest value is named nowhere.
-        named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
+        is_named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
         choices = []
         for row, (role, s, r) in enumerate(questions):
             stated = self.stated.objects_of(int(self.graph.find(s, r)))
             asked_for = [requests[0].object] if r == requests[0].relation else []
             first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
-            ordered = dict.fromkeys([*first, *objects[likely[row, named[row]]].tolist()])
+            ordered = dict.fromkeys([*first, *objects[likely[row, is_named[row]]].tolist()])
             options = np.array(sorted(list(ordered)[: self.options]))
             choices.append(
                 Choice(

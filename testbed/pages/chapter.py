@@ -1,6 +1,6 @@
 """A chapter of the report: what one evaluation has to say, and what it is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,8 +67,8 @@ class Chapter(NamedTuple):
     findings: dict[str, str]
     overall: Table
     sections: Sequence[Section]
-    panels: dict[str, Picture]
+    panels: Mapping[str, Picture]
     details: dict[str, list[Table]]
-    words: dict[str, str]
+    words: Mapping[str, str]
     metrics: Sequence[MetricDefinition]
     ahead: Sequence[Section] = ()

@@ -106,10 +106,10 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         axis.xaxis.set_major_formatter(LogFormatter())
         axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.
-        paid = [p.cost for p in points] + [
+        costs = [p.cost for p in points] + [
             p.cost_with_preparation for p in points if p.cost_with_preparation is not None
         ]
-        axis.set_xlim(min(paid) / 2, max(paid) * 2)
+        axis.set_xlim(min(costs) / 2, max(costs) * 2)
         for point in points:
             value, low, high = point.score[:3]
             colour = MODEL if point in best else "#5f6c7b"
@@ -157,11 +157,11 @@ def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
     return best
 
 
-def spread_labels(wanted: Sequence[float], gap: float) -> np.ndarray:
+def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:
     """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
-    order = np.argsort(wanted, kind="stable")
+    order = np.argsort(positions, kind="stable")
     clusters: list[list[float]] = []
-    for i, target in enumerate(np.asarray(wanted, float)[order]):
+    for i, target in enumerate(np.asarray(positions, float)[order]):
         # In steps of the gap, least squares without overtaking is isotonic regression.
         clusters.append([target - i * gap, 1])
         while len(clusters) > 1 and clusters[-2][0] >= clusters[-1][0]:

@@ -71,8 +71,8 @@ def write_page(page: Page, folder: Path) -> Path:
             *(p for s in (*chapter.ahead, *chapter.sections) for p in s.pictures),
         ]
         pictures_there |= {folder / key / picture.file for picture in pictures}
-    for left in {*folder.glob("*.png"), *folder.glob("*/*.png")} - pictures_there:
-        left.unlink()
+    for old_picture in {*folder.glob("*.png"), *folder.glob("*/*.png")} - pictures_there:
+        old_picture.unlink()
     seal_folder(folder, {str(path.relative_to(folder)) for path in pictures_there} | texts.keys())
     return folder / "index.html"
 
@@ -80,13 +80,13 @@ def write_page(page: Page, folder: Path) -> Path:
 def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = part.chapter
-    lost = [editor.edits.missing_numbers for editor in part.editors if editor.edits.missing_numbers]
+    missing = [editor.edits.missing_numbers for editor in part.editors if editor.edits.missing_numbers]
 
     def name_tables(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return [
             tables.add_explanations(
                 tables.add_case_counts(
-                    table._replace(key=f"{part.key}-{table.key}", note=" ".join([*lost, table.note]))
+                    table._replace(key=f"{part.key}-{table.key}", note=" ".join([*missing, table.note]))
                 )
             )
             for table in bare

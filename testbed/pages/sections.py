@@ -51,17 +51,45 @@ def usual_chapter(material: Material) -> Chapter:
         lasting_section(editors, material.curves, followed[:2], material.folder) if followed else None,
     ]
     parts = [name for name in editors[0].summary if name != "all"]
+
+    def describe_headlines(editor: ScoredEditor) -> str:
+        return "; ".join(map(partial(_describe_headline, editor), headlines))
+
+    ahead = [before_section(material)]
+    return build_chapter(
+        material, title, " ".join(text.split()), describe_headlines, sections, parts, ahead=ahead
+    )
+
+
+def build_chapter(
+    material: Material,
+    title: str,
+    text: str,
+    describe_finding: Callable[[ScoredEditor], str],
+    sections: Sequence[Section | None],
+    parts: Sequence[str] = (),
+    words: Mapping[str, str] = {},
+    panels: Mapping[str, Picture] = {},
+    ahead: Sequence[Section] = (),
+) -> Chapter:
+    """A chapter with the table of all editors, and those of each one.
+
+    Args:
+        describe_finding: what came out for an editor, in a line.
+        parts: of the cases, over which the tables of an editor are shown besides all.
+    """
+    editors = material.editors
     return Chapter(
         title,
-        " ".join(text.split()),
-        {e.name: "; ".join(map(partial(_describe_headline, e), headlines)) for e in editors},
+        text,
+        {e.name: describe_finding(e) for e in editors},
         comparison_table(editors, material.differences),
         [section for section in sections if section],
-        panels={},
-        details={e.name: detail_tables(e, parts) for e in editors},
-        words={},
-        metrics=evaluation.metrics,
-        ahead=[before_section(material)],
+        panels,
+        {e.name: detail_tables(e, parts) for e in editors},
+        words,
+        editors[0].evaluation.metrics,
+        ahead,
     )
 
 
@@ -178,8 +206,8 @@ def detail_tables(editor: ScoredEditor, subsets: Sequence[str]) -> list[Table]:
 
 def compared_metrics(editors: Sequence[ScoredEditor]) -> list[str]:
     """The compared metrics that some editor has, in the evaluation's order."""
-    known = {metric for e in editors for metric in e.compared_metrics()}
-    return [m.name for m in editors[0].evaluation.metrics if m.name in known]
+    names = {metric for e in editors for metric in e.compared_metrics()}
+    return [m.name for m in editors[0].evaluation.metrics if m.name in names]
 
 
 def _metric_cells(editor: ScoredEditor, reader: str, metrics: Sequence[str]) -> list[Cell]:

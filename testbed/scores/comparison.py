@@ -30,8 +30,8 @@ class Differences(NamedTuple):
 
     def detectable_difference(self, metric: str) -> float:
         """A difference that every one of these comparisons would detect, at its number of cases."""
-        known = [row[metric].detectable for row in self.comparisons.values() if metric in row]
-        return max((d for d in known if not math.isnan(d)), default=math.nan)
+        differences = [row[metric].detectable for row in self.comparisons.values() if metric in row]
+        return max((d for d in differences if not math.isnan(d)), default=math.nan)
 
 
 def reference_named(editors: Sequence[ScoredEditor], against: str) -> str:

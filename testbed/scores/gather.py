@@ -142,8 +142,8 @@ def gather_results(
                 continue
             fresh += 1
             if is_wanted(config):
-                made = _EditFolder(number, folder, config)
-                groups.setdefault(_pool_key(config), {})[number, made.seed] = made
+                one = _EditFolder(number, folder, config)
+                groups.setdefault(_pool_key(config), {})[number, one.seed] = one
         if not fresh:
             current = "current " if folders else ""
             why = f"{run.folder} has no {current}edits yet for the evaluation {recorded.name}"
@@ -152,8 +152,8 @@ def gather_results(
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     editors = sorted(latest, key=lambda item: item[1][0][:2])
     for _, group in editors:
-        for made in group:
-            verify_folder(made.folder)
+        for one in group:
+            verify_folder(one.folder)
     names = name_editors([group[0].config for _, group in editors], [key for key, _ in editors])
     pools = []
     for name, (_, group) in zip(names, editors, strict=True):
@@ -194,27 +194,27 @@ def _pool_key(config: dict[str, Any]) -> str:
 
 
 def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEvaluation) -> EditorResults:
-    numbers = [made.number for made in group]
+    numbers = [one.number for one in group]
     first = group[0].config
     evaluation = recorded.rebuild(first["settings"]["evaluation"])
     columns = columns_of(evaluation)
 
     def read_pooled(stem: str = "") -> Results:
-        return pool_results([read_results(made.folder, columns, stem) for made in group], numbers)
+        return pool_results([read_results(one.folder, columns, stem) for one in group], numbers)
 
     folders_by_edits: dict[int, list[_EditFolder]] = {}
-    for made in group:
-        for path in made.folder.glob("retained-*-cases.parquet"):
-            folders_by_edits.setdefault(_edits_before(path), []).append(made)
+    for one in group:
+        for path in one.folder.glob("retained-*-cases.parquet"):
+            folders_by_edits.setdefault(_edits_before(path), []).append(one)
 
     def read_later(k: int) -> Results:
-        parts = [read_results(made.folder, columns, f"retained-{k}-") for made in folders_by_edits[k]]
-        return pool_results(parts, [made.number for made in folders_by_edits[k]])
+        parts = [read_results(one.folder, columns, f"retained-{k}-") for one in folders_by_edits[k]]
+        return pool_results(parts, [one.number for one in folders_by_edits[k]])
 
     later_results = _results_with_numbers({k: partial(read_later, k) for k in sorted(folders_by_edits)})
     results = read_pooled()
     # Of several worlds the one whose posteriors are least exact speaks for all.
-    least = max((made.config["standard"] for made in group), key=_error_bound)
+    least = max((one.config["standard"] for one in group), key=_error_bound)
     return EditorResults(
         name=name,
         editor=first["editor"],
@@ -227,8 +227,8 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         controls=_results_with_numbers(
             {control: partial(read_pooled, control_stem(control)) for control in first["controls"]}
         ),
-        cost=_cost_per_case(results) | _mean_cost([_read_cost(made.folder) for made in group]),
-        seed=min(made.seed for made in group),
+        cost=_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group]),
+        seed=min(one.seed for one in group),
     )
 
 
@@ -265,8 +265,8 @@ def _read_cost(folder: Path) -> dict[str, float]:
 
 def _cost_per_case(results: Results) -> dict[str, float]:
     """Means of what was recorded with every case."""
-    known = {name: results.cases[name].astype(float) for name in PER_CASE}
-    return {name: float(values.mean()) for name, values in known.items() if not np.isnan(values).any()}
+    costs = {name: results.cases[name].astype(float) for name in PER_CASE}
+    return {name: float(values.mean()) for name, values in costs.items() if not np.isnan(values).any()}
 
 
 def _mean_cost(costs: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -235,8 +235,8 @@ def _estimate_contrasts(
 
 def _range_of_few(level: str, clusters: int, of: np.ndarray) -> Few:
     values = contrast_values(of)
-    known = values[np.isfinite(values)]
-    return Few(level, clusters, *((float(known.min()), float(known.max())) if len(known) else (nan, nan)))
+    values = values[np.isfinite(values)] if np.isfinite(values).any() else np.array([nan])
+    return Few(level, clusters, float(values.min()), float(values.max()))
 
 
 def _interval_ends(
@@ -279,13 +279,13 @@ def _permutation_p(of: np.ndarray, rng: np.random.Generator) -> float:
     observed = abs(float(contrast_values(total)))
     if not len(gap):
         return 1.0
-    moved = np.zeros((FLIPS, 2))
+    shift = np.zeros((FLIPS, 2))
     for first in range(0, len(gap), 8):
         # What each choice among eight clusters moves, and which choice each exchange makes.
         eight = gap[first : first + 8]
         choice = rng.integers(0, len(_CHOICES), FLIPS, np.uint8)
-        moved += (_CHOICES[:, : len(eight)] @ eight).take(choice, axis=0)
-    flipped = np.abs(ratio(total[0] + moved) - ratio(total[1] - moved))
+        shift += (_CHOICES[:, : len(eight)] @ eight).take(choice, axis=0)
+    flipped = np.abs(ratio(total[0] + shift) - ratio(total[1] - shift))
     as_far = int((~(flipped < observed - ROUNDING)).sum())
     return (as_far + 1) / (FLIPS + 1)
 

@@ -207,10 +207,10 @@ def latex_table(table: Table) -> str:
     parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
     caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
     label = f"tab:{table.key}"
-    made = [_latex_float(table, parts[0], caption, label)]
+    floats = [_latex_float(table, parts[0], caption, label)]
     for i, rows in enumerate(parts[1:], start=2):
-        made.append(_latex_float(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
-    return "\n".join(made)
+        floats.append(_latex_float(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
+    return "\n".join(floats)
 
 
 def _latex_float(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:

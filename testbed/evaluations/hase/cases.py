@@ -75,17 +75,17 @@ class Sampler:
         Raises:
             InputError: no fact of any subject takes such requests.
         """
-        drawn, fruitless = 0, 0
-        while drawn < self.count:
-            before = drawn
+        number, fruitless = 0, 0
+        while number < self.count:
+            before = number
             for s in self.rng.permutation(self.graph.subjects).tolist():
                 case = self._draw_case(s)
                 if case and (case.facets["changes"] or not self.config.changing):
-                    drawn += 1
+                    number += 1
                     yield case
-                if drawn == self.count:
+                if number == self.count:
                     return
-            fruitless = fruitless + 1 if drawn == before else 0
+            fruitless = fruitless + 1 if number == before else 0
             # Another object may change what this one did not.
             if fruitless == (ROUNDS if self.config.changing else 1):
                 raise InputError(

@@ -18,8 +18,7 @@ from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
 from testbed.pages.sections import (
     before_section,
-    comparison_table,
-    detail_tables,
+    build_chapter,
     difference_section,
     lasting_section,
 )
@@ -51,18 +50,17 @@ def make_chapter(material: Material) -> Chapter:
         _coherence_section(editors),
         _paper_section(editors),
     ]
-    return Chapter(
+    return build_chapter(
+        material,
         "Coherence with a rational agent (Hase et al. 2024)",
         "A rational agent and a language model read the same corpus; then both were told the same new facts. "
         "The agent's posteriors say what the edited model should believe. A consequence is a dependent "
         "answer that the agent changes; in brackets, its 95% interval.",
-        {e.name: describe_finding(e) for e in editors},
-        comparison_table(editors, material.differences),
-        [section for section in sections if section],
-        {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
-        {e.name: detail_tables(e, (CHANGES, WAS_COHERENT, FIXES)) for e in editors},
+        describe_finding,
+        sections,
+        (CHANGES, WAS_COHERENT, FIXES),
         WORDS,
-        editors[0].evaluation.metrics,
+        {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
         [before_section(material)],
     )
 
@@ -71,11 +69,11 @@ def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after = editor.summary["all"][editor.name]
     success, follows = after[SUCCESS], after[FOLLOWS]
-    stated = f"states {success.value:.0%} of {success.cases:,} new facts"
+    finding = f"states {success.value:.0%} of {success.cases:,} new facts"
     if not follows.cases:
-        return stated
+        return finding
     interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
-    return f"{stated}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
+    return f"{finding}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
 
 
 def _support_section(material: Material) -> Section:

@@ -148,9 +148,9 @@ class Answers(readers.Answers):
     def object_error(self, obj: np.ndarray, place: str) -> Metric:
         """|p - q| of one object of each choice at a place, int[N]."""
         c, here = self.choices, np.flatnonzero(self.at[place])
-        named = c.options[here] == obj[here, None]
-        gap = np.abs(self.reader.probability[here] - self.belief[here]).sum(-1, where=named)
-        return sum_by_case(gap, c.case[here], len(self.results), named.any(-1))
+        is_named = c.options[here] == obj[here, None]
+        gap = np.abs(self.reader.probability[here] - self.belief[here]).sum(-1, where=is_named)
+        return sum_by_case(gap, c.case[here], len(self.results), is_named.any(-1))
 
     @cached_property
     def selective_propagation(self) -> Metric:
@@ -178,11 +178,11 @@ class Answers(readers.Answers):
             return dict.fromkeys([*_LAWS, DUTCH_BOOK], nothing)
         c, request = self.choices, rows_of_role(self.results, REQUEST)
         requested = c.options[request] == self.cases["object"][:, None]
-        stated = self.reader.probability[request].sum(-1, where=requested)
+        p_request = self.reader.probability[request].sum(-1, where=requested)
         truth_values = claims_by_case(self.results, self.reader.claims)
         a, not_a, a_and_b, b_and_a, a_or_b, b, not_b, b_or_a = truth_values[..., 0].T
         residuals = (
-            a - stated,
+            a - p_request,
             not_a - (1 - a),
             a_and_b - a * b,
             a_or_b - (a + b - a * b),
@@ -207,23 +207,15 @@ _LAWS = {
 }
 _ERRORS: dict[str, tuple[str, Callable[[Answers], Metric]]] = {
     "request": ("the requested object", lambda a: a.object_error(a.requested, REQUEST)),
-    "old truth": (
-        "the truth that the request may contradict",
-        lambda a: a.object_error(a.cases["truth"][a.choices.case], REQUEST),
-    ),
-    "new s1r2": (
-        "the agent's new answer to what depends on the edit",
-        lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD),
-    ),
-    "old s1r2": (
-        "the agent's old answer to it",
-        lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD),
-    ),
-    "s2": (
-        "the agent's old answers about other subjects",
-        lambda a: a.object_error(a.choices.agent_answer[:, 0], "s2"),
-    ),
-}
+    "old truth": ("the truth that the request may contradict",
+                  lambda a: a.object_error(a.cases["truth"][a.choices.case], REQUEST)),
+    "new s1r2": ("the agent's new answer to what depends on the edit",
+                 lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD)),
+    "old s1r2": ("the agent's old answer to it",
+                 lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD)),
+    "s2": ("the agent's old answers about other subjects",
+           lambda a: a.object_error(a.choices.agent_answer[:, 0], "s2")),
+}  # fmt: skip
 
 
 def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefinition]:
@@ -281,113 +273,77 @@ def _define_false_change(place: str) -> MetricDefinition:
     )
 
 
+def _define_law(law: str) -> MetricDefinition:
+    says = f"Mean absolute violation by the model's own truth values: {_LAWS[law]}."
+    return MetricDefinition(f"logic {law}", says, "low", compute=lambda a: a.violations[law])
+
+
 METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
-        SUCCESS,
-        "Share of requests that the edited model states when asked.",
-        "high",
-        "headline",
-        follows_sequences=True,
-        compute=lambda a: a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]),
-        needs_edit=True,
+        SUCCESS, "Share of requests that the edited model states when asked.", "high", "headline", True,
+        lambda a: a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]), needs_edit=True,
     ),
     _define_must(
-        MUST_CHANGE,
-        CHILD,
+        MUST_CHANGE, CHILD,
         "Where the agent's answer to what depends on the edit is none of its best any more: share of answers "
-        "that follow the agent. This is propagation.",
-        "headline",
+        "that follow the agent. This is propagation.", "headline",
     ),
     MetricDefinition(
         FOLLOWS_RIGHT,
         "The same, among those where the unedited model's answer was the agent's before the edit. Where that "
-        "fact was never stated (stratum S0), such a model has inferred it.",
-        "high",
+        "fact was never stated (stratum S0), such a model has inferred it.", "high",
         compute=lambda a: a.mean_over(a.is_right, a.at[CHILD] & a.must_change & a.was_right),
     ),
     _define_must(
-        MUST_STAY,
-        CHILD,
-        "Where that answer is still among the best: share that is kept. This is restraint.",
+        MUST_STAY, CHILD, "Where that answer is still among the best: share that is kept. This is restraint.",
         "compared",
     ),
     *_define_for_kin(),
     MetricDefinition(
         "selective propagation",
         "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
-        "changed\u201d: changing what should stay costs as much as keeping what should change.",
-        "high",
-        "compared",
-        compute=lambda a: a.selective_propagation,
-        needs_edit=True,
+        "changed\u201d: changing what should stay costs as much as keeping what should change.", "high",
+        "compared", compute=lambda a: a.selective_propagation, needs_edit=True,
     ),
     MetricDefinition(
         RATIO,
         "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
-        "0 is none.",
-        "one",
-        "headline",
-        follows_sequences=True,
-        compute=lambda a: a.movement.propagation_ratio,
-        needs_edit=True,
+        "0 is none.", "one", "headline", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
     ),
     MetricDefinition(
         DAMAGE,
         "Distance to the agent's new belief (total variation) that the edit added, a question at a time, 0 "
-        "where it took some away; the mean over all questions but the edited fact itself.",
-        "low",
-        "compared",
-        compute=lambda a: a.movement.damage,
-        needs_edit=True,
+        "where it took some away; the mean over all questions but the edited fact itself.", "low",
+        "compared", compute=lambda a: a.movement.damage, needs_edit=True,
     ),
     MetricDefinition(
-        SPILL,
-        "The damage where the agent did not move.",
-        "low",
-        compute=lambda a: a.movement.spill,
-        needs_edit=True,
+        SPILL, "The damage where the agent did not move.", "low",
+        compute=lambda a: a.movement.spill, needs_edit=True,
     ),
     MetricDefinition(
         "orthogonal movement",
         "What moved at right angles to the agent's movement, where the agent moved, in the unit of the "
         "propagation ratio. From other beliefs than the agent's this takes some to become the agent: "
-        "see perfect revision.",
-        "low",
-        compute=lambda a: a.movement.orthogonal_movement,
-        needs_edit=True,
+        "see perfect revision.", "low", compute=lambda a: a.movement.orthogonal_movement, needs_edit=True,
     ),
     MetricDefinition(
         "stray movement",
         "Total variation between the movements of model and agent where the agent did not move; perfect "
-        "revision has some too.",
-        "low",
-        compute=lambda a: a.movement.stray_movement,
-        needs_edit=True,
+        "revision has some too.", "low", compute=lambda a: a.movement.stray_movement, needs_edit=True,
     ),
     MetricDefinition(
         SKILL_MOVED,
         "Where the agent moved: share of the unedited model's distance to its new belief that the edit "
-        "removes; below 0 is harm.",
-        "high",
-        "headline",
-        compute=lambda a: a.movement.skill_moved,
-        needs_edit=True,
+        "removes; below 0 is harm.", "high", "headline",
+        compute=lambda a: a.movement.skill_moved, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_STILL,
-        "The same where the agent did not move.",
-        "high",
-        "headline",
-        compute=lambda a: a.movement.skill_stayed,
-        needs_edit=True,
+        SKILL_STILL, "The same where the agent did not move.", "high", "headline",
+        compute=lambda a: a.movement.skill_stayed, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL,
-        "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
-        "high",
-        "headline",
-        compute=lambda a: a.movement.skill,
-        needs_edit=True,
+        SKILL, "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
+        "high", "headline", compute=lambda a: a.movement.skill, needs_edit=True,
     ),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
@@ -396,25 +352,14 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high",
     ),
     *_define_at_places(
-        "TV",
-        "Total variation between the distributions of model and agent {}; 0 is equal, 1 is disjoint.",
+        "TV", "Total variation between the distributions of model and agent {}; 0 is equal, 1 is disjoint.",
         "low",
     ),
-    *(
-        MetricDefinition(
-            f"logic {law}",
-            f"Mean absolute violation by the model's own truth values: {says}.",
-            "low",
-            compute=lambda a, law=law: a.violations[law],  # type: ignore[misc]
-        )
-        for law, says in _LAWS.items()
-    ),
+    *map(_define_law, _LAWS),
     MetricDefinition(
         DUTCH_BOOK,
-        "What the model surely loses, for a unit stake, to somebody who bets against its own prices.",
-        "low",
-        "compared",
-        compute=lambda a: a.violations[DUTCH_BOOK],
+        "What the model surely loses, for a unit stake, to somebody who bets against its own prices.", "low",
+        "compared", compute=lambda a: a.violations[DUTCH_BOOK],
     ),
     *(
         MetricDefinition(
@@ -424,6 +369,6 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     *_define_at_places("JS", "Jensen-Shannon divergence of model and agent {}, in nats.", "low"),
     *_define_at_places("KL", "Divergence of the agent from the model {}, in nats.", "low"),
-)
+)  # fmt: skip
 """Every metric, in the order of tables; `testbed.tune` aims at the first and the last headline. A is the
 request, B a statement about somebody else."""

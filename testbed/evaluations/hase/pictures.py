@@ -43,10 +43,10 @@ def panel_case(results: Results, among: np.ndarray | None = None) -> int:
     probability for the agent's new dependent answer.
     """
     s, c = results.cases, results.choices
-    taken = c.lm_answer[rows_of_role(results, REQUEST), 1] == s["object"]
-    wanted = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * taken + (s["support_new"] >= SEVERAL)
-    pool = np.arange(len(wanted)) if among is None else among
-    best = pool[wanted[pool] == wanted[pool].max()]
+    takes_up = c.lm_answer[rows_of_role(results, REQUEST), 1] == s["object"]
+    value = 8 * ~s["reinforces"] + 4 * s["changes"] + 2 * takes_up + (s["support_new"] >= SEVERAL)
+    pool = np.arange(len(value)) if among is None else among
+    best = pool[value[pool] == value[pool].max()]
     child = rows_of_role(results, CHILD)[best]
     follows = c.lm[child, 1].sum(1, where=c.options[child] == c.agent_answer[child, 1, None])
     follows[child == ABSENT] = 0.0

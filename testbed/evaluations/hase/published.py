@@ -79,8 +79,8 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
     at = c.options == scored[:, None]
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
     first = rows_of_role(results, REQUEST)
-    stated = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
-    columns = {"probability of request": mean_of(stated)}
+    p_request = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
+    columns = {"probability of request": mean_of(p_request)}
     for name, values in (
         ("accuracy", c.lm_answer[:, when] == scored),
         ("coherence", np.abs(model - agent)),
@@ -90,7 +90,7 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
             columns[f"{name} {column}"] = sum_by_case(values, c.case, len(results), among)
     a, not_a, a_and_b, _, a_or_b, b, *_ = claims_by_case(results, results.claims.lm[:, when, 0]).T
     return columns | {
-        "logic TF": mean_of(np.abs(stated - a)),
+        "logic TF": mean_of(np.abs(p_request - a)),
         "logic not": mean_of(np.abs(a - (1 - not_a))),
         "logic and": mean_of(np.abs(a_and_b - a * b)),
         "logic or": mean_of(np.abs(a_or_b - (a + b - a * b))),

@@ -57,9 +57,9 @@ def inference_table(editors: Sequence[ScoredEditor]) -> Table:
         for e in editors:
             before, after = (e.summary[subset][reader] for reader in (BEFORE_EDIT, e.name))
             if after[FOLLOWS].cases:
-                known = after[FOLLOWS_RIGHT]
+                follows_right = after[FOLLOWS_RIGHT]
                 cells: list[Cell] = [after[FOLLOWS].cases, before[FOLLOWS], after[FOLLOWS]]
-                rows.append([subset, e.name, *cells, known.cases, known])
+                rows.append([subset, e.name, *cells, follows_right.cases, follows_right])
     note = (
         "Dependent answers that the agent changes: how many the unedited model had right before the edit, "
         "how many follow, and how many of those that it had right. Of facts never stated (S0) it can have "

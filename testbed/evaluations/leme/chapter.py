@@ -15,7 +15,11 @@ from testbed.evaluations.leme.passages import (
 from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.sections import comparison_table, detail_tables, difference_section, lasting_section
+from testbed.pages.sections import (
+    build_chapter,
+    difference_section,
+    lasting_section,
+)
 from testbed.run.strata import STRATA
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate
@@ -101,18 +105,16 @@ def make_chapter(material: Material) -> Chapter:
         cost_section(editors, m.EDIT_SUBJECT, folder),
         lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
     ]  # fmt: skip
-    return Chapter(
+    return build_chapter(
+        material,
         "What does an edited model write? (LEME, Rosati et al. 2024)",
         "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
         "every sentence is read and held against what an agent believes that has read the same corpus. "
         "Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise.",
-        {e.name: finding_in_a_line(e) for e in editors},
-        comparison_table(editors, material.differences),
-        [section for section in sections if section],
-        {},
-        {e.name: detail_tables(e, m.KINDS) for e in editors},
+        finding_in_a_line,
+        sections,
+        m.KINDS,
         WORDS,
-        editors[0].evaluation.metrics,
     )
 
 

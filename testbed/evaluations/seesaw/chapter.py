@@ -35,8 +35,7 @@ from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
 from testbed.pages.sections import (
-    comparison_table,
-    detail_tables,
+    build_chapter,
     difference_section,
     interpretation_table,
     lasting_section,
@@ -83,26 +82,25 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
                 folded=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
     ]  # fmt: skip
-    overall = comparison_table(editors, material.differences)
-    if material.world.path is not None:
-        overall = note_real_people_on_table(overall)
+    has_real_people = material.world.path is not None
+    if has_real_people:
         sections = [section and note_real_people(section) for section in sections]
     sections += [
         cost_section(editors, ACCURACY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
     ]
-    return Chapter(
+    chapter = build_chapter(
+        material,
         "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)",
         "A person is given another work, language, citizenship, birthplace or gender. Other people should "
         "stay as they are, and so should what the corpus states of the person.",
-        {e.name: finding_line(e) for e in editors},
-        overall,
-        [section for section in sections if section],
-        {e.name: _draw_panel(e, material) for e in every},
-        {e.name: detail_tables(e, ()) for e in editors},
-        WORDS,
-        editors[0].evaluation.metrics,
+        finding_line,
+        sections,
+        words=WORDS,
+        panels={e.name: _draw_panel(e, material) for e in every},
     )
+    overall = note_real_people_on_table(chapter.overall) if has_real_people else chapter.overall
+    return chapter._replace(overall=overall)
 
 
 _KINDS = (

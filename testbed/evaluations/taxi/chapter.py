@@ -29,8 +29,7 @@ from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
 from testbed.pages.sections import (
     before_section,
-    comparison_table,
-    detail_tables,
+    build_chapter,
     difference_section,
     lasting_section,
 )
@@ -78,18 +77,17 @@ def make_chapter(material: Material) -> Chapter:
         cost_section(editors, CONSISTENCY, material.folder),
         lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
     ]  # fmt: skip
-    return Chapter(
+    return build_chapter(
+        material,
         "Change what a thing is (TAXI, Powell et al. 2024)",
         "A subject is made a member of another category. Properties that only the new category has should "
         "follow, and those that both have should stay. Right is what TAXI says is right; beside it, what an "
         "agent believes that has read the same corpus.",
-        {e.name: describe_finding(e) for e in editors},
-        comparison_table(editors, material.differences),
-        [section for section in sections if section],
-        {e.name: _draw_panel(e, material) for e in editors},
-        {e.name: detail_tables(e, (TYPICAL, RARE)) for e in editors},
+        describe_finding,
+        sections,
+        (TYPICAL, RARE),
         WORDS,
-        editors[0].evaluation.metrics,
+        {e.name: _draw_panel(e, material) for e in editors},
         [before_section(material)],
     )
 
