@@ -1,12 +1,14 @@
-"""What every study is asked, and the command that repeats it."""
+"""What every study is asked, the command that repeats it, and its record."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from experiments.command import name_of_module
-from experiments.record import typed, unusual
+from experiments.record import typed, unusual, write_record
+from testbed.run.runs import Run, read_metrics
 
 PLACES = ("runs", "minutes", "path", "facts")
 """Options that say where or how long, and change no figure."""
@@ -25,6 +27,11 @@ class StudySettings:
                 raise ValueError(f"{field.name} must be positive")
 
     @property
+    def name(self) -> str:
+        """Of the study."""
+        return name_of_module(sys.modules[type(self).__module__])
+
+    @property
     def command(self) -> str:
         """What repeats it: options unlike their defaults, a folder of data as FOLDER."""
         names = [field.name for field in fields(self) if field.name not in PLACES]
@@ -33,11 +40,26 @@ class StudySettings:
         given = data | unusual(self, *(name for name in names if name not in flags))
         options = {name.replace("_", "-"): value for name, value in given.items()}
         flagged = "".join(f" --{name.replace('_', '-')}" for name in flags)
-        return typed(name_of_module(sys.modules[type(self).__module__]), options) + flagged
+        return typed(self.name, options) + flagged
 
-    def settings_as_data(self) -> dict[str, Any]:
-        """Everything that figures depend on."""
-        return {name: value for name, value in asdict(self).items() if name not in PLACES}
+    def record(
+        self,
+        run: Run,
+        pages: Mapping[str, str] | None = None,
+        names: tuple[str, ...] = (),
+        title: str = "",
+        **tables: Any,
+    ) -> Path:
+        """Write a record of this study by `write_record`; returns its folder.
+
+        Args:
+            run: whose training and settings are kept.
+            title: of the record; the study's name if it is left out.
+        """
+        settings = {name: value for name, value in asdict(self).items() if name not in PLACES}
+        title = title or self.name.replace("_", "-")
+        lines = read_metrics(run)
+        return write_record(run, title, self.command, lines, pages, names, settings=settings, **tables)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,13 @@ from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.report import report
 from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
+from testbed.scores.gather import gather_results
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import EditSettings, ReportSettings
 from testbed.train import train
@@ -110,11 +113,18 @@ def report_stage(runs: Sequence[Run], **options: Any) -> Stage:
     return f"report of {first.name}", partial(report, settings)
 
 
+def score_runs(
+    runs: Sequence[Run], evaluation: str, is_wanted: Callable[[dict], bool] = lambda _: True
+) -> list[ScoredEditor]:
+    """The editors of some runs, those edits whose config.json `is_wanted`."""
+    return score_editors(gather_results(runs, recorded_evaluation_named(evaluation), is_wanted))
+
+
 def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
     """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors.
 
     Returns:
-        What `testbed.scores.gather.gather_results` takes for `where`.
+        What `score_runs` takes for `is_wanted`.
     """
     shared = settings.settings_as_data()
 

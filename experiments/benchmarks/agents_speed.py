@@ -26,7 +26,6 @@ from bayes.paper import evidence_from
 from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
-from experiments.benchmarks import naive
 from experiments.benchmarks.harness import (
     BenchmarkSettings,
     measure_process,
@@ -36,6 +35,7 @@ from experiments.benchmarks.harness import (
     summarise_runs,
     time_runs,
 )
+from experiments.benchmarks.naive import DenseAgent, evidence
 from experiments.command import launch_module
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
@@ -90,11 +90,11 @@ def published_worlds(settings: Settings) -> tuple[World, World]:
     return load_or_build_world(settings, "published"), load_or_build_world(settings, "published", small=True)
 
 
-def twin_of(world: World) -> naive.DenseAgent:
+def twin_of(world: World) -> DenseAgent:
     """The naive twin of the paper's agent after reading a world."""
     place = {int(o): i for i, o in enumerate(world.graph.objects)}
-    items = [(w, s, r, place[o]) for w, s, r, o in naive.evidence(world.sentences)]
-    return naive.DenseAgent(items, world.graph.upstream, len(place), 1.0, 5.0)
+    items = [(w, s, r, place[o]) for w, s, r, o in evidence(world.sentences)]
+    return DenseAgent(items, world.graph.upstream, len(place), 1.0, 5.0)
 
 
 def measure_fit(settings: Settings) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from corpus.text.sentences import count_mentions, sample_sentences
 from corpus.text.store import document_lengths, join_documents, read_counts, spell_sentences
 from corpus.text.tokenizer import SEP, Tokenizer, train_bpe
 from corpus.world import build_world
-from experiments.benchmarks import naive
 from experiments.benchmarks.harness import (
     BenchmarkSettings,
     measure_process,
@@ -41,6 +40,7 @@ from experiments.benchmarks.harness import (
     show_ranges,
     summarise_runs,
 )
+from experiments.benchmarks.naive import published_sentences, shuffle_by_keys
 from experiments.command import launch_module
 from testbed.console import say
 from testbed.presets import CORPUS
@@ -105,10 +105,10 @@ def measure_kernels(settings: Settings) -> dict[str, Any]:
 
     def count_naive_tokens() -> int:
         streams = generator(0, "sentences").spawn(1)
-        sentences_of_twin = naive.published_sentences(small_graph, small_model, streams, len(small_graph))
+        sentences_of_twin = published_sentences(small_graph, small_model, streams, len(small_graph))
         about = [s for s in small_graph.subject.tolist() for _ in range(24)]
         groups = [[i for i, s in enumerate(about) if s == who] for who in small_graph.subjects.tolist()]
-        order = naive.shuffle_by_keys(groups, 5, generator(0, "documents"))
+        order = shuffle_by_keys(groups, [5] * len(groups), generator(0, "documents"))
         rows = [naive_row(small_tokenizer, sentences_of_twin[i]) for i in range(len(sentences_of_twin))]
         return len([token for i in order for token in (*rows[i], SEP)])
 

@@ -138,11 +138,7 @@ def _steps_in_proportion(trial: Trial) -> tuple[str, str]:
 
 def fact_trials() -> list[Trial]:
     """The laptop recipe as it is, for more facts and more kinds of sentence; steps as many as these need."""
-    needed = {
-        ("4,000", "atomic"): 500,
-        ("4,000", "all"): 900,
-        ("10,000", "atomic"): 1000,
-    }
+    needed = {("4,000", "atomic"): 500, ("4,000", "all"): 900, ("10,000", "atomic"): 1000}
     return [
         Trial(
             f"{n} facts, {kinds} sentences, {precision}",

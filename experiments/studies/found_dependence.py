@@ -51,7 +51,7 @@ from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
 from lm.editors.self_bayes.dependence import find_dependence
 from testbed.console import say, show_progress
 from testbed.run.model import load_model
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.metric import Metric
@@ -210,13 +210,9 @@ def record_found(settings: Settings) -> None:
         kind: {n: search_estimates(of) for n, of in by_number.items()} for kind, by_number in searches.items()
     }
     first = Run(settings.runs, worlds[0].name)
-    folder = write_record(
+    folder = settings.record(
         first,
-        "found-dependence",
-        settings.command,
-        read_metrics(first),
         {"found_dependence.md": show_tables(recovery_table(kind, of) for kind, of in shares.items())},
-        settings=settings.settings_as_data(),
         found={
             kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
             for kind, by_number in shares.items()

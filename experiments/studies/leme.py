@@ -16,16 +16,13 @@ from typing import Any
 
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report, write_record
+from experiments.record import BY_EDITOR, figures, read_report
 from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.metrics import INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
-from testbed.scores.summary import score_editors
+from testbed.run.runs import Run
 from testbed.settings import CaseConfig, EditSettings
 
 NAME = "leme"
@@ -85,7 +82,7 @@ def record_study(options: Settings) -> Path:
     """The figures of all editors by strength of the coupling, and everything that they depend on."""
     by_strength: dict[str, Any] = {}
     for strength in STRENGTHS:
-        editors = score_editors(gather_results(runs_of(options, strength), recorded_evaluation_named(NAME)))
+        editors = stages.score_runs(runs_of(options, strength), NAME)
         by_editor = figures(editors, REPORTED)
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
         related_metrics = correlate_measures(editors, editors[0].edits.seed)
@@ -93,15 +90,7 @@ def record_study(options: Settings) -> Path:
             f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
         }
     first = runs_of(options, STRENGTHS[0])[0]
-    return write_record(
-        first,
-        NAME,
-        options.command,
-        read_metrics(first),
-        read_report(first),
-        BY_EDITOR,
-        found=by_strength,
-    )
+    return options.record(first, read_report(first), BY_EDITOR, found=by_strength)
 
 
 if __name__ == "__main__":

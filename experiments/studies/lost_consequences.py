@@ -24,7 +24,7 @@ import numpy as np
 from corpus.text.tokenizer import PAD, SEP
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import short, write_record
+from experiments.record import short
 from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH, KINDS
@@ -38,7 +38,7 @@ from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase import CHILD
 from testbed.evaluations.hase.metrics import rows_of_role
 from testbed.run.model import load_model
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.gather import pool_results
@@ -176,13 +176,9 @@ def run_study(settings: Settings) -> None:
             by_kind[KINDS[kind]] = estimate_over_worlds(results, metrics)
     first = Run(settings.runs, worlds[0].name)
     tables = [consequence_table(title, rows) for title, rows in (("kind", by_kind), ("world", by_world))]
-    folder = write_record(
+    folder = settings.record(
         first,
-        "lost-consequences",
-        settings.command,
-        read_metrics(first),
         {"lost_consequences.md": stages.show_tables(tables)},
-        settings=settings.settings_as_data(),
         found={
             name: {column: short(e) for column, e in row.items()}
             for name, row in (by_kind | by_world).items()

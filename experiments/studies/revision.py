@@ -33,7 +33,6 @@ from typing import Any, Literal
 
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import write_record
 from experiments.settings import StagedSettings
 from experiments.studies.found_dependence import Search, read_run_beliefs, search_dependence
 from experiments.studies.revision_tables import (
@@ -51,7 +50,7 @@ from testbed.engine.catalogue import whose_options
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.gather import EditorResults, gather_results, pool_results
 from testbed.scores.tables import Cell, Table
@@ -216,14 +215,11 @@ def record_study(settings: Settings) -> Path:
     figures["search"] = {world: one._asdict() for world, one in searches.items()}
     tables += [*world_tables(worlds), search_table(searches)]
     first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
-    return write_record(
+    return settings.record(
         first,
-        "-".join(["revision", *_unlike_the_default(settings)]),
-        settings.command,
-        read_metrics(first),
         {"revision.md": stages.show_tables(tables)},
-        settings=settings.settings_as_data(),
         found=figures,
+        title="-".join(["revision", *_unlike_the_default(settings)]),
     )
 
 

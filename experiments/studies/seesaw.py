@@ -21,9 +21,8 @@ from corpus.config import PeopleWorld
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, read_report, write_record
+from experiments.record import figures, read_report
 from experiments.settings import StagedSettings
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
 from testbed.evaluations.seesaw.groups import (
     EditorChanges,
@@ -41,8 +40,7 @@ from testbed.evaluations.seesaw.regression import (
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
 
@@ -185,11 +183,8 @@ def record_study(options: Settings) -> Path:
     parts.append(
         "# All worlds, groups said\n\n" + "\n\n".join(map(markdown_section, regression_tables(every)))
     )
-    return write_record(
+    return options.record(
         first,
-        NAME,
-        options.command,
-        read_metrics(first),
         read_report(first) | {"factorial.md": "\n\n".join(parts) + "\n"},
         found={str(cell): _kind_figures(editors_by_kind[cell]) for cell in CELLS},
         over_worlds={
@@ -204,7 +199,7 @@ def record_study(options: Settings) -> Path:
 def _score_worlds(options: Settings, cells: Sequence[WorldKind]) -> list[ScoredEditor]:
     """All editors in all worlds of some kinds."""
     runs = [run for cell in cells for run in runs_of(options, cell)]
-    return score_editors(gather_results(runs, recorded_evaluation_named(NAME)))
+    return stages.score_runs(runs, NAME)
 
 
 def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:

@@ -42,17 +42,14 @@ from corpus.seeds import generator
 from experiments import stages
 from experiments.agreement import CASES, Agreement, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.command import launch_module
-from experiments.record import write_record
 from experiments.settings import StagedSettings
 from lm.config import ModelConfig
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
+from testbed.run.runs import Run
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import rank_values
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
 
@@ -158,10 +155,7 @@ def record_study(options: Settings) -> Path:
         for one, editors in editors_by_model.items()
     }
     training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
-    return write_record(
-        first, "stability", options.command, read_metrics(first), pages,
-        found=agreements, values=values, trained=training_ends, settings=options.settings_as_data(),
-    )  # fmt: skip
+    return options.record(first, pages, found=agreements, values=values, trained=training_ends)
 
 
 def list_variants(options: Settings) -> list[ModelVariant]:
@@ -209,12 +203,8 @@ def _metric_value(editor: ScoredEditor, metric: str) -> dict[str, Any]:
 
 def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:
     """The editors of one model, in the order of the settings."""
-    exam = recorded_evaluation_named(DEFAULT_EVALUATION)
-    by_name = {
-        e.edits.editor: e
-        for e in score_editors(gather_results([run], exam, lambda made: _is_of_study(options, made)))
-    }
-    return [by_name[name] for name in options.editors]
+    editors = stages.score_runs([run], DEFAULT_EVALUATION, lambda config: _is_of_study(options, config))
+    return sorted(editors, key=lambda one: options.editors.index(one.edits.editor))
 
 
 def _is_of_study(options: Settings, config: dict) -> bool:

@@ -28,18 +28,16 @@ from matplotlib.ticker import NullLocator
 from corpus.errors import InputError
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import write_record
 from experiments.settings import StagedSettings
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
+from testbed.evaluations.catalogue import prefix_of
 from testbed.evaluations.hase import Hase
 from testbed.pages.charts import GRID, STYLE, interval_halves, save_figure
 from testbed.presets import EDIT
-from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
+from testbed.run.runs import Run
 from testbed.scores.metric import MetricDefinition, mean_of
 from testbed.scores.statistics import Estimate, estimate_metric
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import CaseConfig, EditSettings
 
@@ -109,21 +107,14 @@ def study_stages(options: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
 def record_study(options: Settings) -> Path:
     """Picture, table, and the points behind them."""
     run = Run(options.runs, options.run)
-    editors = score_editors(
-        gather_results(
-            [run], recorded_evaluation_named(EVALUATION), lambda config: _is_of_study(options, config)
-        )
-    )
+    editors = stages.score_runs([run], EVALUATION, lambda config: _is_of_study(options, config))
     metrics = _choose_metrics(editors[0].evaluation.metrics, options.show)
     points = sorted(
         (_measure_point(e, [m.name for m in metrics]) for e in editors),
         key=lambda p: _point_order(options, p),
     )
     pages = {"strength.md": stages.show_tables([strength_table(points, metrics)])}
-    return write_record(
-        run, "strength", options.command, read_metrics(run),
-        pages, points=[_point_as_data(p) for p in points], cases=options.cases,
-    )  # fmt: skip
+    return options.record(run, pages, points=[_point_as_data(p) for p in points], cases=options.cases)
 
 
 def strength_table(points: Sequence[Point], metrics: Sequence[MetricDefinition]) -> Table:

@@ -19,20 +19,18 @@ from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report, write_record
+from experiments.record import BY_EDITOR, figures, read_report
 from experiments.settings import StagedSettings
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
 from testbed.evaluations.hase.pictures import draw_support
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import format_cell
 from testbed.settings import CaseConfig, TuneSettings
 from testbed.tune import tune
@@ -114,11 +112,8 @@ def record_study(options: Settings) -> Path:
                 [b, *(format_cell(readers[one.name][m]) for m in HEADLINES)] for b, readers in rows.items()
             ]
             print_table(f"{one.name}, {sampler}", ["support", *HEADLINES], texts)
-    return write_record(
+    return options.record(
         runs[0],
-        "support-law",
-        options.command,
-        read_metrics(runs[0]),
         read_report(runs[0]),
         ("sampler", *BY_EDITOR),
         found=figures_by_sampler,
@@ -132,7 +127,7 @@ def score_by_sampler(runs: Sequence[Run], sampler: str) -> list[ScoredEditor]:
     def is_of_sampler(config: dict) -> bool:
         return config["settings"]["evaluation"]["sampler"] == sampler
 
-    return score_editors(gather_results(runs, recorded_evaluation_named("hase"), is_of_sampler))
+    return stages.score_runs(runs, "hase", is_of_sampler)
 
 
 if __name__ == "__main__":

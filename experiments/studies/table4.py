@@ -26,18 +26,16 @@ import numpy as np
 from corpus.config import TokenizerConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report, write_record
+from experiments.record import BY_EDITOR, figures, read_report
 from experiments.settings import StagedSettings
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS
 from testbed.evaluations.hase.tables import SUBSETS, in_published_terms, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
+from testbed.run.runs import Run
 from testbed.scores.statistics import estimate_metric
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig
 
@@ -93,17 +91,15 @@ def run_study(options: Settings) -> None:
 
 def record_study(options: Settings) -> Path:
     """Table 4 in today's terms and in the published ones, what follows by support, and all figures."""
-    editors = score_editors(gather_results([options.run], recorded_evaluation_named("hase")))
+    editors = stages.score_runs([options.run], "hase")
     tables = [main_results(editors), in_published_terms(editors), support_table(editors)]
     pages = {"table4.md": stages.show_tables(tables)}
-    return write_record(
+    return options.record(
         options.run,
-        "table4" if options.scale == "slice" else f"table4-{options.scale}",
-        options.command,
-        read_metrics(options.run),
         read_report(options.run) | pages,
         BY_EDITOR,
         found=figures(editors, SUBSETS),
+        title="table4" if options.scale == "slice" else f"table4-{options.scale}",
     )
 
 

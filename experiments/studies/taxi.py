@@ -22,18 +22,15 @@ from pathlib import Path
 from corpus.files import read_json
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report, write_record
+from experiments.record import BY_EDITOR, figures, read_report
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
 from testbed.engine.tuning import with_tuned_settings
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
-from testbed.run.runs import Run, read_metrics
-from testbed.scores.gather import gather_results
-from testbed.scores.summary import score_editors
+from testbed.run.runs import Run
 from testbed.settings import CaseConfig, EditSettings
 from testbed.tune import tune
 
@@ -146,17 +143,12 @@ def record_study(options: Settings) -> Path:
         "plain documents": [Run(options.runs, PLAIN)],
     }
     by_group = {
-        name: figures(score_editors(gather_results(group, recorded_evaluation_named(NAME))), KEPT)
-        for name, group in groups.items()
-        if group
+        name: figures(stages.score_runs(group, NAME), KEPT) for name, group in groups.items() if group
     }
     tuning = Run(options.runs, f"{NAME}-tuning")
     first = runs[f"{NAME}-0"]
-    return write_record(
+    return options.record(
         first,
-        NAME,
-        options.command,
-        read_metrics(first),
         read_report(first),
         ("group", *BY_EDITOR),
         found=by_group,

@@ -20,19 +20,15 @@ from typing import Any, NamedTuple
 from corpus.config import TaxonomyWorld
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import write_record
 from experiments.settings import StagedSettings
 from lm.editors.full import FullConfig
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS
 from testbed.pages.charts import fill_panel, finish_figure, make_panels, picture_style, save_figure
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.scores.gather import gather_results
 from testbed.scores.readers import CHANCE
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import score_editors
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
@@ -130,15 +126,7 @@ def record_study(options: Settings) -> Path:
     first = Run(options.runs, ModelVariant(*BASE).name)
     pages = {"finetuning.md": stages.show_tables([points_table(points)])}
     accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
-    return write_record(
-        first,
-        NAME,
-        options.command,
-        read_metrics(first),
-        pages,
-        points=[_point_as_data(p) for p in points],
-        models=accuracy,
-    )
+    return options.record(first, pages, points=[_point_as_data(p) for p in points], models=accuracy)
 
 
 def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> EditSettings:
@@ -156,9 +144,7 @@ def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> Edit
 
 def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]:
     base = ModelVariant(*BASE)
-    for editor in score_editors(
-        gather_results([Run(options.runs, setting.name)], recorded_evaluation_named(EVALUATION))
-    ):
+    for editor in stages.score_runs([Run(options.runs, setting.name)], EVALUATION):
         name, rate = (
             editor.edits.editor,
             editor.edits.settings["method"]["settings"]["config"]["learning_rate"],

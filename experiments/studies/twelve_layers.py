@@ -26,14 +26,14 @@ from typing import Any, Literal
 from corpus.config import DocumentConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, write_record
+from experiments.record import BY_EDITOR, figures
 from experiments.settings import StagedSettings
 from lm.config import ModelConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL, SPILL, SUCCESS
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.run.settings import TrainSettings
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.comparison import compare_editors
@@ -138,14 +138,10 @@ def record_study(options: Settings) -> Path:
     by_depth = {depth: score_by_name(options, depth) for depth in DEPTHS}
     run, parts = options.run(12), [f"support {b}" for b in SUPPORT_BINS]
     tables = (headline_table(by_depth), support_table(by_depth), pair_table(by_depth))
-    return write_record(
+    return options.record(
         run,
-        "twelve-layers",
-        options.command,
-        read_metrics(run),
         {"twelve_layers.md": stages.show_tables(tables)},
         ("depth", *BY_EDITOR),
-        settings=options.settings_as_data(),
         found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in by_depth.items()},
     )
 

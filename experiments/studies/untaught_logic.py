@@ -25,7 +25,6 @@ from typing import Literal
 
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import write_record
 from experiments.settings import StagedSettings
 from experiments.studies import revision
 from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
@@ -34,7 +33,7 @@ from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_ru
 from testbed.edit import edit
 from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
 from testbed.evaluations.hase.metrics import SUCCESS
-from testbed.run.runs import Run, read_metrics
+from testbed.run.runs import Run
 from testbed.scores.gather import EditorResults, gather_results
 from testbed.scores.tables import Cell, Table
 from testbed.settings import EditSettings
@@ -141,15 +140,7 @@ def record_study(settings: Settings) -> Path:
         tables.append(logic_table(kind, estimates, len(worlds)))
         figures[kind] = shorten_estimates(estimates)
     run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
-    return write_record(
-        run,
-        "untaught-logic",
-        settings.command,
-        read_metrics(run),
-        {"untaught_logic.md": stages.show_tables(tables)},
-        settings=settings.settings_as_data(),
-        found=figures,
-    )
+    return settings.record(run, {"untaught_logic.md": stages.show_tables(tables)}, found=figures)
 
 
 if __name__ == "__main__":
