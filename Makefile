@@ -19,7 +19,7 @@ types: .venv/.ready
 	$(RUN) -m mypy
 
 tests: .venv/.ready
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 slow: .venv/.ready
 	XLA_FLAGS= $(RUN) -m pytest -m slow

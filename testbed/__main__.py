@@ -1,6 +1,10 @@
-"""python -m testbed: the commands, one line each, and how far the runs are that exist."""
+"""python -m testbed: the commands, one line each, and how far the runs are that exist.
+
+An installed package has this as `credence`; there `credence train tiny` is `python -m testbed.train tiny`.
+"""
 
 import ast
+import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from pathlib import Path
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS
 from testbed.console import print_table, run_command
+from testbed.launch import launch_command
 from testbed.run.runs import Run, finished_training
 
 COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify")
@@ -63,6 +68,14 @@ def _describe_command(name: str) -> str:
     source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
     said = ast.get_docstring(ast.parse(source)) or ""
     return said.partition("\n")[0].partition(": ")[2]
+
+
+def run_script() -> None:
+    """The console script: the command that the first argument names, with the others; alone, the overview."""
+    command = main
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        command = importlib.import_module(f"testbed.{sys.argv.pop(1)}").main
+    launch_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> int:
