@@ -98,7 +98,7 @@ def test_an_edit_says_what_was_counted(toy, changes):
 
 def said(model, prompt):
     """The most probable next token."""
-    return int(model.unembed(model.read(prompt[None]).hidden)[0].argmax())
+    return int(model.unembed(model.read_prompts(prompt[None]).hidden)[0].argmax())
 
 
 def test_settings_that_mean_nothing():

@@ -208,7 +208,7 @@ def test_prompts_behind_a_prefix_are_the_whole_text(model):
     generated = jax.jit(generate, static_argnums=2)
     scores = scored(edited, context, tree)[0]
     wholes = left_pad([np.concatenate([[BOS], text, p]) for p in prompts], 12)
-    plain = model.read(wholes)
+    plain = model.read_prompts(wholes)
     for i, prompt in enumerate(prompts):
         np.testing.assert_allclose(got[i, -1], continued(model, text, prompt), rtol=1e-3, atol=1e-4)
         assert np.abs(got[i, -1] - logits(model)[i, -1]).max() > 0.05

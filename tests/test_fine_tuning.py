@@ -118,7 +118,7 @@ def test_full_equals_optax_on_the_weights_themselves(optimizer, layers, setup):
     model, request = setup
     config = FullConfig(optimizer, layers, learning_rate=0.05, weight_decay=0.3, steps=STEPS)
     earlier = jax.tree.map(lambda x: 0.1 * jnp.ones_like(x), model.params)
-    delta = edited(Full(config), model.edited({"weights": earlier}), request)
+    delta = edited(Full(config), model.with_delta({"weights": earlier}), request)
     start = jax.tree.map(jnp.add, model.params, earlier)
     whole = layers == "all"
     third = {"all": slice(None), "early": slice(0, 1), "late": slice(2, 3)}[layers]

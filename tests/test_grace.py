@@ -37,7 +37,7 @@ def test_answers_of_several_tokens_change_and_nothing_else_does(spelt):
     assert len(words.tokenizer.entity(int(long))) > 1
     request = at(requests_of(words, np.array([0, 1]), np.array([long, graph.objects[0]]), per_request=2), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
-    edited = model.edited(delta)
+    edited = model.with_delta(delta)
     before, after = probability(model, request), probability(edited, request)
     assert (after > 10 * before).all()
     # Every token of every answer has its entry, in one layer.
@@ -58,7 +58,7 @@ def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     words, model, state, edit = spelt
     request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
-    written = model.edited(delta).activations(request.prompt, left_padded_layout(request.prompt)).written
+    written = model.with_delta(delta).activations(request.prompt, left_padded_layout(request.prompt)).written
     np.testing.assert_array_equal(written[1, 0, -1], delta["codebook"].values[1, 0])
     unedited = model.activations(request.prompt, left_padded_layout(request.prompt)).written
     assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()
@@ -70,9 +70,9 @@ def test_the_same_question_can_be_answered_anew(spelt):
     words, model, state, edit = spelt
     fact = np.array([5])
     first, second = (at(requests_of(words, fact, words.graph.objects[i : i + 1]), 0) for i in (0, 3))
-    once = model.edited(edit(model, state, first, jax.random.key(0))[0])
+    once = model.with_delta(edit(model, state, first, jax.random.key(0))[0])
     delta, info = edit(once, state, second, jax.random.key(0))
-    twice = once.edited(delta)
+    twice = once.with_delta(delta)
     assert probability(twice, second) > 10 * probability(once, second)
     assert probability(twice, first) < probability(once, first)
     said = np.count_nonzero(second.answer)

@@ -37,7 +37,7 @@ def read_prompts(model, prompts):
 
 def edited(model, request, **config):
     editor = InContext(InContextConfig(**config))
-    return model.edited(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
+    return model.with_delta(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,9 @@ def test_training_makes_unseen_edits_work(toy):
         state = editor.prepare(toy.model, toy.sample)
         edit = jax.jit(editor.edit)
         deltas = [edit(toy.model, state, at(toy.batch, i), toy.keys[i])[0] for i in range(3)]
-        probabilities = [probability(toy.model.edited(d), at(toy.batch, i))[0] for i, d in enumerate(deltas)]
+        probabilities = [
+            probability(toy.model.with_delta(d), at(toy.batch, i))[0] for i, d in enumerate(deltas)
+        ]
         losses.append(-np.log(probabilities).mean())
     assert losses[1] < 0.8 * losses[0]
 

@@ -43,11 +43,11 @@ def test_an_edit_comes_near_what_it_was_told(toy):
     editor = Oracle(OracleConfig(FitConfig(steps=80, tolerance=0.01, learning_rate=0.01), named=2))
     batch = jax.tree.map(lambda x: x[None], request)
     deltas, _ = edit_batch(editor, toy.model, {}, batch, toy.keys[:1])
-    edited = toy.model.edited(jax.tree.map(lambda x: x[0], deltas))
+    edited = toy.model.with_delta(jax.tree.map(lambda x: x[0], deltas))
     targets = beliefs_of(request, 2)
 
     def far(model):
-        said = jax.nn.softmax(model.unembed(model.read(targets.prompts).hidden))
+        said = jax.nn.softmax(model.unembed(model.read_prompts(targets.prompts).hidden))
         p = np.take_along_axis(np.asarray(said), np.asarray(targets.objects[..., 0]), axis=1)
         return np.abs(p - [0.6, 0.3]).sum(axis=1)
 

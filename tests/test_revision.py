@@ -96,7 +96,7 @@ def test_a_teacher_may_say_the_rest(asked):
     teacher = jnp.roll(next_log_probabilities(model, targets.prompts), 1, axis=0)
     told = Goal(make_anchors(targets.prompts, 1.0), teacher, jnp.ones(3, bool))
     delta, _ = jax.jit(lambda: fit_goals(model, [(told, 0)], FIT, jax.random.key(0)))()
-    after = next_log_probabilities(model.edited(delta), targets.prompts)
+    after = next_log_probabilities(model.with_delta(delta), targets.prompts)
     assert 0.5 * np.abs(np.exp(after) - np.exp(teacher)).sum(axis=1).max() < 0.15
 
 

@@ -53,7 +53,7 @@ def test_it_sees_weights_vocabulary_and_request_only(toy, mind):
     for one, other in zip(*map(jax.tree.leaves, deltas), strict=True):
         np.testing.assert_array_equal(one, other)
     # That is all it needs.
-    before, after = (probability(m, request)[0] for m in (toy.model, toy.model.edited(deltas[0])))
+    before, after = (probability(m, request)[0] for m in (toy.model, toy.model.with_delta(deltas[0])))
     assert after > max(0.5, 2 * before)
 
 
@@ -147,5 +147,5 @@ def test_the_student_says_what_the_teacher_imagines(toy):
     wanted = jax.nn.log_softmax(toy.model.unembed(hidden[0, -1]))
     np.testing.assert_allclose(told.otherwise[1 + 3], wanted, atol=1e-3)
     delta, info = jax.jit(editor.edit)(toy.model, state, request, jax.random.key(0))
-    assert probability(toy.model.edited(delta), request)[0] > 0.4
+    assert probability(toy.model.with_delta(delta), request)[0] > 0.4
     assert info.loss[0] > 2 * info.loss[int(info.steps) - 1]

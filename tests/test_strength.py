@@ -63,7 +63,7 @@ class Uphill:
         tokens = request.prompt.ravel()
 
         def said(values, norm):
-            edited = model.edited({"embedding": Rows(tokens, values), "weights": {"norm": norm}})
+            edited = model.with_delta({"embedding": Rows(tokens, values), "weights": {"norm": norm}})
             return -answer_nats(edited, request, request_states(edited, request)).sum()
 
         start = (
@@ -82,7 +82,7 @@ def said_after(model, delta, request, factors):
     """float[factors]: the request's probability after so many times the edit."""
 
     def one(factor):
-        edited = model.edited(scale_delta(delta, factor))
+        edited = model.with_delta(scale_delta(delta, factor))
         return jnp.exp(-answer_nats(edited, request, request_states(edited, request))[0])
 
     return jax.lax.map(one, factors)

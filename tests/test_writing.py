@@ -38,7 +38,7 @@ def written(model, openings, keys, how, width=5):
 
 @jax.jit
 def _written(model, prompts, keys, how):
-    return write(model, model.read(prompts), keys, how, LONGEST, VOCABULARY)
+    return write(model, model.read_prompts(prompts), keys, how, LONGEST, VOCABULARY)
 
 
 def greedy(model, opening):
@@ -141,7 +141,7 @@ def test_the_first_sentence_is_distributed_as_generated_ones(model):
 
     @jax.jit
     def both(model, prompts, keys, how):
-        context = model.read(prompts)
+        context = model.read_prompts(prompts)
         texts = write(model, context, keys, how, longest, VOCABULARY)
         return texts, generate(model, context, longest, jax.random.key(7))
 
