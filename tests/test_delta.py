@@ -201,7 +201,7 @@ def test_prompts_behind_a_prefix_are_the_whole_text(model):
     edited = model.with_delta(prefix_of(model, text))
     prompts = [row[row != PAD][1:] for row in PROMPTS]
     got = logits(edited)
-    context = edited.read(PROMPTS)
+    context = edited.read_prompts(PROMPTS)
     candidates = [[5], [6, 7], [6, 8, 9]]
     tree = jax.tree.map(lambda x: np.stack([x] * 3), candidate_tree(candidates, 6, 3, 3))
     scored = jax.jit(object_log_probabilities)

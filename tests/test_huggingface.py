@@ -404,7 +404,7 @@ def test_a_thousand_greedy_generations_are_theirs(name, transformers, tmp_path):
     export_model(model, tmp_path / "x")
     prompts = [np.array([BOS, *rng.integers(5, VOCABULARY, rng.integers(1, 9))]) for _ in range(1000)]
     padded, longest = left_pad(prompts, 9), 12
-    ours = np.asarray(jax.jit(lambda m, p: generate(m, m.read(p), longest))(model, padded))
+    ours = np.asarray(jax.jit(lambda m, p: generate(m, m.read_prompts(p), longest))(model, padded))
     theirs = opened(transformers, tmp_path / "x").generate(
         torch.from_numpy(padded).long(),
         attention_mask=torch.from_numpy(padded != PAD),
