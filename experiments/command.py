@@ -17,9 +17,9 @@ from testbed.launch import launch_command
 
 def run_module(module: ModuleType, args: Sequence[str] | None = None) -> int:
     """Run a module on a command line, that of this process unless `args` are given; returns the exit code."""
-    return run_command(
-        f"experiments.{name_of_module(module)}", module.__doc__ or "", module.Settings, module.run_study, args
-    )
+    name = f"experiments.{name_of_module(module)}"
+    about = (module.__doc__ or "") + getattr(module.Settings, "RESUMES", "")
+    return run_command(name, about, module.Settings, module.run_study, args)
 
 
 def name_of_module(module: ModuleType) -> str:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from experiments.command import name_of_module
 from experiments.record import typed, unusual, write_record
@@ -66,5 +66,11 @@ class StudySettings:
 class StagedSettings(StudySettings):
     """A study that takes long, and may be left and gone on with."""
 
+    RESUMES: ClassVar = (
+        "\nEvery stage is kept when it is done, so that a killed command goes on from there; with --minutes "
+        "it leaves by itself after the stage in which they are over, or, while a model is trained, at once. "
+        "When all are done, the record is written into experiments/records."
+    )
+    """What --help says of it besides."""
     minutes: float | None = None
     """Leave after about this long; the same command goes on from there."""

@@ -28,6 +28,7 @@ import numpy as np
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import measure_process, record_stage
 from experiments.command import launch_module
+from experiments.settings import StudySettings
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.engine.checks import prepare_editor
@@ -60,15 +61,13 @@ MOST, STEPS, GIB = 128, 2, 2**30
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StudySettings):
     """What is measured, and where files go."""
 
     sizes: tuple[Size, ...] = get_args(Size)
     """Presets whose worlds and models are taken."""
     editors: tuple[str, ...] = EDITORS
     """Who edits."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     only: bool = False
     """Measure the first editor at the first size in this process; what the others are started with."""
 

@@ -26,6 +26,7 @@ from bayes.interface import Agent, EditRequest
 from corpus.config import BuiltinWorld
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
+from experiments.settings import StudySettings
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
@@ -49,7 +50,7 @@ COLOURS = {"paper": AGENT, "paper, honest counts": "#f0c070", "exact": MODEL, "e
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StudySettings):
     """Worlds, cases, and where scratch files go."""
 
     subjects: int = 2000
@@ -58,8 +59,6 @@ class Settings:
     """Requests in each world."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Worlds of each kind."""
-    runs: Path = Path("runs")
-    """Folder of the runs, which are kept and used again."""
 
     def corpus_settings(self, world: WorldKind, seed: int) -> CorpusSettings:
         """How a world is built."""

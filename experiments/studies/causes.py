@@ -19,7 +19,6 @@ changes them falsely under another.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
 from experiments.record import short
+from experiments.settings import StudySettings
 from experiments.studies.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
@@ -45,7 +45,7 @@ COLUMNS = ("changes", "follows", "falsely changed")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(StudySettings):
     """Worlds, and how often their sentences count."""
 
     subjects: int = 400
@@ -58,12 +58,11 @@ class Settings:
     """Edits of effects in each world."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Worlds of each kind."""
-    runs: Path = Path("runs")
-    """Folder of the runs, which are kept and used again."""
 
     def __post_init__(self) -> None:
-        if min(self.cases, self.times) < 1 or not self.statements or not self.seeds:
-            raise ValueError("cases and times must be positive, and statements and seeds some numbers")
+        super().__post_init__()
+        if not self.statements or not self.seeds:
+            raise ValueError("statements and seeds must be some numbers")
 
 
 def load_or_build_world(settings: Settings, statements: int, seed: int) -> World:

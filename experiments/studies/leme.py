@@ -1,12 +1,10 @@
 """LEME (Rosati et al. 2024) whole: what does an edited model write, and which change was warranted?
 
 Command:
-    python -m experiments.leme [--minutes 9]
+    python -m experiments.leme
 
 Worlds of coupled pairs, of three seeds and three strengths of the coupling, each with its own corpus, model
-and edits; injections and updates apart. Every stage is kept when it is done, so a killed command goes on from
-there; with --minutes it leaves by itself after the stage in which they are over, or, while a model is
-trained, at once. The record of the last run is in experiments/records.
+and edits; injections and updates apart.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,6 @@
 
 Commands:
     python -m experiments.revision
-    python -m experiments.revision --minutes 9     (leaves after about so long; the same command goes on)
     python -m experiments.revision --worlds development
     python -m experiments.revision --worlds real --facts FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.revision --worlds deep
@@ -22,7 +21,7 @@ Tables: by kind, what follows that should, by support, and what changes that sho
 so that the worst is seen; and what `self-bayes` takes each world for, from the model alone: which relations
 hang together (AUC over pairs), which is the cause, and whether facts persist.
 
-Resumes when killed. A world takes about eleven minutes of one core, or 25 with several tokens a name.
+A world takes about eleven minutes of one core, or 25 with several tokens a name.
 """
 
 from collections.abc import Iterator, Sequence

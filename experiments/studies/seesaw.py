@@ -1,14 +1,12 @@
 """Seesaw-CF (Halevy et al. 2024) whole: does an edit harm a group, or those of whom little was said?
 
 Command:
-    python -m experiments.seesaw [--minutes 9]
+    python -m experiments.seesaw
 
 Six kinds of worlds of people, each with three seeds: groups differ or not (shift), half of each group is
 spoken of often or everybody alike (frequency); with both, also one in which the corpus hides who is in which
 group, and one in which work depends on gender. Sizes of groups are permuted among them by seed, so that over
-worlds size is told from group. Editors have the settings of the preset. Every stage is kept when it is done,
-so a killed command goes on from there; with --minutes it leaves by itself after the stage in which they are
-over, or, while a model is trained, at once. The record of the last run is in experiments/records.
+worlds size is told from group. Editors have the settings of the preset.
 """
 
 from collections.abc import Iterator, Sequence

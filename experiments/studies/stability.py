@@ -2,7 +2,7 @@
 
 Commands:
     python -m experiments.stability
-    python -m experiments.stability --vary seed depth size tokenizer world --minutes 9
+    python -m experiments.stability --vary seed depth size tokenizer world
 
 The same editors edit several models, and each metric ranks them on each model. Two models that differ in one
 thing only say how far that thing matters: Kendall's tau-b of their rankings, 1 for the same order and 0 for
@@ -24,8 +24,7 @@ both were drawn; Owen 2007); they are over cases, not over models, of which ther
 the range over pairs of models instead. Resampled rankings agree less than the rankings themselves where
 editors are close, so intervals reach further down than up.
 
-Resumes when killed, and leaves after about `minutes`; the same command goes on. The default is three seeds
-of two depths and takes half an hour of two cores. Figures of the last run are in experiments/records.
+The default is three seeds of two depths and takes half an hour of two cores.
 """
 
 import itertools

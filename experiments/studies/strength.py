@@ -1,19 +1,15 @@
 """Damage and propagation at equal strength: every editor stops where the request is as probable.
 
-Commands:
+Command:
     python -m experiments.strength --run demo
-    python -m experiments.strength --run demo --minutes 9
 
 Each editor edits the same facts of a run's model, once for each strength: the probability of the request at
 which its edits are cut short, or stretched up to four times (`lm.editors.strength`). Editors that add nothing
 to the model have no such dial, and stand once, where they are. The picture has a panel for each metric whose
 name contains one of `--show`, over the mean probability that the request then has, with 95% intervals; the
 table has what was reached too. Requests that repeat the truth are left out: the model says most of them
-without an edit.
-
-Resumes when killed, and leaves after about `minutes`; the same command goes on. Needs a trained run, such as
-the demo's; takes about a minute of one core for each editor there. Figures of the last run are in
-experiments/records.
+without an edit. Needs a trained run, such as the demo's; takes about a minute of one core for each editor
+there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

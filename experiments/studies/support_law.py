@@ -6,8 +6,8 @@ Command:
 A world whose upstream objects have Zipf popularity (1,320 subjects, 300 objects of each upstream
 relation), three seeds. Editors are tuned in a fourth world, of another seed; then every model is
 edited by all of them, once with the `stratified` sampler (as many requests for every support) and once
-with the `published` one. All requests contradict the truth. Resumes when killed; on 2 cores it takes
-less than an hour. The tables of the last run are in experiments/records, what they say in the README.
+with the `published` one. All requests contradict the truth. On 2 cores it
+takes less than an hour.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,17 +1,13 @@
 """TAXI (Powell et al. 2024) whole: does changing what a thing is change what follows from it?
 
 Commands:
-    python -m experiments.taxi [--path ../shared/data/taxi] [--minutes 9]
+    python -m experiments.taxi [--path ../shared/data/taxi]
     python -m experiments.taxi --baseline taxi-base        (what the unedited model of that run answers)
 
 Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given. Editors are tuned on
 a taxonomy of another seed, which is never reported. A further world has imagine documents that never say
 their premise again and speak of nobody else: contexts that say nothing of the request are told there, too,
 to see what such documents teach.
-
-Every stage is kept when it is done, so a killed command goes on from there; with --minutes it leaves by
-itself after the stage in which they are over, or, while a model is trained, at once. The record of the last
-run is in experiments/records.
 """
 
 from collections.abc import Iterator

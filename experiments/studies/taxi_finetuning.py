@@ -1,15 +1,12 @@
 """When does fine-tuning a category carry its properties along (Powell et al. 2024, Table 2: not at all)?
 
 Command:
-    python -m experiments.taxi_finetuning [--minutes 9]
+    python -m experiments.taxi_finetuning
 
 The paper's fine-tuning is at chance; on small models it is not. One generated taxonomy is varied in one
 respect at a time: how often facts are stated, members of a category, layers of the model. On each, all, the
 first and the last third of the layers are tuned to the same edits; on the first, with other learning rates,
 too. No setting is chosen: the figure shows what decides.
-
-Resumes when killed; with --minutes it leaves after the stage in which they are over. The record of the last
-run is in experiments/records.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,7 @@
 """The paper's architecture on two cores: does what two layers show hold at twelve?
 
-Commands:
+Command:
     python -m experiments.twelve_layers
-    python -m experiments.twelve_layers --minutes 9     (leaves after about so long; the same command goes on)
 
 The demo's world, its sentences in documents of three, is learned by two models: the demo's, of two layers,
 and the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of
@@ -13,9 +12,8 @@ the presets', `tiny`'s for two layers and `paper`'s for twelve, but for the edit
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
 
-Resumes when killed. Training takes an hour of one core; an edit of all weights 14 s, so that 60 edits by
-every editor take two hours more (`--slow` names those that make fewer). Writes
-experiments/records/<date>-twelve-layers.
+Training takes an hour of one core; an edit of all weights 14 s, so that 60 edits by every editor
+take two hours more (`--slow` names those that make fewer).
 """
 
 from collections.abc import Iterator

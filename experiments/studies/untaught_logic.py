@@ -1,8 +1,7 @@
 """Is an edited model coherent in sentences that its editor was never taught? `self-bayes` and its rivals.
 
-Commands:
+Command:
     python -m experiments.untaught_logic
-    python -m experiments.untaught_logic --minutes 9    (leaves after about so long; the same command goes on)
 
 The worlds of `experiments.revision` in which a cause has two consequences or more, three of each kind, and
 their models, which are trained where they are missing. Requests contradict the truth about causes, as there;
@@ -13,8 +12,6 @@ that joins two consequences.
 
 Tables: by kind, the residuals of laws that were taught, and of those that were not
 (`experiments.consequence_logic` has what is asked).
-
-Resumes when killed. Writes experiments/records/<date>-untaught-logic.
 """
 
 from collections.abc import Iterator
