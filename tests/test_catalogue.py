@@ -20,6 +20,7 @@ from testbed.engine.catalogue import (
     own_configurations,
 )
 from testbed.engine.questions import Questions
+from testbed.engine.requests import build_requests
 from testbed.engine.tuning import method_named
 from testbed.engine.witness import RunAnswers
 from testbed.engine.worker import Worker
@@ -231,7 +232,8 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
         method = method_named(name, settings, world)
         sample = corpus_sample(run, world, [case], 0)
         state = method.editor.prepare(model, sample)
-        worker = Worker(Questions(world, model, [case]), method, state, 0)
+        requests = build_requests(world.tokenizer, [case], [method.facts_told(case)])
+        worker = Worker(Questions(world, model, [case]), method, state, requests, 0)
         swept, _, _ = worker.edit_independently(np.array([[0]]))
         asked = witness.delta_of_edit(method, run, case, 0)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[0], b, rtol=1e-4, atol=1e-6), swept, asked)

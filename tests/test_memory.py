@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lm.delta import LowRank, empty_carry
 from lm.language_model import LanguageModel
 from lm.model import init_params
-from testbed.engine import memory
-from testbed.engine.memory import edits_that_fit
+from testbed.engine import plan
+from testbed.engine.plan import edits_that_fit
 from testbed.engine.questions import ProbeShape
 from tests.toys import SMALL
 
@@ -27,7 +27,7 @@ def numbers(size):
 @given(shapes, st.integers(0, 10**9), counts, counts, st.floats(0, 1e12), st.data())
 def test_bounded_and_monotone(shape, size, facts, most, free, data):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "free_bytes", lambda: free)
+        patch.setattr(plan, "free_bytes", lambda: free)
         fits = edits_that_fit(MODEL, numbers(size), shape, facts, most)
         assert 1 <= fits <= most
         assert fits <= edits_that_fit(MODEL, numbers(size), shape, facts, most + 1) <= fits + 1
@@ -39,7 +39,7 @@ def test_bounded_and_monotone(shape, size, facts, most, free, data):
             "nodes": (numbers(size), shape._replace(nodes=shape.nodes + 9), facts),
         }[more]
         assert edits_that_fit(MODEL, *larger, most) <= fits
-        patch.setattr(memory, "free_bytes", lambda: 2 * free)
+        patch.setattr(plan, "free_bytes", lambda: 2 * free)
         assert edits_that_fit(MODEL, numbers(size), shape, facts, most) >= fits
 
 
@@ -47,7 +47,7 @@ def test_bounded_and_monotone(shape, size, facts, most, free, data):
 def test_what_fits_does_fit(shape, size):
     """The edits' own copies alone, with their optimiser, stay within their share of what is free."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "free_bytes", lambda: 1e9)
+        patch.setattr(plan, "free_bytes", lambda: 1e9)
         fits = edits_that_fit(MODEL, numbers(size), shape, 1, 10**9)
     assert fits == 1 or fits * 4 * 4 * size <= 0.25 * 1e9
 
@@ -55,11 +55,11 @@ def test_what_fits_does_fit(shape, size):
 @given(st.floats(1, 1e12), counts, st.floats(0, 1e12))
 def test_what_is_affordable_fits(taken, most, free):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "free_bytes", lambda: free)
-        fits = memory.affordable_edits(taken, most)
+        patch.setattr(plan, "free_bytes", lambda: free)
+        fits = plan.affordable_edits(taken, most)
     assert 1 <= fits <= most
-    assert fits == 1 or fits * taken <= memory.SHARE * free
-    assert fits == most or (fits + 1) * taken > memory.SHARE * free * (1 - 1e-12)
+    assert fits == 1 or fits * taken <= plan.SHARE * free
+    assert fits == most or (fits + 1) * taken > plan.SHARE * free * (1 - 1e-12)
 
 
 @given(st.floats(1, 1e9), st.floats(0, 1e9), counts, st.floats(1, 1e12))
@@ -70,15 +70,15 @@ def test_what_fits_as_compiled_does(each, once, most, free):
         return each + once / abreast
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "free_bytes", lambda: free)
-        fits = memory.compiled_edits_that_fit(taken, most)
-        assert memory.compiled_edits_that_fit(lambda _: float("nan"), most) == most
+        patch.setattr(plan, "free_bytes", lambda: free)
+        fits = plan.compiled_edits_that_fit(taken, most)
+        assert plan.compiled_edits_that_fit(lambda _: float("nan"), most) == most
     assert 1 <= fits <= most
-    assert fits == 1 or fits * taken(fits) <= memory.SHARE * free * (1 + 1e-12)
+    assert fits == 1 or fits * taken(fits) <= plan.SHARE * free * (1 + 1e-12)
 
 
 def test_free_memory_is_some():
-    assert memory.free_bytes() > 0
+    assert plan.free_bytes() > 0
 
 
 def test_sequences_carry_more_than_one_edit():
@@ -90,9 +90,9 @@ def test_sequences_carry_more_than_one_edit():
 
 
 def test_long_edits_are_made_few_at_a_time():
-    assert memory.edits_in_short_time(0) >= 10**9
-    assert memory.edits_in_short_time(1e9) > memory.edits_in_short_time(5.7e12) == 1
-    assert memory.edits_in_short_time(1e15) == 0, "one is made whatever it takes; see `fitting`"
+    assert plan.edits_in_short_time(0) >= 10**9
+    assert plan.edits_in_short_time(1e9) > plan.edits_in_short_time(5.7e12) == 1
+    assert plan.edits_in_short_time(1e15) == 0, "one is made whatever it takes; see `fitting`"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax, "default_backend", lambda: "gpu")
-        assert memory.edits_in_short_time(1e15) >= 10**9
+        assert plan.edits_in_short_time(1e15) >= 10**9

@@ -19,15 +19,16 @@ from lm.editors.lora.method import lora_down
 from lm.editors.none.method import NoEdit
 from lm.flops import count_flops
 from testbed import edit, report
-from testbed.engine import memory, sweep
+from testbed.engine import plan, sweep
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.identity import method_identity
 from testbed.engine.methods import Belief, Method, the_request
+from testbed.engine.plan import SweepPlan, make_plan
 from testbed.engine.questions import answer_probes, truth_words
 from testbed.engine.records import TABLES, control_stem, is_written
 from testbed.engine.requests import build_requests
 from testbed.engine.results import read_results
-from testbed.engine.sweep import Bench, SweepPlan
+from testbed.engine.sweep import Bench
 from testbed.engine.tuning import method_named
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase import ROLES
@@ -50,6 +51,11 @@ MODES = {
     "batches": replace(ALL, batch=3, batch_edits=4),
     "sequences of batches": replace(ALL, sequential=6, batch=3, batch_edits=2),
 }
+
+
+def worker_of(questions, method, state):
+    told = [method.facts_told(case) for case in questions.cases]
+    return Worker(questions, method, state, build_requests(questions.tokenizer, questions.cases, told), 0)
 
 
 class Killed(Exception):  # noqa: N818
@@ -236,7 +242,7 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     _, world, model, cases = ready
     mode = "sequences of batches"
     bench = bench_of(ready, MODES[mode])
-    worker = Worker(bench.questions, LORA, {}, 0)
+    worker = worker_of(bench.questions, LORA, {})
     kept = read_results(whole[mode], COLUMNS, "retained-6-")
     number = kept.cases["case"]
     edit_once = jax.jit(LORA.editor.edit)
@@ -323,9 +329,9 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
             assert sum(of.values()) <= 1 + 1e-9
             # Nothing likelier was left out.
             assert max((gold[o] for o in gold.keys() - of.keys()), default=0) <= min(of.values()) + 1e-9
-    # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
-    requests = build_requests(world.tokenizer, method, cases)[""]
     every = [method.facts_told(case) for case in cases]
+    # Every case of a sweep is told as many; where there are fewer, the first again, not to be believed.
+    requests = build_requests(world.tokenizer, cases, every)[""]
     assert requests.facts == max(map(len, every)) > min(map(len, every))
     for k, told in enumerate(every):
         full = told + [Belief(told[0].fact, 0.0)] * (requests.facts - len(told))
@@ -343,7 +349,7 @@ def test_only_retraining_is_told_how_much_evidence_it_is(ready):
     settings = EditSettings(run=run.name, runs=run.folder.parent)
     for name in ("lora-down", "oracle", "random-target", "retrain"):
         method = method_named(name, settings, world)
-        _, _, request, _ = Worker(bench_of(ready).questions, method, {}, 0)._single_edit_arguments(
+        _, _, request, _ = worker_of(bench_of(ready).questions, method, {})._single_edit_arguments(
             np.array([[0]])
         )
         weight = cases[0].request.weight if name == "retrain" else 0.0
@@ -436,7 +442,7 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
         assert (steps, forward, backward) == (STEPS, seen, seen)
     cost = json.loads((whole[mode] / "cost.json").read_text(encoding="utf-8"))
     assert cost["peak_bytes"] > 0
-    _, _, request, _ = Worker(bench_of(ready).questions, LORA, {}, 0)._single_edit_arguments(
+    _, _, request, _ = worker_of(bench_of(ready).questions, LORA, {})._single_edit_arguments(
         np.arange(size)[None]
     )
     by_hand = flops_by_hand(ready[2].config, ready[2].vocabulary, request, LORA.editor.config)
@@ -448,27 +454,27 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     abreast, sequence = data.draw(st.integers(1, sequences)), rounds * batch
     cases = sequences * sequence
     order = data.draw(st.just(()) | st.permutations(range(cases)))
-    plan = SweepPlan(cases, sequence, batch, abreast, order)
-    chunks = [plan.chunk(first) for first in plan.firsts]
+    swept = SweepPlan(cases, sequence, batch, abreast, order)
+    chunks = [swept.cases_of(first) for first in swept.firsts]
     assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
-    parts = [chunk[: plan.sequences_in(first)] for chunk, first in zip(chunks, plan.firsts, strict=True)]
+    parts = [chunk[: swept.sequences_in(first)] for chunk, first in zip(chunks, swept.firsts, strict=True)]
     np.testing.assert_array_equal(np.concatenate(parts).ravel(), order or np.arange(cases))
-    assert plan.rounds == rounds
-    assert all(mark % batch == 0 and mark <= sequence for mark in plan.marks)
-    assert (sequence in plan.marks) == (sequence > 1)
+    assert swept.rounds == rounds
+    assert all(mark % batch == 0 and mark <= sequence for mark in swept.marks)
+    assert (sequence in swept.marks) == (sequence > 1)
 
 
 @pytest.mark.parametrize(("share", "wanted"), [(0.3, 1), (7.5, 6), (100, CASES)])
 def test_no_more_edits_at_once_than_fit_as_compiled(ready, monkeypatch, share, wanted):
     """Edits may take more than their shapes show; chunks of one size then: 3 of 6 where 7 would fit."""
     bench = bench_of(ready, ALL)
-    worker = Worker(bench.questions, LORA, {}, 0)
+    worker = worker_of(bench.questions, LORA, {})
     taken, asked = worker.bytes_compiled(CASES), []
     assert worker.bytes_compiled(1) > 0
-    monkeypatch.setattr(memory, "free_bytes", lambda: share * taken / memory.SHARE)
-    monkeypatch.setattr(sweep, "edits_that_fit", lambda *_: 10**6)
+    monkeypatch.setattr(plan, "free_bytes", lambda: share * taken / plan.SHARE)
+    monkeypatch.setattr(plan, "edits_that_fit", lambda *_: 10**6)
     monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
-    assert bench._make_plan(worker).abreast == wanted
+    assert make_plan(worker, ALL, bench.shard, None, 1.0).abreast == wanted
     assert asked[0] == CASES
     assert asked[-1] >= wanted
 
@@ -483,7 +489,7 @@ def retrained(ready):
     def train_again(copies):
         editor = replace(for_all.editor, config=replace(for_all.editor.config, copies=copies))
         told_it = for_all._replace(editor=editor)
-        worker = Worker(bench.questions, told_it, editor.prepare(model, bench.sample), 0)
+        worker = worker_of(bench.questions, told_it, editor.prepare(model, bench.sample))
         _, state, requests, keys = worker._edit_arguments(np.array([[0], [1]]))
         return edit_batch(editor, model, state, requests, keys)
 

@@ -11,6 +11,7 @@ from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
 from testbed.engine import requests
 from testbed.engine.methods import Method, the_request
+from testbed.engine.plan import order_by_length
 from testbed.engine.questions import Questions
 from testbed.engine.worker import Worker
 from testbed.run.agents import paper_agent
@@ -28,7 +29,7 @@ def test_every_request_has_room_and_the_widths_are_few(needed):
     tokens = [width.sum() for width in found]
     assert all(a <= requests.LESS * b for a, b in itertools.pairwise(tokens))
     for one in needed:
-        assert (requests.narrowest_width(found, one) >= one).all()
+        assert (found[requests.narrowest_width(found, one)] >= one).all()
     # Whoever needs the widest has it, and is not among those for whom a narrower one is made.
     for width in found[:-1]:
         assert sum((one <= width).all() for one in needed) >= min(requests.EDITS, len(needed))
@@ -44,15 +45,16 @@ def test_padding_changes_no_edit(world, monkeypatch):
     spelt = spelt_world(world)
     cases = hase_cases(spelt, paper_agent(spelt), 12)
     questions = Questions(spelt, random_model(spelt.tokenizer.vocabulary), cases)
-    worker = Worker(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, 0)
-    told = worker.requests[""]
-    assert len(told.widths) > 1, "several widths"
-    order = requests.order_by_length(spelt.tokenizer, cases)
+    told = requests.build_requests(spelt.tokenizer, cases, [*map(the_request, cases)])
+    worker = Worker(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, told, 0)
+    request = told[""]
+    assert len(request.widths) > 1, "several widths"
+    order = order_by_length(spelt.tokenizer, [case.requested_fact for case in cases])
     assert sorted(order) == [*range(12)] != order
     which = np.array(order[:4])[:, None]
     narrow, _, _ = worker.edit_independently(which)
-    assert told.of_edits(which, narrow=True).prompt.shape[-1] < told.widths[-1][0]
-    worker.requests[""] = told._replace(widths=told.widths[-1:])
+    assert request.of_edits(which, narrow=True).prompt.shape[-1] < request.widths[-1][0]
+    told[""] = request._replace(widths=request.widths[-1:], narrowest=np.zeros(12, int))
     wide, _, _ = worker.edit_independently(which)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
     assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3

@@ -4,7 +4,7 @@ Command:
     python -m experiments.edit_memory
 
 `testbed.edit` takes as many edits side by side as fit into a quarter of the free memory, by an estimate from
-shapes alone (`testbed.engine.memory`), and fewer if XLA says of the compiled edits that they take more. For
+shapes alone (`testbed.engine.plan`), and fewer if XLA says of the compiled edits that they take more. For
 each editor at several sizes of model, in a process of its own:
 
 estimated  bytes of an edit by that estimate
@@ -32,8 +32,9 @@ from experiments.settings import StudySettings
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.engine.checks import prepare_editor
-from testbed.engine.memory import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
+from testbed.engine.plan import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
 from testbed.engine.questions import Questions
+from testbed.engine.requests import build_requests
 from testbed.engine.tuning import method_named
 from testbed.engine.worker import Worker
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -113,7 +114,9 @@ def measure_edits(settings: Settings, size: Size, editor: str) -> dict[str, floa
     questions = Questions(world, load_model(run, world)[0], cases)
     method = method_named(editor, options, world)
     state = prepare_editor(method.editor, questions.model, corpus_sample(run, world, cases, 0))
-    worker = Worker(questions, method, state, 0)
+    told = [method.facts_told(case) for case in cases]
+    requests = build_requests(world.tokenizer, cases, told)
+    worker = Worker(questions, method, state, requests, 0)
     shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.requests[""].facts
     estimated = bytes_of_an_edit(questions.model, shapes, questions.shape, facts)
     free = free_bytes()

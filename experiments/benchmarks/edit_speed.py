@@ -53,8 +53,9 @@ from lm.model import init_params
 from testbed.console import print_table
 from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
+from testbed.engine.plan import order_by_length
 from testbed.engine.questions import Questions, answer_probes, option_log_probabilities
-from testbed.engine.requests import order_by_length
+from testbed.engine.requests import build_requests
 from testbed.engine.worker import Worker
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
@@ -104,9 +105,16 @@ def note_compilations() -> Iterator[list[float]]:
         jax.monitoring.unregister_event_duration_listener(add_seconds)
 
 
+def order_cases(questions: Questions) -> list[int]:
+    """The cases as a sweep takes them, shortest requests first."""
+    return order_by_length(questions.tokenizer, [case.requested_fact for case in questions.cases])
+
+
 def build_worker(questions: Questions, size: Size) -> Worker:
     """lora-down by the preset's recipe."""
-    return Worker(questions, Method(lora_down(EDIT[size].configs["lora-down"]), the_request), {}, 0)
+    method = Method(lora_down(EDIT[size].configs["lora-down"]), the_request)
+    requests = build_requests(questions.tokenizer, questions.cases, [*map(the_request, questions.cases)])
+    return Worker(questions, method, {}, requests, 0)
 
 
 def compile_edits(
@@ -115,7 +123,7 @@ def compile_edits(
     """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
     worker, order = (
         build_worker(questions, size),
-        np.array(order_by_length(questions.tokenizer, questions.cases)),
+        np.array(order_cases(questions)),
     )
     starts = (0, (CASES - batch) // 2, CASES - batch)
     batches = [order[start : start + batch, None] for start in starts]
@@ -189,7 +197,7 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
         work, made, compiling[str(batch)] = compile_edits(questions, size, batch)
         edits[name] = work, made
     scores, probed = compile_probes(questions, PROBED[size])
-    order = order_by_length(questions.tokenizer, questions.cases)
+    order = order_cases(questions)
     shortest, middle, longest = (order[i] for i in (0, CASES // 2, -1))
     fact = [the_request(questions.cases[middle])[0].fact]
     request = make_requests(questions.tokenizer, fact, [0.0], [0.0])

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from lm.delta import MATRICES, PARTS, Codebook, LowRank, Prefix, Rows, block_of
-from lm.editors.interface import CorpusSample, Editor, Info, State
+from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from testbed.own import OURS
 
@@ -31,6 +31,18 @@ def prepare_editor(editor: Editor, model: LanguageModel, sample: CorpusSample) -
                 editor, "prepare", f"state{jax.tree_util.keystr(path)} is {_kind_name(leaf)}; use arrays only"
             )
     return state
+
+
+def check_editor(editor: Editor, model: LanguageModel, state: State, requests: Request) -> None:
+    """Look at what an editor returns for the first of some requests, before any edit is made.
+
+    Raises:
+        InputError: it is of a wrong form, or the editor of a user raises something.
+    """
+    first = jax.tree.map(lambda x: x[0], requests)
+    with errors_attributed_to(editor, "edit"):
+        returned = edit_once.eval_shape(editor, model, state, first, jax.random.key(0))
+    check_edit(editor, model, returned)
 
 
 def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:

@@ -95,8 +95,9 @@ def _read_module(module: str) -> tuple[str, tuple[str, ...]]:
     imports = {
         part for name in (module, *_imported_names(tree, package)) for part in (*_parent_packages(name), name)
     }
-    for node in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))):
-        node.body = [statement for statement in node.body if not _is_offer(statement)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            node.body = [statement for statement in node.body if not _is_offer(statement)]
     content = json.dumps(describe_code(tree))
     return hashlib.sha256(content.encode()).hexdigest(), tuple(sorted(imports))
 

@@ -171,7 +171,7 @@ class ProbeShape(NamedTuple):
 
 def probe_shape(tokenizer: Tokenizer, cases: Sequence[Case], packed: Sequence[PackedCase]) -> ProbeShape:
     """The shape that the given cases need."""
-    facts = [fact for case in cases for fact in (case.requested_fact, *(c.fact for c in case.controls))]
+    facts = [fact for case in cases for fact in (case.request[:3], *(c.fact for c in case.controls))]
     prompts = [tokenizer.prompt(*pair) for pair in {fact[:2] for fact in facts}]
     prompts += [prompt for one in packed for prompt in one.prompts]
     options = [some for one in packed for some in one.options]
@@ -314,8 +314,8 @@ class Questions:
         packed = [pack_case(world.tokenizer, case) for case in cases]
         self.shape = probe_shape(world.tokenizer, cases, packed)
         self._probes = build_probes(packed, self.shape)
-        self.text_shape, self._seed = text_shape(cases), integer(seed, "passages")
         self.words = truth_words(world.tokenizer)
+        self.text_shape, self._seed = text_shape(cases), integer(seed, "passages")
         inverse = {i for i, way in enumerate(world.graph.phrasings, start=1) if way.inverse}
         inversely = [c.options for case in cases for c in case.choices if c.phrasing in inverse]
         answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpus.text.tokenizer import Tokenizer
 from lm.editors.interface import Request, group_requests, make_requests
-from testbed.engine.methods import Belief, Method, Triple
+from testbed.engine.methods import Belief, Triple
 from testbed.protocol import Case
 
 MOST = 3
@@ -27,18 +27,15 @@ class Requests(NamedTuple):
 
     Attributes:
         batch: leaves lead with E and M; padded to the last of the widths.
-        lengths: int[E, 2], tokens of each case's longest prompt and longest answer.
+        facts: M.
         widths: int[2] each, ascending: tokens that a prompt and an answer may be padded to.
+        narrowest: int[E], the first width that has room for a case.
     """
 
     batch: Request
-    lengths: np.ndarray
+    facts: int
     widths: list[np.ndarray]
-
-    @property
-    def facts(self) -> int:
-        """How many facts are told of a case."""
-        return self.batch.prompt.shape[1]
+    narrowest: np.ndarray
 
     def of_edits(self, which: np.ndarray, narrow: bool = False) -> Request:
         """The requests of int[G, B] cases: G edits, each of all facts of its B cases.
@@ -46,8 +43,7 @@ class Requests(NamedTuple):
         Args:
             narrow: pad to the first width that has room; else to the last, so that all have one shape.
         """
-        wanted = self.lengths[which].max(axis=(0, 1))
-        prompt, answer = narrowest_width(self.widths, wanted) if narrow else self.widths[-1]
+        prompt, answer = self.widths[self.narrowest[which].max() if narrow else -1]
         request = Request(*(x[which].reshape(len(which), -1, *x.shape[2:]) for x in self.batch))
         surplus = request.prompt.shape[-1] - prompt
         return request._replace(
@@ -57,31 +53,37 @@ class Requests(NamedTuple):
         )
 
 
-def build_requests(tokenizer: Tokenizer, method: Method, cases: Sequence[Case]) -> dict[str, Requests]:
-    """What a method is told of some cases: the request under "", and each control under its name.
+def build_requests(
+    tokenizer: Tokenizer, cases: Sequence[Case], told: Sequence[list[Belief]]
+) -> dict[str, Requests]:
+    """What an editor is told of some cases, as arrays: the request under "", each control under its name.
 
     As many facts of every case; where there are fewer, the first again, not to be believed.
+
+    Args:
+        told: of each case, see `Method.facts_told`.
     """
-    beliefs = {"": [method.facts_told(case) for case in cases]}
+    beliefs = {"": told}
     for name in dict.fromkeys(control.name for case in cases for control in case.controls):
         instead = [next((c.fact for c in case.controls if c.name == name), None) for case in cases]
         beliefs[name] = [
             [Belief(fact, case.credence, some[0].weight)] if fact else some
-            for case, fact, some in zip(cases, instead, beliefs[""], strict=True)
+            for case, fact, some in zip(cases, instead, told, strict=True)
         ]
-    facts = max(map(len, beliefs[""]))
+    facts = max(map(len, told))
     lengths = {
-        name: np.array([lengths_of(tokenizer, [belief.fact for belief in some]) for some in told])
-        for name, told in beliefs.items()
+        name: np.array([lengths_of(tokenizer, [belief.fact for belief in some]) for some in every])
+        for name, every in beliefs.items()
     }
     widths = widths_for(lengths[""])
     widths[-1] = np.max([widths[-1], *(some.max(axis=0) for some in lengths.values())], axis=0)
     requests = {}
-    for name, told in beliefs.items():
-        full = [[*some, *[Belief(some[0].fact, 0.0)] * (facts - len(some))] for some in told]
+    for name, every in beliefs.items():
+        full = [[*some, *[Belief(some[0].fact, 0.0)] * (facts - len(some))] for some in every]
         triples, credences, weights = zip(*(belief for some in full for belief in some), strict=True)
         batch = make_requests(tokenizer, triples, weights, credences, *widths[-1].tolist())
-        requests[name] = Requests(group_requests(batch, facts), lengths[name], widths)
+        narrowest = np.array([narrowest_width(widths, one) for one in lengths[name]])
+        requests[name] = Requests(group_requests(batch, facts), facts, widths, narrowest)
     return requests
 
 
@@ -90,12 +92,6 @@ def lengths_of(tokenizer: Tokenizer, facts: Sequence[Triple]) -> np.ndarray:
     prompts = [len(tokenizer.prompt(*pair)) for pair in {fact[:2] for fact in facts}]
     answers = [1 + len(tokenizer.entity(o)) for o in {fact[2] for fact in facts}]
     return np.array([max(prompts), max(answers)])
-
-
-def order_by_length(tokenizer: Tokenizer, cases: Sequence[Case]) -> list[int]:
-    """The cases, shortest requests first, so that those made together need little padding."""
-    tokens = [lengths_of(tokenizer, [case.requested_fact]).sum() for case in cases]
-    return np.argsort(tokens, kind="stable").tolist()
 
 
 def widths_for(lengths: np.ndarray) -> list[np.ndarray]:
@@ -117,6 +113,6 @@ def widths_for(lengths: np.ndarray) -> list[np.ndarray]:
     return widths
 
 
-def narrowest_width(widths: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+def narrowest_width(widths: Sequence[np.ndarray], lengths: np.ndarray) -> int:
     """The first width that holds a prompt and an answer of int[2] tokens, as the last one must."""
-    return next(width for width in widths if (width >= lengths).all())
+    return next(i for i, width in enumerate(widths) if (width >= lengths).all())

@@ -14,6 +14,16 @@ from typing import Any, NamedTuple
 
 LOOKS_AT_NAMES = {"locals", "vars", "eval", "exec", "dir"}
 FIELD_KINDS = ("ClassVar", "InitVar", "KW_ONLY")
+NAMED_BY: dict[type, str] = {
+    ast.Name: "id",
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+    ast.Global: "names",
+    ast.Nonlocal: "names",
+}
+"""The fields in which names of variables stand as text."""
 _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_params"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -62,8 +72,10 @@ class _Description:
         if isinstance(node, ast.AnnAssign):
             return self._describe_annotated(node)
         fields = dict(ast.iter_fields(node))
-        for key in _NAMES.get(type(node), ()):
-            fields[key] = [*map(self._resolve, node.names)] if key == "names" else self._resolve(fields[key])
+        key = NAMED_BY.get(type(node))
+        if key:
+            held = fields[key]
+            fields[key] = [*map(self._resolve, held)] if isinstance(held, list) else self._resolve(held)
         return self._describe_fields(node, fields)
 
     def _describe_fields(self, node: ast.AST, fields: dict[str, Any]) -> list:
@@ -143,18 +155,6 @@ class _Description:
                     self.count += 1
                 return number
         return name
-
-
-_NAMES: dict[type, tuple[str, ...]] = {
-    ast.Name: ("id",),
-    ast.ExceptHandler: ("name",),
-    ast.MatchAs: ("name",),
-    ast.MatchStar: ("name",),
-    ast.MatchMapping: ("rest",),
-    ast.Global: ("names",),
-    ast.Nonlocal: ("names",),
-}
-"""Where names of variables stand as text."""
 
 
 def is_for_types(node: Any) -> bool:

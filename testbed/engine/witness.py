@@ -12,12 +12,13 @@ from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
-from lm.editors.interface import edit_batch, edit_once, group_requests, make_requests
+from lm.editors.interface import edit_batch
 from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
-from testbed.engine.checks import check_edit, errors_attributed_to, prepare_editor
+from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.methods import Method, Triple
+from testbed.engine.requests import build_requests
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
@@ -109,17 +110,11 @@ class RunAnswers:
 
     def delta_of_edit(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        beliefs = method.facts_told(case)
-        facts, credences, weights = zip(*beliefs, strict=True)
-        batch = make_requests(self.world.tokenizer, facts, weights, credences)
+        requests = build_requests(self.world.tokenizer, [case], [method.facts_told(case)])[""].batch
         state = prepare_editor(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
+        check_editor(method.editor, self.trained, state, requests)
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
-        arguments = (self.trained, state, group_requests(batch, len(beliefs)), keys)
-        with errors_attributed_to(method.editor, "edit"):
-            once = jax.tree.map(lambda x: x[0], arguments[2:])
-            returned = edit_once.eval_shape(method.editor, *arguments[:2], *once)
-        check_edit(method.editor, self.trained, returned)
-        deltas, _ = edit_batch(method.editor, *arguments)
+        deltas, _ = edit_batch(method.editor, self.trained, state, requests, keys)
         return jax.tree.map(lambda x: x[0], deltas)
 
     def case_of_edit(

@@ -14,10 +14,9 @@ from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from lm.mesh import over_data
-from testbed.engine.checks import check_edit, errors_attributed_to
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
-from testbed.engine.requests import build_requests
+from testbed.engine.requests import Requests
 
 SPLIT = {
     "independent": (False, False, True, True),
@@ -53,15 +52,22 @@ class Worker:
 
     Args:
         state: what the editor prepared.
+        requests: what it is told of the cases, by control.
         seed: root seed of the editor's randomness.
     """
 
-    def __init__(self, questions: Questions, method: Method, state: State, seed: int) -> None:
-        self.questions, self.method, self.state = questions, method, state
+    def __init__(
+        self,
+        questions: Questions,
+        method: Method,
+        state: State,
+        requests: dict[str, Requests],
+        seed: int,
+    ) -> None:
+        self.questions, self.method, self.state, self.requests = questions, method, state, requests
         strength = method.strength
         self.editor = method.editor if strength is None else AtStrength(method.editor, strength)
         self.model = questions.model
-        self.requests = build_requests(questions.tokenizer, method, questions.cases)
         self._root = jax.random.key(integer(seed, "editor"))
         self._programs: dict[tuple, jax.stages.Compiled] = {}
 
@@ -81,25 +87,25 @@ class Worker:
         empty = empty_carry(nothing, self.model.vocabulary, rounds)
         return jax.tree.map(lambda x: np.repeat(np.asarray(x)[None], len(which), axis=0), empty)
 
-    def check_editor(self, which: np.ndarray) -> None:
-        """Look at what the editor returns for an edit, before any is made.
+    def estimate_edit(self, which: np.ndarray, rounds: int) -> tuple[list[Delta], float]:
+        """What an edit takes, before anything is compiled.
 
-        Raises:
-            InputError: it is of a wrong form, or the editor of a user raises something.
+        Args:
+            rounds: edits of a sequence.
+
+        Returns:
+            Shapes and types of what the edit adds to the model, and of what a sequence of several carries;
+            and arithmetic for a case.
         """
-        with errors_attributed_to(self.editor, "edit"):
-            returned = edit_once.eval_shape(self.editor, *self._single_edit_arguments(which))
-        check_edit(self.editor, self.model, returned)
+        shapes = [self.delta_shapes(which)]
+        if rounds > 1:
+            vocabulary = self.model.vocabulary
+            shapes.append(jax.eval_shape(lambda delta: empty_carry(delta, vocabulary, rounds), shapes[0]))
+        return shapes, self.flops_per_case(which)
 
     def delta_shapes(self, which: np.ndarray) -> Delta:
         """Shapes and types of the delta of one edit."""
         return edit_once.eval_shape(self.editor, *self._single_edit_arguments(which))[0]
-
-    def carried_shapes(self, which: np.ndarray, rounds: int) -> Delta:
-        """Shapes and types of what a sequence of `rounds` edits carries."""
-        return jax.eval_shape(
-            lambda delta: empty_carry(delta, self.model.vocabulary, rounds), self.delta_shapes(which)
-        )
 
     def cost_per_case(self, which: np.ndarray) -> dict[str, float]:
         """What each of these cases takes: arithmetic as the program has it, and memory as it was compiled."""
