@@ -1,6 +1,7 @@
 """Pictures of a record, all of them drawn from its figures."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +23,15 @@ from testbed.pages.charts import (
 )
 from testbed.scores.statistics import Estimate
 
-TRAINING, COSTS = "training", "What an edit costs"
+TRAINING, REPORT, COSTS = "training", "summary.md", "What an edit costs"
+SECTIONS = re.compile(
+    "^By (race|region|gender),|^The three kinds|^Scope of the edit|^Errors by class|^Coupled entity"
+    "|^Consistency by members|^The unedited model|^Each simple measure|^Simple measures and all"
+)
+"""Tables of a report that are drawn."""
+NO_ESTIMATES = ("cases (", "smallest detectable")
+"""Rows of a report's tables that are about the others."""
+HALF = re.compile(r"±([\d.]+)")
 SUPPORT = "support "
 BY_SUPPORT = {"answer s1r2, must change": "support", "propagation ratio": "propagation"}
 """Metrics that are drawn by how many subjects share the new object, and the pictures' names."""
@@ -40,18 +49,18 @@ def draw_pictures(figures: Sequence[Figure], title: str, folder: Path) -> Iterat
     """Draw what the figures of a record of the study `title` show, in `folder`: yields the pictures.
 
     These are the training; each table of the study's own figures, of large ones what is over all cases;
-    metrics by support; and what an edit costs beside what it buys.
+    metrics by support; some tables of the report; and what an edit costs beside what it buys.
     """
     for table, rows in group_by_table(figures).items():
         if table == OWN.get(title):
             study = import_module(f"experiments.{title.replace('-', '_')}")
             yield _draw(study.draw_figures, restore_estimates(nest_figures(rows)), folder / f"{title}.png")
-        costs = [one for one in rows if one.section == COSTS and one.row >= 0]
+            continue
         if table == TRAINING:
             lines = [{"step": int(step), **line} for step, line in nest_figures(rows).items()]
             yield _draw(draw_training, lines, folder / "training.png")
-        elif costs:
-            yield _draw(draw_costs, costs, folder / "costs.png")
+        elif table == REPORT:
+            yield from _draw_report([one for one in rows if one.row >= 0], folder)
         elif not is_page(table):
             estimates = estimates_by_figure(_main_rows(rows))
             if sum(map(len, estimates.values())) > 1:
@@ -109,8 +118,10 @@ def estimates_by_figure(rows: Iterable[Figure]) -> Estimates:
 
 
 def estimate_of(figure: Figure) -> Estimate:
-    """A figure with its interval; nan where there is none."""
+    """A figure with its interval, of a printed one value and half; nan where there is none."""
     value, low, high = (math.nan if x is None else x for x in (figure.value, figure.low, figure.high))
+    if half := HALF.search(figure.text or ""):
+        low, high = value - float(half[1]), value + float(half[1])
     return Estimate(value, low, high, figure.cases or 0)
 
 
@@ -160,6 +171,23 @@ def draw_costs(rows: Sequence[Figure], path: Path) -> None:
         axis.set(xlabel="seconds of an edit", ylabel=metric)
         axis.grid(color=GRID, lw=0.6)
         save_figure(figure, path)
+
+
+def _draw_report(rows: Sequence[Figure], folder: Path) -> Iterator[Path]:
+    for section in dict.fromkeys(one.section for one in rows):
+        cells = [one for one in rows if one.section == section and not one.labels[0].startswith(NO_ESTIMATES)]
+        path = folder / f"{re.sub(r'[^a-z0-9]+', '-', section.lower()).strip('-')}.png"
+        if section == COSTS:
+            yield _draw(draw_costs, cells, folder / "costs.png")
+        elif section.endswith("by support"):
+            lines: dict[str, dict[str, list[Estimate]]] = {}
+            for one in cells:
+                of_row = lines.setdefault(one.labels[0], {})
+                of_row.setdefault(section, []).append(estimate_of(one))
+            draw_lines(lines, list(dict.fromkeys(one.figure for one in cells)), "", "", path)
+            yield path
+        elif SECTIONS.search(section):
+            yield _draw(draw_estimates, estimates_by_figure(cells), path)
 
 
 def _draw(picture: Callable[[Any, Path], None], content: Any, path: Path) -> Path:
