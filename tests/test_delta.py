@@ -223,7 +223,7 @@ def test_two_prefixes_are_one_text(model):
     once = model.with_delta(prefix_of(model, first))
     tokens = np.concatenate([[BOS], second])[None]
     cache = cached(once, tokens)
-    twice = once.with_delta({"prefix": Prefix(cache.last(tokens.shape[1]), jnp.int32(BOS))})
+    twice = once.with_delta({"prefix": Prefix(cache.last_tokens(tokens.shape[1]), jnp.int32(BOS))})
     got = logits(twice)
     for i, row in enumerate(PROMPTS):
         expected = continued(model, np.concatenate([first, second]), row[row != PAD][1:])
