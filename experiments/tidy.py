@@ -85,8 +85,8 @@ def flatten_figures(table: str, tree: Any, names: tuple[str, ...] = ()) -> list[
 
     Args:
         names: what the levels of keys are, for figures of so many labels.
-        tree: of estimates ([value, low, high, cases], or as `Estimate._asdict` has them), numbers and
-            words; the place of an element in a list is the label "[0]".
+        tree: of estimates (or [value, low, high, cases]), other named tuples, numbers and words; the place
+            of an element in a list is the label "[0]".
     """
     return [*_walk_figures(table, tree, (), names)]
 
@@ -97,6 +97,7 @@ def _walk_figures(table: str, node: Any, path: tuple[str, ...], names: tuple[str
         known = names if len(labels) == len(names) else ()
         return Figure(table, "", 0, known, tuple(labels), name, **given)
 
+    node = node._asdict() if hasattr(node, "_asdict") else node
     if isinstance(node, Mapping):
         if node.keys() >= set(ESTIMATE):
             few = node["few"]

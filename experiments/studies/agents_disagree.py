@@ -17,7 +17,7 @@ all objects are equally likely afterwards, the answer is the lowest of them, whi
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -199,10 +199,6 @@ def run_study(settings: Settings) -> None:
                 part: {name: share_of_cases(columns, name, mask) for name in names}
                 for part, mask in case_masks(columns).items()
             }
-    figures: dict[str, Any] = {
-        world: {part: {name: e._asdict() for name, e in row.items()} for part, row in parts.items()}
-        for world, parts in shares.items()
-    }
     chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [
@@ -217,7 +213,7 @@ def run_study(settings: Settings) -> None:
     ]
     print_table("downstream answer changes after an upstream edit", header, rows)
     pages = {"table.md": markdown_table(header, rows, words=2)}
-    say(f"written to {record_stage('agents-disagree', 'all', figures, pages, **chosen)}")
+    say(f"written to {record_stage('agents-disagree', 'all', shares, pages, **chosen)}")
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def run_study(settings: Settings) -> None:
                 + [format_percent(ours.too_low), f"{ours.width:.2f}"]
                 + [format_percent(by_method[name].coverage) for name in method_names(settings)[1:]]
             )
-            record[" | ".join(rows[-1][:3])] = {name: f._asdict() for name, f in by_method.items()}
+            record[" | ".join(rows[-1][:3])] = by_method
             advance(1)
     for scene, dependence in COMPARED.items():
         for kind in ("mean", "ratio", "share of .5"):
@@ -215,7 +215,7 @@ def run_study(settings: Settings) -> None:
     ]
     figures, pages = {"coverage": record, "paired": difference_rows}, {"coverage.md": "\n".join(texts)}
     folder = record_stage("coverage", "all", figures, pages, **vars(settings))
-    covers = np.array([f["jackknife"]["coverage"] for f in record.values()])
+    covers = np.array([f["jackknife"].coverage for f in record.values()])
     covers = covers[np.isfinite(covers)]
     inside = np.mean((covers >= 0.93) & (covers <= 0.97))
     ends = f"{format_percent(covers.min())} to {format_percent(covers.max())}"

@@ -85,7 +85,7 @@ def record_study(options: Settings) -> Path:
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
         related_metrics = correlate_measures(editors, editors[0].edits.seed)
         by_strength[f"correlations, strength {strength}"] = {
-            f"{short} with {long}": one._asdict() for (short, long), one in related_metrics.items()
+            f"{short} with {long}": one for (short, long), one in related_metrics.items()
         }
     first = runs_of(options, STRENGTHS[0])[0]
     return options.record(first, read_report(first), BY_EDITOR, found=by_strength)

@@ -211,7 +211,7 @@ def record_study(settings: Settings) -> Path:
             worlds[world.name] = estimate_editors(of_world)
             searches[world.name] = _search_world(settings.run(world))
     figures["worlds"] = {world: shorten_estimates(by_reader) for world, by_reader in worlds.items()}
-    figures["search"] = {world: one._asdict() for world, one in searches.items()}
+    figures["search"] = searches
     tables += [*world_tables(worlds), search_table(searches)]
     first = settings.run(settings.worlds_of_kind(settings.kinds[0])[0])
     return settings.record(

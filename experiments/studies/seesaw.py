@@ -185,9 +185,7 @@ def record_study(options: Settings) -> Path:
         first,
         read_report(first) | {"factorial.md": "\n\n".join(parts) + "\n"},
         found={str(cell): _kind_figures(editors_by_kind[cell]) for cell in CELLS},
-        over_worlds={
-            e.name: {kind: fit_size_or_frequency(e, kind)._asdict() for kind in OTHERS} for e in every
-        },
+        over_worlds={e.name: {kind: fit_size_or_frequency(e, kind) for kind in OTHERS} for e in every},
         stated_facts={
             run.name: read_metrics(run)[-1]["accuracy"] for c in CELLS for run in runs_of(options, c)
         },
@@ -212,7 +210,7 @@ def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
 def _kind_figures(editors: Sequence[ScoredEditor]) -> dict[str, Any]:
     by_editor = figures(editors, ())
     for moves_of_editor in map(editor_changes, editors):
-        told = {kind: fit_group_or_frequency(moves_of_editor, kind)._asdict() for kind in OTHERS}
+        told = {kind: fit_group_or_frequency(moves_of_editor, kind) for kind in OTHERS}
         by_editor[moves_of_editor.name]["group or frequency"] = told
     return by_editor
 

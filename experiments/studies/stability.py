@@ -47,7 +47,7 @@ from testbed.engine.results import cluster_levels
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.statistics import rank_values
+from testbed.scores.statistics import Estimate, rank_values
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
@@ -142,7 +142,7 @@ def record_study(options: Settings) -> Path:
     rows, agreements = [], {}
     for name in names:
         taus = _rank_agreement(editors_by_model, name)
-        agreements[name] = {factor: one._asdict() for factor, one in taus.items()}
+        agreements[name] = taus
         rows.append([name, *(cell for one in taus.values() for cell in (one.tau, one.spread))])
     header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
     title = f"Kendall's tau-b of {len(options.editors)} editors"
@@ -196,8 +196,8 @@ def _rank_agreement(
     )
 
 
-def _metric_value(editor: ScoredEditor, metric: str) -> dict[str, Any]:
-    return editor.summary["all"][editor.name][metric]._asdict()
+def _metric_value(editor: ScoredEditor, metric: str) -> Estimate:
+    return editor.summary["all"][editor.name][metric]
 
 
 def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:

@@ -110,7 +110,7 @@ def record_study(options: Settings) -> Path:
         key=lambda p: _point_order(options, p),
     )
     pages = {"strength.md": stages.show_tables([strength_table(points, metrics)])}
-    return options.record(run, pages, points=[_point_as_data(p) for p in points], cases=options.cases)
+    return options.record(run, pages, points=points, cases=options.cases)
 
 
 def strength_table(points: Sequence[Point], metrics: Sequence[MetricDefinition]) -> Table:
@@ -233,15 +233,6 @@ def _measure_point(editor: ScoredEditor, names: Sequence[str]) -> Point:
 
 def _point_order(options: Settings, point: Point) -> tuple[int, float]:
     return options.editors.index(point.editor), point.strength or 0.0
-
-
-def _point_as_data(point: Point) -> dict[str, Any]:
-    estimates = {name: e._asdict() for name, e in point.estimates.items()}
-    return point._asdict() | {
-        "reached": point.reached._asdict(),
-        "within": point.within and point.within._asdict(),
-        "estimates": estimates,
-    }  # fmt: skip
 
 
 if __name__ == "__main__":

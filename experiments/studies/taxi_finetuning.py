@@ -123,7 +123,7 @@ def record_study(options: Settings) -> Path:
     first = Run(options.runs, ModelVariant(*BASE).name)
     pages = {"finetuning.md": stages.show_tables([points_table(points)])}
     accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
-    return options.record(first, pages, points=[_point_as_data(p) for p in points], models=accuracy)
+    return options.record(first, pages, points=points, models=accuracy)
 
 
 def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> EditSettings:
@@ -192,11 +192,6 @@ def draw_points(points: Sequence[Point], path: Path) -> None:
             fill_panel(axis, panel, lines, [f"{at:g}" for at in places])
         finish_figure(figure, axes, "", CONSISTENCY)
         save_figure(figure, path)
-
-
-def _point_as_data(point: Point) -> dict[str, Any]:
-    estimates = {name: estimate._asdict() for name, estimate in point.estimates.items()}
-    return point._asdict() | {"estimates": estimates, "chance": point.chance._asdict()}
 
 
 if __name__ == "__main__":
