@@ -23,7 +23,7 @@ RECORDS = Path(__file__).parent / "records"
 
 SETTINGS = "record.json"
 BY_EDITOR = ("editor", "subset", "reader")
-"""What the labels of `figures` are."""
+"""What the labels of `figures_by_editor` are."""
 
 
 def write_record(
@@ -97,7 +97,7 @@ def _without_search(tuned: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in tuned.items() if name != "search"}
 
 
-def figures(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str, Any]:
+def figures_by_editor(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str, Any]:
     """By editor, every metric over all edits and over some parts; and of its references over all edits.
 
     Each is value, low and high of its interval (None where there is none), and the number of cases. Editors
@@ -118,10 +118,10 @@ def figures(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str
 
 
 def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
-    return {metric: short(estimate) for metric, estimate in metrics.items()}
+    return {metric: estimate_as_list(estimate) for metric, estimate in metrics.items()}
 
 
-def short(estimate: Estimate) -> list[float | None]:
+def estimate_as_list(estimate: Estimate) -> list[float | None]:
     """Value, low and high of its interval (None where there is none), and the number of cases."""
     numbers = (estimate.value, estimate.low, estimate.high)
     return [*(None if math.isnan(x) else round(x, 4) for x in numbers), estimate.cases]
@@ -134,7 +134,7 @@ def _without_places(stages: dict) -> dict:
     return stages
 
 
-def unusual(settings: Any, *names: str) -> dict[str, str]:
+def options_unlike_default(settings: Any, *names: str) -> dict[str, str]:
     """Of some fields of settings, those unlike their default, as they are typed."""
     given = {name: getattr(settings, name) for name in names}
     return {
@@ -144,7 +144,7 @@ def unusual(settings: Any, *names: str) -> dict[str, str]:
     }
 
 
-def typed(experiment: str, options: Mapping[str, object]) -> str:
+def command_of(experiment: str, options: Mapping[str, object]) -> str:
     """The command that repeats an experiment; options without a value are left out."""
     given = (f"--{name} {value}" for name, value in options.items() if value)
     return " ".join([f"python -m experiments.{experiment}", *given])

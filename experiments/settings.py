@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from experiments.command import name_of_module
-from experiments.record import typed, unusual, write_record
+from experiments.record import command_of, options_unlike_default, write_record
 from testbed.run.runs import Run, read_metrics
 
 PLACES = ("runs", "minutes", "path", "facts")
@@ -37,10 +37,10 @@ class StudySettings:
         names = [field.name for field in fields(self) if field.name not in PLACES]
         flags = [name for name in names if getattr(self, name) is True]
         data = {name: "FOLDER" for name in PLACES[2:] if getattr(self, name, None)}
-        given = data | unusual(self, *(name for name in names if name not in flags))
+        given = data | options_unlike_default(self, *(name for name in names if name not in flags))
         options = {name.replace("_", "-"): value for name, value in given.items()}
         flagged = "".join(f" --{name.replace('_', '-')}" for name in flags)
-        return typed(self.name, options) + flagged
+        return command_of(self.name, options) + flagged
 
     def record(
         self,

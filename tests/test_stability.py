@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
+from experiments.studies.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.studies.stability import ModelVariant, Settings, list_variants, pairs_by_factor
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import kendall_tau

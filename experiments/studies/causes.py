@@ -27,7 +27,7 @@ from bayes.exact import ExactAgent, fit_exact
 from corpus.config import BuiltinWorld, ExactConfig, WorldConfig
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
-from experiments.record import short
+from experiments.record import estimate_as_list
 from experiments.settings import StudySettings
 from experiments.studies.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
 from testbed.console import print_table, say, show_progress
@@ -144,7 +144,7 @@ def run_study(settings: Settings) -> None:
                 advance(1)
             by_reading = shares_by_agent(columns)
             figures[str(statements)] = {
-                name: {c: short(e) for c, e in row.items()} for name, row in by_reading.items()
+                name: {c: estimate_as_list(e) for c, e in row.items()} for name, row in by_reading.items()
             }
             rows += [
                 (str(statements), name, f"{len(columns['world']):,}", *(format_cell(row[c]) for c in COLUMNS))

@@ -40,7 +40,7 @@ from corpus.forests import forest_posterior, likeliest_forest
 from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from experiments.command import launch_module
-from experiments.record import short, write_record
+from experiments.record import estimate_as_list, write_record
 from experiments.settings import StudySettings
 from experiments.stages import show_tables
 from experiments.studies.revision_tables import KINDS
@@ -214,7 +214,9 @@ def record_found(settings: Settings) -> None:
         first,
         {"found_dependence.md": show_tables(recovery_table(kind, of) for kind, of in shares.items())},
         found={
-            kind: {n: {name: short(one) for name, one in row.items()} for n, row in by_number.items()}
+            kind: {
+                n: {name: estimate_as_list(one) for name, one in row.items()} for n, row in by_number.items()
+            }
             for kind, by_number in shares.items()
         },
     )
@@ -301,7 +303,9 @@ def known_table(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[
         for reader, searches in by_reader.items():
             shares = search_estimates(searches)
             rows.append([world, reader, *(shares[name] for name in KNOWN_COLUMNS)])
-            figures.setdefault(world, {})[reader] = {name: short(shares[name]) for name in KNOWN_COLUMNS}
+            figures.setdefault(world, {})[reader] = {
+                name: estimate_as_list(shares[name]) for name in KNOWN_COLUMNS
+            }
     note = "± is half of a 95% interval over worlds; brackets: worlds."
     title = "What is found in all facts, where they persist"
     return Table("known", title, ["world", "mass of rows", *KNOWN_COLUMNS], rows, note), figures

@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
 from testbed.evaluations.leme.correlation import correlate_measures
@@ -81,7 +81,7 @@ def record_study(options: Settings) -> Path:
     by_strength: dict[str, Any] = {}
     for strength in STRENGTHS:
         editors = stages.score_runs(runs_of(options, strength), NAME)
-        by_editor = figures(editors, REPORTED)
+        by_editor = figures_by_editor(editors, REPORTED)
         by_strength |= {f"{name}, strength {strength}": rows for name, rows in by_editor.items()}
         related_metrics = correlate_measures(editors, editors[0].edits.seed)
         by_strength[f"correlations, strength {strength}"] = {

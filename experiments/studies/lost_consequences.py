@@ -24,7 +24,7 @@ import numpy as np
 from corpus.text.tokenizer import PAD, SEP
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import short
+from experiments.record import estimate_as_list
 from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH, KINDS
@@ -180,7 +180,7 @@ def run_study(settings: Settings) -> None:
         first,
         {"lost_consequences.md": stages.show_tables(tables)},
         found={
-            name: {column: short(e) for column, e in row.items()}
+            name: {column: estimate_as_list(e) for column, e in row.items()}
             for name, row in (by_kind | by_world).items()
         },
     )

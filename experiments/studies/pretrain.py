@@ -19,7 +19,7 @@ from typing import Literal
 
 from corpus.files import read_json
 from experiments.command import launch_module
-from experiments.record import typed, write_record
+from experiments.record import command_of, write_record
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.pages.charts import draw_training
@@ -62,7 +62,7 @@ def run_study(settings: Settings) -> None:
         until=settings.until,
     )
     given = {"preset": settings.preset, "seed": settings.seed}
-    repeat_command = typed("pretrain", given) + " --twin" * settings.twin
+    repeat_command = command_of("pretrain", given) + " --twin" * settings.twin
     title = f"pretrain-{settings.preset}" + "-twin" * settings.twin
     if settings.twin:
         from experiments.benchmarks.twin import train_twin

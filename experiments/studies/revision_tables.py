@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from experiments.record import short
+from experiments.record import estimate_as_list
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase import GRANDCHILD, OTHER_CHILD
 from testbed.evaluations.hase.metrics import (
@@ -116,7 +116,7 @@ def shorten_estimates(by_reader: Estimates) -> dict[str, dict[str, dict[str, lis
     """What a record has of each estimate."""
     return {
         reader: {
-            part: {metric: short(e) for metric, e in row.items() if e.cases}
+            part: {metric: estimate_as_list(e) for metric, e in row.items() if e.cases}
             for part, row in rows.items()
             if not part.startswith(("S1, ", "S2, "))
         }

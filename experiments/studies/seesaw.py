@@ -19,7 +19,7 @@ from corpus.config import PeopleWorld
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import figures, read_report
+from experiments.record import figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
 from testbed.evaluations.seesaw.groups import (
@@ -208,7 +208,7 @@ def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
 
 
 def _kind_figures(editors: Sequence[ScoredEditor]) -> dict[str, Any]:
-    by_editor = figures(editors, ())
+    by_editor = figures_by_editor(editors, ())
     for moves_of_editor in map(editor_changes, editors):
         told = {kind: fit_group_or_frequency(moves_of_editor, kind) for kind in OTHERS}
         by_editor[moves_of_editor.name]["group or frequency"] = told

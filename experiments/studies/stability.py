@@ -39,9 +39,15 @@ from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json
 from corpus.seeds import generator
 from experiments import stages
-from experiments.agreement import CASES, Agreement, agreement_by_factor, draw_case_weights, weighted_ratios
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
+from experiments.studies.agreement import (
+    CASES,
+    Agreement,
+    agreement_by_factor,
+    draw_case_weights,
+    weighted_ratios,
+)
 from lm.config import ModelConfig
 from testbed.engine.results import cluster_levels
 from testbed.presets import CORPUS, EDIT, TRAIN

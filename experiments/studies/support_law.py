@@ -19,7 +19,7 @@ from corpus.config import BuiltinWorld, WorldConfig
 from corpus.files import read_record
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
@@ -105,7 +105,7 @@ def record_study(options: Settings) -> Path:
     for sampler in SAMPLERS:
         editors = score_by_sampler(runs, sampler)
         draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
-        figures_by_sampler[sampler] = figures(editors, [f"support {b}" for b in SUPPORT_BINS])
+        figures_by_sampler[sampler] = figures_by_editor(editors, [f"support {b}" for b in SUPPORT_BINS])
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}
             texts = [

@@ -24,7 +24,7 @@ import numpy as np
 from corpus.config import TokenizerConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase import Hase
@@ -96,7 +96,7 @@ def record_study(options: Settings) -> Path:
         options.run,
         read_report(options.run) | pages,
         BY_EDITOR,
-        found=figures(editors, SUBSETS),
+        found=figures_by_editor(editors, SUBSETS),
         title="table4" if options.scale == "slice" else f"table4-{options.scale}",
     )
 

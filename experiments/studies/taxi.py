@@ -18,7 +18,7 @@ from pathlib import Path
 from corpus.files import read_json
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
@@ -139,7 +139,9 @@ def record_study(options: Settings) -> Path:
         "plain documents": [Run(options.runs, PLAIN)],
     }
     by_group = {
-        name: figures(stages.score_runs(group, NAME), KEPT) for name, group in groups.items() if group
+        name: figures_by_editor(stages.score_runs(group, NAME), KEPT)
+        for name, group in groups.items()
+        if group
     }
     tuning = Run(options.runs, f"{NAME}-tuning")
     first = runs[f"{NAME}-0"]

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from corpus.config import DocumentConfig
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures
+from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
 from lm.config import ModelConfig
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -140,7 +140,9 @@ def record_study(options: Settings) -> Path:
         run,
         {"twelve_layers.md": stages.show_tables(tables)},
         ("depth", *BY_EDITOR),
-        found={f"{depth} layers": figures(list(all.values()), parts) for depth, all in by_depth.items()},
+        found={
+            f"{depth} layers": figures_by_editor(list(all.values()), parts) for depth, all in by_depth.items()
+        },
     )
 
 
