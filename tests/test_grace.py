@@ -82,6 +82,6 @@ def test_the_same_question_can_be_answered_anew(spelt):
 def test_the_radius_is_a_share_of_how_far_prompts_are_apart(spelt):
     words, model, state, _ = spelt
     prompts = np.unique(np.asarray(some_requests(words, 1, seed=7).prompt)[:, 0], axis=0)
-    read = np.asarray(model.activations(prompts, left_padded_layout(prompts)).read)[1, :, -1]
+    read = np.asarray(model.activations(prompts, left_padded_layout(prompts)).mlp_inputs)[1, :, -1]
     apart = np.linalg.norm(read[:, None] - read[None], axis=-1) + np.diag([np.inf] * len(read))
     assert float(state["radius"]) == pytest.approx(1e-3 * np.median(apart.min(1)), rel=1e-3)

@@ -249,7 +249,7 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     now = model
     for which in (np.arange(3)[None], np.arange(3, 6)[None]):
         _, _, request, key = worker._single_edit_arguments(which)
-        now = now.edited(edit_once(now, {}, request, key)[0])
+        now = now.with_delta(edit_once(now, {}, request, key)[0])
     for k in range(6):
         probes = bench.questions.probes_of(np.array([[k]]))
         delta = jax.tree.map(lambda x: x[None], now.delta)
