@@ -44,7 +44,7 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
         "agent": (agent.pop("name"), EDIT[preset].agent),
     }
     flags += [word for key, (is_, was) in chosen_names.items() if is_ != was for word in (f"--{key}", is_)]
-    preset_evaluation = EDIT[preset].examinations.get(prefix_of(chosen_names["evaluation"][0]))
+    preset_evaluation = EDIT[preset].evaluations.get(prefix_of(chosen_names["evaluation"][0]))
     flags += _option_flags(
         evaluation,
         as_plain_data(preset_evaluation) if preset_evaluation else {},

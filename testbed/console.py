@@ -179,8 +179,8 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
     if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
         # Those of all would be a hundred.
         changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
-    if hasattr(options, "examinations"):
-        changes["examinations"] = options.examinations | own_evaluations(args)
+    if hasattr(options, "evaluations"):
+        changes["evaluations"] = options.evaluations | own_evaluations(args)
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
 
 

@@ -1,8 +1,8 @@
 """What can be asked of an edited model: three kinds of questions, and a case that asks them (design.md 11).
 
 A choice asks which object a subject has, a claim whether a sentence is true, a passage what is written. Each
-carries what the rational agent believes: first before the edit, then after it, once for every reading of the
-request that the evaluation declares. This axis is T = 1 + readings wherever it appears.
+carries what the rational agent believes: first before the edit, then after it, once for every interpretation
+of the request that the evaluation declares. This axis is T = 1 + interpretations wherever it appears.
 """
 
 from collections.abc import Mapping
@@ -122,7 +122,7 @@ class Case(NamedTuple):
     """One request, and everything about it that does not depend on the model.
 
     Attributes:
-        request: what the editor is told, and what it is to the agent under the first reading.
+        request: what the editor is told, and what it is to the agent under the first interpretation.
         credence: how sure whoever edits is of the request. Editors are told it, so it is never read from the
             agent; who believes the request more already is to stay so.
         truth: the ground truth of the request's subject and relation.

@@ -41,7 +41,7 @@ class CaseConfig:
 
 @dataclass(frozen=True)
 class EditSettings:
-    """Editors, the examination that they sit, and the agent they are compared with."""
+    """Editors, the evaluation, and the agent they are compared with."""
 
     editors: tyro.conf.Positional[tuple[str, ...]] = field(default=("lora-down",), metadata=NO_RESULT)
     """Names of built-in editors, or my_module:MyEditor."""
@@ -65,11 +65,11 @@ class EditSettings:
     """Stop every edit where the request reaches this probability, such as 0.9: what it adds to the model is
     scaled down, or up to four times; without it, edits are taken as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
-    """Which examination: the name of a built-in one, or my_module:MyEvaluation."""
-    examinations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+    """Which one: the name of a built-in one, or my_module:MyEvaluation."""
+    evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=default_evaluations, metadata=NO_RESULT
     )
-    """Settings of every examination, by the prefix of their options."""
+    """Settings of every evaluation, by the prefix of their options."""
     cases: CaseConfig = field(default_factory=CaseConfig)
     agent: AgentName = field(default="paper", metadata=NO_RESULT)
     """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
@@ -117,7 +117,7 @@ class EditSettings:
     @property
     def chosen_evaluation(self) -> Any:
         """The evaluation that was chosen, with its settings."""
-        return self.examinations[prefix_of(self.evaluation)]
+        return self.evaluations[prefix_of(self.evaluation)]
 
     def settings_as_data(self) -> dict[str, Any]:
         """All that results depend on besides the editor, as plain data; of agents the one that is asked."""

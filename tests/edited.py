@@ -22,7 +22,7 @@ COLUMNS = Columns(HASE.interpretations, HASE.facets)
 
 
 def hase_cases(world, agent, count, seed=0, credence=0.95, **settings):
-    """Cases of Hase's examination."""
+    """Cases of Hase's evaluation."""
     return list(Hase(**settings).make_cases(world, agent, count, credence, seed))
 
 

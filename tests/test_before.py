@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 from testbed.pages.sections import before_table
 from testbed.scores.before import ALL, BELIEF, BINS, CONFIDENCE, DISTANCE, EXCESS, RIGHT, score_before_edit
 from testbed.scores.distances import total_variation
-from tests.exams import draw_answers, flat
+from tests.random_answers import draw_answers, flat
 
 seeds = st.integers(0, 500)
 
 
 def three_questions():
     """Two of facts never stated, one of a fact stated five times; each with three options."""
-    exam = draw_answers(0)
-    exam.agent_answer[:] = -1
+    answers = draw_answers(0)
+    answers.agent_answer[:] = -1
     says = [(0, 0, (0.8, 0.2, 0), (0.5, 0.5, 0)), (1, 0, (0.3, 0.6, 0.1), (0.3, 0.6, 0.1)),
             (1, 5, (0.1, 0.1, 0.4), (0, 0, 1))]  # fmt: skip
     for q, (case, stated, lm, agent) in enumerate(says):
-        exam.stated[case, q] = stated
-        exam.lm[case, q, 0], exam.agent[case, q, 0] = (*lm, 0), (*agent, 0)
-        exam.agent_answer[case, q] = exam.objects[case, q, np.argmax(agent)]
-        exam.lm_answer[case, q] = exam.objects[case, q, np.argmax(lm)]
-    return flat(exam)
+        answers.stated[case, q] = stated
+        answers.lm[case, q, 0], answers.agent[case, q, 0] = (*lm, 0), (*agent, 0)
+        answers.agent_answer[case, q] = answers.objects[case, q, np.argmax(agent)]
+        answers.lm_answer[case, q] = answers.objects[case, q, np.argmax(lm)]
+    return flat(answers)
 
 
 def test_by_hand():
@@ -56,10 +56,10 @@ def test_by_hand():
 @settings(max_examples=15)
 @given(seeds)
 def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
-    exam = draw_answers(seed)
-    exam.lm[:, :, 0] = exam.agent[:, :, 0]
-    exam.lm_answer[..., 0] = exam.agent_answer[..., 0]
-    for of in score_before_edit(flat(exam)).values():
+    answers = draw_answers(seed)
+    answers.lm[:, :, 0] = answers.agent[:, :, 0]
+    answers.lm_answer[..., 0] = answers.agent_answer[..., 0]
+    for of in score_before_edit(flat(answers)).values():
         value = {name: e.value for name, e in of.estimates.items()}
         assert value[DISTANCE] == value[EXCESS] == of.calibration == 0
         assert value[RIGHT] == 1
@@ -68,10 +68,10 @@ def test_a_model_that_is_the_agent_is_at_no_distance_and_calibrated(seed):
 @settings(max_examples=15)
 @given(seeds)
 def test_strata_share_out_the_questions_and_what_is_credence_told_them(seed):
-    exam = draw_answers(seed)
-    strata, c = score_before_edit(flat(exam)), flat(exam).choices
+    answers = draw_answers(seed)
+    strata, c = score_before_edit(flat(answers)), flat(answers).choices
     everything = strata.pop(ALL)
-    assert sum(of.questions for of in strata.values()) == everything.questions == exam.present.sum()
+    assert sum(of.questions for of in strata.values()) == everything.questions == answers.present.sum()
     for name, of in everything.estimates.items():
         parts = sum(part.questions * part.estimates[name].value for part in strata.values())
         assert of.value * everything.questions == pytest.approx(parts)

@@ -1,4 +1,4 @@
-"""Four readings of one text (`experiments.causes`)."""
+"""Four interpretations of one text (`experiments.causes`)."""
 
 from pathlib import Path
 

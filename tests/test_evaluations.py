@@ -60,7 +60,7 @@ def results(evaluation, cases, place, tmp_path_factory):
     """The toy's answers, before an edit and after one that did nothing."""
     questions = Questions(place.world, place.model, cases)
     which = np.arange(len(cases))[:, None]
-    readings = questions.answers_before(which)
+    answers = questions.answers_before(which)
     none = np.zeros(len(cases), int)
     info = Info(np.zeros((len(cases), 1)), none, none, none)
     how = Circumstances(
@@ -69,7 +69,7 @@ def results(evaluation, cases, place, tmp_path_factory):
     columns = columns_of(evaluation)
     folder = tmp_path_factory.mktemp("results")
     assert not is_written(folder)
-    write_rows(rows_of_cases(cases, readings, readings, how, questions.names, columns), folder, columns)
+    write_rows(rows_of_cases(cases, answers, answers, how, questions.names, columns), folder, columns)
     assert is_written(folder)
     return read_results(folder, columns)
 

@@ -14,7 +14,18 @@ from testbed.protocol import ABSENT
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import CHANCE, READERS, has_to_change, is_as_good
-from tests.exams import CASES, CHILD, HASE, OPTIONS, REQUEST, RandomAnswers, asked, draw_answers, flat, scores
+from tests.random_answers import (
+    CASES,
+    CHILD,
+    HASE,
+    OPTIONS,
+    REQUEST,
+    RandomAnswers,
+    asked,
+    draw_answers,
+    flat,
+    scores,
+)
 
 HELD_AGAINST = [name for name in READERS if name != CHANCE]
 """Hase's questions offer all their options; chance has nothing to say."""
@@ -26,10 +37,10 @@ PERFECT_AT_ONE = ("answer", "edit", "propagation", "coherence", "selective")
 
 @given(seeds)
 def test_the_agent_itself_is_perfect(seed):
-    exam = draw_answers(seed)
+    given = draw_answers(seed)
     # After an edit a rational agent's most probable answer is the request.
-    exam.agent_answer[:, REQUEST, 1] = exam.scalars["object"]
-    for name, metric in scores(exam, "Bayesian reader").items():
+    given.agent_answer[:, REQUEST, 1] = given.scalars["object"]
+    for name, metric in scores(given, "Bayesian reader").items():
         ideal = 1.0 if name.startswith(PERFECT_AT_ONE) else 0.0
         if metric.denominator.sum() > 0:
             assert metric.value() == pytest.approx(ideal, abs=1e-9), name
@@ -37,8 +48,8 @@ def test_the_agent_itself_is_perfect(seed):
 
 @given(seeds)
 def test_no_edit_moves_nothing(seed):
-    exam = draw_answers(seed)
-    metrics = scores(exam, "no edit")
+    given = draw_answers(seed)
+    metrics = scores(given, "no edit")
     still = [
         n
         for n in metrics

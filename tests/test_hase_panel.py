@@ -4,7 +4,7 @@ import numpy as np
 
 from testbed.evaluations.hase.pictures import BARS, _tallest_options, panel_case
 from testbed.protocol import ABSENT
-from tests.exams import REQUEST, draw_answers, flat
+from tests.random_answers import REQUEST, draw_answers, flat
 
 
 def test_a_question_that_is_not_asked_has_no_bars():
@@ -12,18 +12,18 @@ def test_a_question_that_is_not_asked_has_no_bars():
 
 
 def test_bars_are_the_most_probable_objects():
-    exam = draw_answers(1)
-    choices = flat(exam).choices
+    answers = draw_answers(1)
+    choices = flat(answers).choices
     shown = _tallest_options(choices, int(np.flatnonzero((choices.case == 0) & (choices.role == "s1r1"))[0]))
-    height = np.maximum(exam.lm[0, REQUEST].max(0), exam.agent[0, REQUEST].max(0))
+    height = np.maximum(answers.lm[0, REQUEST].max(0), answers.agent[0, REQUEST].max(0))
     assert 0 < len(shown) <= BARS
     assert height[shown].min() >= np.delete(height, shown).max(initial=0)
 
 
 def test_the_panel_is_a_contradicting_edit_with_a_consequence_where_there_is_one():
-    exam = draw_answers(2)
-    s = exam.scalars
-    case = panel_case(flat(exam))
+    answers = draw_answers(2)
+    s = answers.scalars
+    case = panel_case(flat(answers))
     assert not s["reinforces"][case] or s["reinforces"].all()
     fitting = ~s["reinforces"] & s["changes"]
     assert s["changes"][case] or not fitting.any()

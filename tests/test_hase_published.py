@@ -9,7 +9,7 @@ from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.published import COLUMNS, published_metrics, request_groups
 from testbed.protocol import ABSENT
-from tests.exams import CASES, REQUEST, draw_answers, flat
+from tests.random_answers import CASES, REQUEST, draw_answers, flat
 
 seeds = st.integers(0, 500)
 

@@ -1,4 +1,4 @@
-"""Every metric of Hase's examination again, from the Parquet files, each in a few lines of plain Python."""
+"""Every metric of Hase's evaluation again, from the Parquet files, each in a few lines of plain Python."""
 
 import math
 from collections import defaultdict
@@ -283,5 +283,5 @@ def test_who_becomes_the_agent_does_no_harm_in_any_part(results):
     assert seen > 50
 
 
-def test_claims_are_those_of_the_examination(rows):
+def test_claims_are_those_of_the_evaluation(rows):
     assert {r["role"] for r in rows["claims"]} == set(LOGIC)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from testbed.evaluations.catalogue import evaluation_classes
 from testbed.scores.movement import MOVED, Movement, has_moved
 from testbed.scores.readers import Answers, Reader
-from tests.exams import distributions, draw_answers, flat
+from tests.random_answers import distributions, draw_answers, flat
 
 SEEDS = st.integers(0, 2**32 - 1)
 SHARES = st.floats(0.01, 1.0)

@@ -74,8 +74,8 @@ def test_what_was_written_is_read(toy, cases, asked, which, deltas, tmp_path):
     before, after = asked.texts_before(which), asked.texts_after(deltas, which)
     numbers, none = np.arange(COUNT) + 7, np.zeros(COUNT, int)
     how = Circumstances(numbers, none, none, Info(np.zeros((COUNT, 1)), none, none, none), none.astype(float))
-    readings = asked.answers_before(which)
-    rows = rows_of_cases(cases, readings, readings, how, asked.names, columns)
+    answers = asked.answers_before(which)
+    rows = rows_of_cases(cases, answers, answers, how, asked.names, columns)
     rows["passages"] = passage_rows(tokenizer, asked.reader, cases, numbers, before, after)
     write_rows(rows, tmp_path, columns)
     passages = read_results(tmp_path, columns).passages

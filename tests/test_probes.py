@@ -96,8 +96,8 @@ def test_cases_ask_as_much_as_they_like(world):
     model, words = LanguageModel(SMALL, params), questions.truth_words(world.tokenizer)
 
     def answers(some):
-        readings = questions.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
-        return jax.tree.map(lambda x: x[:, 0], readings)
+        answers = questions.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
+        return jax.tree.map(lambda x: x[:, 0], answers)
 
     together = answers(cases)
     assert together.ended.shape[:2] == (3, len(cases[0].choices))

@@ -26,7 +26,7 @@ from testbed.engine.results import read_results
 from testbed.protocol import ABSENT, Case, Choice, Claim
 from testbed.run.object_names import ObjectNames
 
-READINGS = {1: ("evidence",), 3: ("evidence", "correction", "do")}
+INTERPRETATIONS = {1: ("evidence",), 3: ("evidence", "correction", "do")}
 FACETS = {"first": bool, "second": int, "third": float, "fourth": str}
 FEW = settings(max_examples=25)
 
@@ -38,15 +38,15 @@ def names(world):
 
 @st.composite
 def asked(draw):
-    """Cases with any number of choices and claims, of several readings; what a model says; room to spare."""
+    """Cases with any number of choices, claims and interpretations; what a model says; room to spare."""
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
-    readings = READINGS[draw(st.sampled_from((1, 3)))]
+    interpretations = INTERPRETATIONS[draw(st.sampled_from((1, 3)))]
     counts = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4))
-    return rng, Columns(readings, FACETS), counts, draw(st.integers(0, 2)), draw(st.booleans())
+    return rng, Columns(interpretations, FACETS), counts, draw(st.integers(0, 2)), draw(st.booleans())
 
 
 def made(world, names, rng, columns, counts, spare):
-    """The cases; readings before and after, padded by noise that is nobody's answer; how they were edited."""
+    """The cases; answers before and after, padded by noise that is nobody's answer; how they were edited."""
     times, objects = len(columns.times), world.graph.objects
     cases = []
     for choices, claims in counts:
@@ -155,7 +155,7 @@ def _one(how, i):
 
 def test_the_table_of_cases_comes_last(world, names, tmp_path, monkeypatch):
     """Where it is, all the others are: a kill between any two tables leaves nothing that looks finished."""
-    rng, columns = np.random.default_rng(0), Columns(READINGS[1], FACETS)
+    rng, columns = np.random.default_rng(0), Columns(INTERPRETATIONS[1], FACETS)
     cases, seen, how, _ = made(world, names, rng, columns, [(2, 1), (1, 2)], 0)
     rows = rows_of_cases(cases, *seen, how, names, columns)
     assert TABLES[-1] == "cases"

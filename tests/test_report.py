@@ -40,7 +40,7 @@ from tests.runs import WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
 FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
-EXAM = recorded_evaluation_named("hase")
+EDITS = recorded_evaluation_named("hase")
 NASTY = 'my_module:<b>&"_%$'
 COST = {"steps": 40, "forward": 400.0, "backward": 400.0, "flops": 2e8, "seconds": 0.2, "peak_bytes": 2**20,
         "prepare_seconds": 8.0}  # fmt: skip
@@ -65,7 +65,7 @@ def runs(built, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def editors(runs):
-    return {e.name: e for e in score_editors(gather_results([Run(runs, "x"), Run(runs, "y")], EXAM))}
+    return {e.name: e for e in score_editors(gather_results([Run(runs, "x"), Run(runs, "y")], EDITS))}
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +93,14 @@ def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
         assert cases["run"].tolist() == [0] * (size // 2) + [1] * (size // 2)
         clusters = [set(cases["cluster"][cases["run"] == r]) for r in (0, 1)]
         assert not clusters[0] & clusters[1]
-    alone = gather_results([Run(runs, "x")], EXAM)
+    alone = gather_results([Run(runs, "x")], EDITS)
     assert {len(e.results) for e in alone} == {CASES, CASES // 2}
 
 
 def test_edits_made_again_count_once(runs, tmp_path):
     """As after another training of the model, which gives its edits another folder."""
     shutil.copytree(runs / "x", tmp_path / "x")
-    before = gather_results([Run(tmp_path, "x")], EXAM)
+    before = gather_results([Run(tmp_path, "x")], EDITS)
     for folder in edits_of(tmp_path / "x"):
         for again, older in ((f"{folder.name}0", 60), (f"0{folder.name}", 120)):
             shutil.copytree(folder, folder.with_name(again))
@@ -109,7 +109,7 @@ def test_edits_made_again_count_once(runs, tmp_path):
             os.utime(config, (made, made))
             damaged = folder.with_name(again) / "cases.parquet"
             damaged.write_bytes(b"nobody reads what was made again")
-    after = gather_results([Run(tmp_path, "x")], EXAM)
+    after = gather_results([Run(tmp_path, "x")], EDITS)
     assert [(e.name, e.sweeps, len(e.results)) for e in after] == [
         (e.name, e.sweeps, len(e.results)) for e in before
     ]
@@ -136,7 +136,7 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     else:
         changed(rome, code=config["code"] | {part: "of old"})
     said = []
-    gathered = gather_results([run], EXAM, report_left_out=said.append)
+    gathered = gather_results([run], EDITS, report_left_out=said.append)
     assert {e.name for e in gathered} == {"lora-down", 'my_module.<b>&"_%$'}
     assert len(said) == 1
     assert str(rome) in said[0]
@@ -147,7 +147,7 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     for other in edits_of(folder / "x"):
         changed(other, code=config["code"] | {"cases": "of old"})
     with pytest.raises(InputError, match="no current edits yet for the evaluation hase"):
-        gather_results([run], EXAM)
+        gather_results([run], EDITS)
 
 
 def test_unfinished_edits_are_nobodys(runs, tmp_path):
@@ -157,11 +157,11 @@ def test_unfinished_edits_are_nobodys(runs, tmp_path):
     (rome / "sha256.json").unlink()
     said = []
     assert "rome" not in {
-        e.name for e in gather_results([Run(folder, "x")], EXAM, report_left_out=said.append)
+        e.name for e in gather_results([Run(folder, "x")], EDITS, report_left_out=said.append)
     }
     (rome / "parts").mkdir()
     assert "rome" not in {
-        e.name for e in gather_results([Run(folder, "x")], EXAM, report_left_out=said.append)
+        e.name for e in gather_results([Run(folder, "x")], EDITS, report_left_out=said.append)
     }
     assert said[0].startswith(f"{rome} has no checksums, so that nothing says whether it is whole")
     assert said[1:] == [f"{rome} is unfinished and left out; the command that began it goes on"]
@@ -175,7 +175,7 @@ def test_worlds_of_different_bounds_are_pooled(runs, tmp_path):
         for path in edits_of(tmp_path / name):
             exact = {"kind": "exact", "bound": bound, "why": "a test"}
             changed(path, standard={"agent": "exact", "exactness": exact})
-    gathered = gather_results([Run(tmp_path, "x"), Run(tmp_path, "y")], EXAM)
+    gathered = gather_results([Run(tmp_path, "x"), Run(tmp_path, "y")], EDITS)
     assert max(e.sweeps for e in gathered) > 1
     assert all("2e-07" in e.standard for e in gathered if e.sweeps > 1)
 
@@ -214,17 +214,17 @@ def test_settings_tell_editors_of_one_name_apart(runs, tmp_path):
     write_edits(Run(folder, "x"), "lora-down", rows, steps=7)
     write_edits(Run(folder, "x"), "lora-down", rows, sequential=3)
     write_edits(Run(folder, "x"), "lora-down", rows, seed=9)
-    names = [e.name for e in gather_results([Run(folder, "x")], EXAM)]
+    names = [e.name for e in gather_results([Run(folder, "x")], EDITS)]
     assert len(set(names)) == len(names) == 5
     assert sum("steps 7" in name for name in names) == 1
     assert sum("sequential 3" in name for name in names) == 1
-    slugs = [e.slug for e in gather_results([Run(folder, "x")], EXAM)]
+    slugs = [e.slug for e in gather_results([Run(folder, "x")], EDITS)]
     assert all(re.fullmatch(r"[\w.-]+", slug) for slug in slugs)
     assert len(set(slugs)) == len(slugs)
 
 
 def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
-    for editor in gather_results([Run(runs, "x"), Run(runs, "y")], EXAM):
+    for editor in gather_results([Run(runs, "x"), Run(runs, "y")], EDITS):
         (alone,) = score_editors([editor])
         for reader, metrics in editors[editor.name].values.items():
             for name, metric in metrics.items():
@@ -241,7 +241,7 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     cases = cases_of(run, CASES)
     told = rows_of(run, cases, 0.0, seed=1)
     write_edits(run, "careful", rows_of(run, cases, 0.2), controls={"Somebody else": told})
-    scored = {e.name: e for e in score_editors(gather_results([run], EXAM))}
+    scored = {e.name: e for e in score_editors(gather_results([run], EDITS))}
     row = "careful, told Somebody else"
     assert next(iter(scored)) == "careful", "whose references others of the same cases may share"
     assert scored["careful"].control_readers == [row]
@@ -275,7 +275,7 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
     folder = copied(runs, tmp_path)
     rows = rows_of(Run(folder, "x"), cases_of(Run(folder, "x"), CASES), 0.2)
     write_edits(Run(folder, "x"), "copy", rows)
-    row = compare_editors(score_editors(gather_results([Run(folder, "x")], EXAM)), "lora-down").comparisons[
+    row = compare_editors(score_editors(gather_results([Run(folder, "x")], EDITS)), "lora-down").comparisons[
         "copy"
     ]
     for comparison in row.values():
@@ -299,7 +299,7 @@ def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
     folder = copied(runs, tmp_path)
     exact = {"kind": "exact", "bound": 1e-9, "why": "a test"}
     changed(edits_of(folder / "x", "rome*")[0], standard={"agent": "exact", "exactness": exact})
-    compared = compare_editors(score_editors(gather_results([Run(folder, "x")], EXAM)), "lora-down")
+    compared = compare_editors(score_editors(gather_results([Run(folder, "x")], EDITS)), "lora-down")
     assert "rome" not in compared.comparisons
     assert len(compared.comparisons) == 1
 
@@ -355,10 +355,10 @@ def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
 
 def test_some_edits_can_be_gathered_alone(runs, editors):
     pair = [Run(runs, "x"), Run(runs, "y")]
-    (rome,) = gather_results(pair, EXAM, lambda config: config["editor"] == "rome")
+    (rome,) = gather_results(pair, EDITS, lambda config: config["editor"] == "rome")
     assert rome.name == "rome"
     np.testing.assert_array_equal(rome.results.choices.lm, editors["rome"].edits.results.choices.lm)
-    assert gather_results(pair, EXAM, lambda _: False) == []
+    assert gather_results(pair, EDITS, lambda _: False) == []
 
 
 def test_cases_of_another_version_are_refused(runs, tmp_path):

@@ -92,7 +92,7 @@ def test_every_world_has_causes_that_can_be_edited(world, tmp_path, monkeypatch)
     asked = revision.edit_settings(revision.Settings(runs=tmp_path), world, "none")
     loaded = load_world(prepare_run(world, tmp_path))
     agent = agent_named(asked.agent, loaded)
-    case = next(asked.examinations["hase"].make_cases(loaded, agent, 1, asked.cases.credence, world.seed))
+    case = next(asked.evaluations["hase"].make_cases(loaded, agent, 1, asked.cases.credence, world.seed))
     assert loaded.graph.downstream(case.request.relation)
 
 

@@ -141,7 +141,7 @@ def test_a_choice_is_bound_to_model_agent_and_evaluation(chosen):
     run, settings = chosen("lora-down", chosen={"learning_rate": 0.5})
     for wrong, said in (
         (replace(settings, agent="exact"), "agent.name is paper there and exact here"),
-        (replace(settings, examinations={"hase": Hase(reinforce=0.0)}), "evaluation.reinforce"),
+        (replace(settings, evaluations={"hase": Hase(reinforce=0.0)}), "evaluation.reinforce"),
     ):
         with pytest.raises(InputError, match=said):
             with_tuned_settings(run, ["lora-down"], wrong)

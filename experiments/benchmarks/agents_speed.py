@@ -146,9 +146,9 @@ def measure_queries(settings: Settings) -> dict[str, Any]:
     return {"objects": len(world.graph.objects), **figures}
 
 
-def draw_cases(world: World, agent: Any, count: int, exam: Hase) -> list[Case]:
-    """All cases of Hase's examination."""
-    return list(exam.make_cases(world, agent, count, CREDENCE, 0))
+def draw_cases(world: World, agent: Any, count: int, evaluation: Hase) -> list[Case]:
+    """All cases of Hase's evaluation."""
+    return list(evaluation.make_cases(world, agent, count, CREDENCE, 0))
 
 
 def measure_cases(settings: Settings) -> dict[str, Any]:

@@ -109,8 +109,8 @@ def measure_edits(settings: Settings, size: Size, editor: str) -> dict[str, floa
     run = settings.run(size)
     world = load_world(run)
     options = _with_few_steps(replace(EDIT[size], run=run.name, runs=run.root))
-    exam = options.chosen_evaluation
-    cases = list(exam.make_cases(world, paper_agent(world), MOST, options.cases.credence, 0))
+    evaluation = options.chosen_evaluation
+    cases = list(evaluation.make_cases(world, paper_agent(world), MOST, options.cases.credence, 0))
     questions = Questions(world, load_model(run, world)[0], cases)
     method = method_named(editor, options, world)
     state = prepare_editor(method.editor, questions.model, corpus_sample(run, world, cases, 0))

@@ -83,8 +83,8 @@ def build_questions(settings: Settings, size: Size) -> Questions:
     """The cases of a preset's world, asked of a model of its shapes."""
     build_corpus(replace(CORPUS[size], run=size, runs=settings.scratch))
     world, config = load_world(Run(settings.scratch, size)), replace(TRAIN[size].model, precision="float32")
-    exam, credence = EDIT[size].chosen_evaluation, EDIT[size].cases.credence
-    cases = list(exam.make_cases(world, paper_agent(world), CASES, credence, 0))
+    evaluation, credence = EDIT[size].chosen_evaluation, EDIT[size].cases.credence
+    cases = list(evaluation.make_cases(world, paper_agent(world), CASES, credence, 0))
     params = jax.jit(lambda: init_params(config, world.tokenizer.vocabulary, 0))()
     return Questions(world, LanguageModel(config, params), cases)
 

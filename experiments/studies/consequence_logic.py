@@ -2,7 +2,7 @@
 
     python -m testbed.edit lora-down --evaluation experiments.consequence_logic:ConsequenceLogic
 
-Hase's examination, of requests with two consequences or more: C and D are what the agent says of two of them
+Hase's evaluation, of requests with two consequences or more: C and D are what the agent says of two of them
 after the edit. Asked are C, D, their negations, "C and D" and "C or D", each in both orders. C and D depend
 on one cause, so that their conjunction has no probability that follows from theirs; what is asked are the
 laws that hold whatever it is, and those need no gold.
@@ -41,7 +41,7 @@ MOST_IN_VAIN = 30
 
 @dataclass(frozen=True)
 class ConsequenceLogic(Hase):
-    """Hase's examination of requests with two consequences, and claims about these."""
+    """Hase's evaluation of requests with two consequences, and claims about these."""
 
     cases_from: ClassVar[str] = "experiments.studies.consequence_logic"
 

@@ -143,7 +143,7 @@ def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSe
         configs=configs,
         agent="paper" if world.kind == "published" else "exact",
         cases=CaseConfig(settings.cases),
-        examinations=base.examinations
+        evaluations=base.evaluations
         | {
             "hase": Hase(
                 edits="upstream", reinforce=float(name == TRUE), changing=settings.changing and name != TRUE

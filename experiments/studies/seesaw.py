@@ -155,7 +155,7 @@ def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSetti
         EDIT[NAME],
         **stages.settings_of_run(run, seed),
         cases=CaseConfig(count=options.edits),
-        examinations={NAME: Seesaw(others=12)},
+        evaluations={NAME: Seesaw(others=12)},
     )
     for editor in EDITORS:
         yield replace(base, editors=(editor,))

@@ -189,13 +189,13 @@ def request_probability(results: Results) -> np.ndarray:
 
 def _edit_settings(options: Settings) -> Iterator[EditSettings]:
     """What is to be edited, an editor and a strength at a time; what was done before is quick."""
-    exam = Hase(reinforce=0.0)
+    evaluation = Hase(reinforce=0.0)
     for name in options.editors:
         for strength in (None,) if name in NO_DIAL else options.strengths:
             yield replace(
                 EDIT["tiny"], editors=(name,), run=options.run, runs=options.runs, seed=options.seed,
                 cases=CaseConfig(options.cases), strength=strength,
-                examinations=EDIT["tiny"].examinations | {prefix_of(EVALUATION): exam},
+                evaluations=EDIT["tiny"].evaluations | {prefix_of(EVALUATION): evaluation},
             )  # fmt: skip
 
 

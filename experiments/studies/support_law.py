@@ -85,15 +85,15 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         training = replace(laptop, train=replace(laptop.train, steps=options.steps), **where)
         yield from stages.model_stages(replace(CORPUS["laptop"], world=world, **where), training, clock)
     first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
-    contradicting = replace(first, tuned=options.development.name, examinations={"hase": Hase(reinforce=0.0)})
+    contradicting = replace(first, tuned=options.development.name, evaluations={"hase": Hase(reinforce=0.0)})
     held_out = {"run": options.development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
     yield "tune", lambda: tune(TuneSettings(**vars(contradicting) | held_out))
     configs = with_tuned_settings(runs[0], EDITORS, contradicting)
     base = replace(first, cases=CaseConfig(count=options.edits), configs=configs)
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:
-            exam = {"hase": Hase(reinforce=0.0, sampler=sampler)}
-            one = replace(base, run=run.name, seed=seed, examinations=exam)
+            evaluation = {"hase": Hase(reinforce=0.0, sampler=sampler)}
+            one = replace(base, run=run.name, seed=seed, evaluations=evaluation)
             yield from stages.edit_stages([one], f", {sampler}")
     yield stages.report_stage(runs)
 

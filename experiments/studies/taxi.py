@@ -125,9 +125,7 @@ def _context_edits(base: EditSettings) -> Iterator[EditSettings]:
     """In-context editing, and contexts that say nothing of the request."""
     for context in (InContextConfig(), InContextConfig(imagine=True)):
         configs = base.configs | {"in-context": context}
-        yield replace(
-            base, editors=("in-context",), configs=configs, examinations={NAME: Taxi(controls=True)}
-        )
+        yield replace(base, editors=("in-context",), configs=configs, evaluations={NAME: Taxi(controls=True)})
 
 
 def record_study(options: Settings) -> Path:

@@ -127,7 +127,7 @@ def edit_settings(options: Settings, depth: Depth, name: str) -> EditSettings:
         **stages.settings_of_run(options.run(depth), options.seed),
         editors=(name,),
         cases=CaseConfig(options.few if name in options.slow else options.cases),
-        examinations=base.examinations | {"hase": Hase(edits="upstream", reinforce=0.0)},
+        evaluations=base.evaluations | {"hase": Hase(edits="upstream", reinforce=0.0)},
     )
 
 
@@ -148,11 +148,13 @@ def record_study(options: Settings) -> Path:
 
 def score_by_name(options: Settings, depth: Depth) -> dict[str, ScoredEditor]:
     """What the editors did at one depth."""
-    exam, runs = recorded_evaluation_named("hase"), [options.run(depth)]
+    evaluation, runs = recorded_evaluation_named("hase"), [options.run(depth)]
     editors = [
         one
         for name in options.editors
-        for one in gather_results(runs, exam, stages.config_matcher(edit_settings(options, depth, name)))
+        for one in gather_results(
+            runs, evaluation, stages.config_matcher(edit_settings(options, depth, name))
+        )
     ]
     return {one.edits.editor: one for one in score_editors(editors)}
 

@@ -96,11 +96,9 @@ def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSe
     """What one editor is to edit in one world: as in `experiments.revision`, other questions."""
     like = revision.Settings(cases=settings.cases, runs=settings.runs)
     base = revision.edit_settings(like, world, name)
-    hase = base.examinations["hase"]
+    hase = base.evaluations["hase"]
     mine = ConsequenceLogic(edits=hase.edits, reinforce=hase.reinforce)
-    return replace(
-        base, evaluation=EVALUATION, examinations=base.examinations | {prefix_of(EVALUATION): mine}
-    )
+    return replace(base, evaluation=EVALUATION, evaluations=base.evaluations | {prefix_of(EVALUATION): mine})
 
 
 def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:

@@ -332,8 +332,8 @@ class Questions:
             which: int[G, B], the cases that are asked under each edit.
         """
         probes = self.probes_of(which)
-        readings = self._answer_probes(self.model, deltas, probes)
-        return ModelAnswers(*(np.asarray(x).reshape(-1, *x.shape[2:]) for x in readings))
+        answers = self._answer_probes(self.model, deltas, probes)
+        return ModelAnswers(*(np.asarray(x).reshape(-1, *x.shape[2:]) for x in answers))
 
     @cached_property
     def _answer_probes(self) -> Callable[..., ModelAnswers]:

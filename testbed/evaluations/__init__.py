@@ -1,1 +1,1 @@
-"""Examinations of edited models, one folder each."""
+"""Evaluations of edited models, one folder each."""

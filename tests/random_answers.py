@@ -74,14 +74,14 @@ def draw_answers(seed):
     )
 
 
-def flat(exam, seed=0):
+def flat(answers, seed=0):
     """A row a question that a case has, in no order; the agent takes A and B for independent."""
     rng = np.random.default_rng(seed)
-    case, role = rng.permutation(np.argwhere(exam.present)).T
+    case, role = rng.permutation(np.argwhere(answers.present)).T
     named = ("agent", "frequency", "lm", "lm_open", "agent_answer", "lm_answer", "stated")
-    fields = {name: getattr(exam, name)[case, role] for name in named}
+    fields = {name: getattr(answers, name)[case, role] for name in named}
     names = np.array(ROLES)[role]
-    options = exam.objects[case, role]
+    options = answers.objects[case, role]
     choices = Choices(
         case=case,
         role=names,
@@ -92,25 +92,25 @@ def flat(exam, seed=0):
         offered=options != ABSENT,
         **fields,
     )
-    at = exam.objects[:, REQUEST] == exam.scalars["object"][:, None]
-    a = exam.agent[:, REQUEST].sum(-1, where=at[:, None])
+    at = answers.objects[:, REQUEST] == answers.scalars["object"][:, None]
+    a = answers.agent[:, REQUEST].sum(-1, where=at[:, None])
     b = rng.random(a.shape)
     both, either = a * b, a + b - a * b
     said = {"A": a, "not A": 1 - a, "A and B": both, "B and A": both, "A or B": either, "B or A": either}
     said |= {"B": b, "not B": 1 - b}
     believed = np.stack([said[name] for name in LOGIC], axis=1)
-    of, which = rng.permutation(np.argwhere(np.ones((len(exam.objects), len(LOGIC)), bool))).T
+    of, which = rng.permutation(np.argwhere(np.ones((len(answers.objects), len(LOGIC)), bool))).T
     words = np.array(LOGIC)[which]
-    claims = Claims(of, words, words, believed[of, which], exam.logic[of, which])
-    return Results(exam.scalars, choices, claims, ("before", "evidence"))
+    claims = Claims(of, words, words, believed[of, which], answers.logic[of, which])
+    return Results(answers.scalars, choices, claims, ("before", "evidence"))
 
 
-def asked(exam, seed=0):
+def asked(answers, seed=0):
     """Case and role, int[N] each, of the rows of `flat`."""
-    return np.random.default_rng(seed).permutation(np.argwhere(exam.present)).T
+    return np.random.default_rng(seed).permutation(np.argwhere(answers.present)).T
 
 
-def scores(exam, reader="x"):
+def scores(answers, reader="x"):
     """Every metric of the model, or of another reader, as results are scored."""
-    results = flat(exam)
+    results = flat(answers)
     return HASE.measure(results, HASE.readers(results, "x")[reader])
