@@ -57,7 +57,7 @@ def describe_run(run: Run) -> tuple[str, str, str, str, str]:
 
 
 def _describe_model(run: Run) -> str:
-    if run.finished.exists():
+    if run.finished_file.exists():
         training = finished_training(run)
         return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
     return "unfinished" if run.checkpoints.exists() else "none"

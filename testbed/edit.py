@@ -56,20 +56,20 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
         pending = [job for job in jobs.jobs if not is_complete(job.folder)]
         if pending:
             run_jobs(jobs, pending, options)
-    missing = set()
+    missing_shards = set()
     try:
         with only_one(jobs.run, "edit"):
             for job in jobs.jobs:
                 if not is_complete(job.folder):
                     controls = read_config(job.folder)["controls"]
-                    missing |= {*finish_sweep(job.folder, jobs.columns, controls)}
-            if not missing:
+                    missing_shards |= {*finish_sweep(job.folder, jobs.columns, controls)}
+            if not missing_shards:
                 print_headlines(jobs, options)
     except BusyError:
         say(f"shard {options.shard} is done; others are at work, and the last one puts the parts together")
-    if missing:
-        left = ", ".join(map(str, sorted(missing)))
-        say(f"shard {options.shard} is done; edits are missing of {left}: run the same command with these")
+    if missing_shards:
+        shards = ", ".join(map(str, sorted(missing_shards)))
+        say(f"shard {options.shard} is done; edits are missing of {shards}: run the same command with these")
 
 
 class Job(NamedTuple):
@@ -138,9 +138,9 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     from testbed.run.agents import agent_named
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    evaluation, wanted = options.chosen_evaluation, options.cases
-    cases = list(evaluation.make_cases(jobs.world, agent, wanted.count, wanted.credence, options.seed))
-    if len(cases) < wanted.count:
+    evaluation, config = options.chosen_evaluation, options.cases
+    cases = list(evaluation.make_cases(jobs.world, agent, config.count, config.credence, options.seed))
+    if len(cases) < config.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)

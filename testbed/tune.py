@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PRIMES = (2, 3, 5, 7, 11, 13)
 """One for each hyper-parameter that is searched."""
 GOOD = 0.98
-"""Of the metric that comes first, so much is asked for before the other counts."""
+"""Of the metric that comes first, so much is asked for before the other config."""
 
 
 def tune(options: TuneSettings) -> None:
@@ -43,20 +43,20 @@ def tune(options: TuneSettings) -> None:
         InputError: no trained model, or an editor without hyper-parameters to choose.
     """
     evaluation_named(options.evaluation)
-    wanted = {name: whose_options(name) for name in options.editors}
-    for name, entry in wanted.items():
+    entries = {name: whose_options(name) for name in options.editors}
+    for name, entry in entries.items():
         if not entry.search:
             able = ", ".join(other.name for other in editor_entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
     development = plan_development(options)
     with only_one(development.run, "tune"):
-        for name, entry in wanted.items():
-            done = tuned_file(development.run, options.evaluation, name)
-            if done.exists():
-                say(f"{done} is there already; move it away to search again")
+        for name, entry in entries.items():
+            path = tuned_file(development.run, options.evaluation, name)
+            if path.exists():
+                say(f"{path} is there already; move it away to search again")
             else:
-                write_record(done, search_settings(development, name, entry, options))
-    names = dict.fromkeys(entry.name for entry in wanted.values())
+                write_record(path, search_settings(development, name, entry, options))
+    names = dict.fromkeys(entry.name for entry in entries.values())
     print_searches([tuned_file(development.run, options.evaluation, name) for name in names])
 
 
@@ -83,8 +83,8 @@ def plan_development(options: TuneSettings) -> Development:
     prepare_jax()
     model, _ = load_model(run, world, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
-    evaluation, wanted = options.chosen_evaluation, options.cases
-    cases = list(evaluation.make_cases(world, agent, wanted.count, wanted.credence, options.seed))
+    evaluation, config = options.chosen_evaluation, options.cases
+    cases = list(evaluation.make_cases(world, agent, config.count, config.credence, options.seed))
     columns = columns_of(evaluation)
     alone = replace(options, sequential=1, batch=1, batch_edits="auto")
     bench = Bench(run, world, model, cases, columns, alone)
@@ -100,7 +100,7 @@ def search_settings(
 
     run, world, bench, columns = development
     evaluation = options.chosen_evaluation
-    shown = metrics_shown_in(evaluation.metrics, "headline")
+    headlines = metrics_shown_in(evaluation.metrics, "headline")
     settings = settings_to_try(options.configs.get(entry.options, entry.config), entry.search, options.trials)
     alone = replace(options, sequential=1, batch=1)
     folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
@@ -113,12 +113,12 @@ def search_settings(
             results = read_results(folder, columns)
             measured = evaluation.measure(results, evaluation.readers(results, name)[name])
             searched_values = {key: getattr(setting, key) for key in entry.search}
-            lines.append(searched_values | {key: measured[key].value() for key in shown})
+            lines.append(searched_values | {key: measured[key].value() for key in headlines})
     shutil.rmtree(folder, ignore_errors=True)
-    chosen = choose_setting(lines, shown[0], shown[-1])
+    chosen = choose_setting(lines, headlines[0], headlines[-1])
     return {
         "chosen": {key: chosen[key] for key in entry.search},
-        "by": [shown[0], shown[-1]],
+        "by": [headlines[0], headlines[-1]],
         "search": lines,
         "budget": {"trials": options.trials, "cases": options.cases.count, "worlds": 1},
         "world": folder_digest(run.world),

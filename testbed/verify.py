@@ -65,8 +65,8 @@ def parts_of(run: Run) -> Iterator[Part]:
         yield Part(run.corpus, lambda: _check_corpus(run), how("corpus"))
     for path in all_checkpoints(run.checkpoints):
         yield Part(path, partial(_check_checkpoint, run, path), how("train"))
-    if run.finished.exists():
-        yield Part(run.finished, lambda: _check_finished(run), how("train"), aside=False)
+    if run.finished_file.exists():
+        yield Part(run.finished_file, lambda: _check_finished(run), how("train"), aside=False)
         yield Part(run.metrics, lambda: _check_metrics(run), how("train"), aside=False)
     for path in sorted(run.folder.glob("tuned/*/*.json")):
         yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
@@ -106,7 +106,7 @@ def _check_checkpoint(run: Run, path: Path) -> None:
         # Not finished, or damaged, which is said of the file itself.
         return
     if known.get(str(int(path.name)), folder_digest(path)) != folder_digest(path):
-        raise InputError(f"{path} is another checkpoint than {run.finished} says")
+        raise InputError(f"{path} is another checkpoint than {run.finished_file} says")
 
 
 def _check_finished(run: Run) -> None:

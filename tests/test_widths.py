@@ -54,7 +54,7 @@ def test_padding_changes_no_edit(world, monkeypatch):
     which = np.array(order[:4])[:, None]
     narrow, _, _ = worker.edit_independently(which)
     assert request.of_edits(which, narrow=True).prompt.shape[-1] < request.widths[-1][0]
-    told[""] = request._replace(widths=request.widths[-1:], narrowest=np.zeros(12, int))
+    told[""] = request._replace(widths=request.widths[-1:], width_index=np.zeros(12, int))
     wide, _, _ = worker.edit_independently(which)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
     assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3

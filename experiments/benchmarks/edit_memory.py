@@ -135,7 +135,7 @@ def _build_model(settings: Settings, size: Size) -> None:
     where: dict[str, Any] = {"run": settings.run(size).name, "runs": settings.runs}
     build_corpus(replace(CORPUS[size], **where))
     # A model that is trained would only be asked for all its facts again.
-    if not settings.run(size).finished.exists():
+    if not settings.run(size).finished_file.exists():
         steps = replace(TRAIN[size].train, steps=1, rows=1)
         train(replace(TRAIN[size], train=steps, **where))
 

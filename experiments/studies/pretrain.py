@@ -72,7 +72,7 @@ def run_study(settings: Settings) -> None:
         lines = read_json(folder / "metrics.json")["lines"] if folder else []
     else:
         train(options)
-        lines = read_metrics(run) if run.finished.exists() else []
+        lines = read_metrics(run) if run.finished_file.exists() else []
     if not lines:
         say(f"not finished; go on with {repeat_command}")
         return

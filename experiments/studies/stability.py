@@ -159,7 +159,7 @@ def record_study(options: Settings) -> Path:
         one.name: {e.edits.editor: {n: _metric_value(e, n) for n in names} for e in editors}
         for one, editors in editors_by_model.items()
     }
-    training_ends = {one.name: read_json(Run(options.runs, one.name).finished) for one in variants}
+    training_ends = {one.name: read_json(Run(options.runs, one.name).finished_file) for one in variants}
     return options.record(first, pages, found=agreements, values=values, trained=training_ends)
 
 

@@ -104,8 +104,8 @@ def configs_of_named(
     configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]
 ) -> dict[str, Any]:
     """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
-    named = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
-    options_shown = {whose_options(name).options for name in named or editors}
+    names = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
+    options_shown = {whose_options(name).options for name in names or editors}
     return {key: config for key, config in configs.items() if key in options_shown}
 
 

@@ -122,8 +122,8 @@ def write_texts(model: LanguageModel, deltas: Delta, openings: Openings, longest
             folded = jax.random.fold_in(folded, number)
         return folded
 
-    def write_case(asked: tuple[Delta, Openings]) -> Texts:
-        delta, (prompts, sampling, drawn_by) = asked
+    def write_case(pair: tuple[Delta, Openings]) -> Texts:
+        delta, (prompts, sampling, drawn_by) = pair
         edited = model.with_delta(delta)
         tokens = write(
             edited,

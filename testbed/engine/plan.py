@@ -139,7 +139,7 @@ def read_plan(folder: Path) -> tuple[SweepPlan, int]:
     return SweepPlan(**recorded_plan["plan"]), recorded_plan["shards"]
 
 
-def begun_plan(folder: Path, shard: Shard, devices: int) -> SweepPlan:
+def read_begun_plan(folder: Path, shard: Shard, devices: int) -> SweepPlan:
     """The plan by which a sweep was begun, perhaps by another process.
 
     Raises:

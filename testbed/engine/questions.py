@@ -70,33 +70,33 @@ def pack_case(tokenizer: Tokenizer, case: Case) -> PackedCase:
     trees: list[TokenTree] = []
     nodes: dict[int, list[np.ndarray]] = {}
     size = 0
-    for together in _share_trees(questions):
-        tree, paths = build_token_tree([text for q in together for text in questions[q].texts])
-        own = iter(paths)
-        nodes |= {q: [size + next(own) for _ in questions[q].texts] for q in together}
+    for numbers in _share_trees(questions):
+        tree, paths = build_token_tree([text for q in numbers for text in questions[q].texts])
+        paths_left = iter(paths)
+        nodes |= {q: [size + next(paths_left) for _ in questions[q].texts] for q in numbers}
         trees.append(tree)
         size += len(tree.tokens)
-    behind = [[path[one.prompt - 1 :] for path in nodes[q]] for q, one in enumerate(questions)]
-    wanted = np.zeros(size, bool)
-    for path in (path for paths in behind for path in paths):
-        wanted[path] = True
-    number = np.cumsum(wanted) - 1
-    places, choices = [[number[path] for path in paths] for paths in behind], len(case.choices)
+    answer_paths = [[path[one.prompt - 1 :] for path in nodes[q]] for q, one in enumerate(questions)]
+    is_read = np.zeros(size, bool)
+    for path in (path for paths in answer_paths for path in paths):
+        is_read[path] = True
+    number = np.cumsum(is_read) - 1
+    places, choices = [[number[path] for path in paths] for paths in answer_paths], len(case.choices)
     prompts = [nodes[q][0][: questions[q].prompt] for q in range(choices)]
     claims = [int(paths[0][0]) for paths in places[choices:]]
-    return PackedCase(trees, np.flatnonzero(wanted), places[:choices], prompts, claims)
+    return PackedCase(trees, np.flatnonzero(is_read), places[:choices], prompts, claims)
 
 
 def _share_trees(questions: Sequence[_Question]) -> list[list[int]]:
     """Which questions, by their numbers, share a tree."""
     trees: list[tuple[list[int], set]] = []
     for number, question in enumerate(questions):
-        own = list_beginnings(question.texts)
-        tree = next((tree for tree in trees if len(tree[1] | own) <= NODES), None)
+        beginnings = list_beginnings(question.texts)
+        tree = next((tree for tree in trees if len(tree[1] | beginnings) <= NODES), None)
         if tree is None:
             trees.append(tree := ([], set()))
         tree[0].append(number)
-        tree[1].update(own)
+        tree[1].update(beginnings)
     return [numbers for numbers, _ in trees]
 
 
@@ -195,19 +195,19 @@ def build_probes(packed: Sequence[PackedCase], shape: ProbeShape) -> Probes:
         [*(tree.pad_to(nodes) for tree in one.trees), *[nothing] * (shape.trees - len(one.trees))]
         for one in packed
     ]
-    asked = np.zeros((cases, shape.places), np.int32)
+    answer_nodes = np.zeros((cases, shape.places), np.int32)
     path = np.full((cases, shape.choices, shape.options, 1 + shape.longest), -1, np.int32)
     prompts = np.full((cases, shape.choices, shape.prompt), -1, np.int32)
     claims = np.zeros((cases, shape.claims), np.int32)
     for e, one in enumerate(packed):
         padded = np.flatnonzero([node < len(tree.tokens) for tree in one.trees for node in range(nodes)])
-        asked[e, : len(one.node)] = padded[one.node]
+        answer_nodes[e, : len(one.node)] = padded[one.node]
         for q, (options, prompt) in enumerate(zip(one.options, one.prompts, strict=True)):
             prompts[e, q, shape.prompt - len(prompt) :] = padded[prompt]
             for o, places in enumerate(options):
                 path[e, q, o, : len(places)] = places
         claims[e, : len(one.claims)] = one.claims
-    return Probes(_stack_trees([_stack_trees(some) for some in trees]), asked, path, prompts, claims)
+    return Probes(_stack_trees([_stack_trees(some) for some in trees]), answer_nodes, path, prompts, claims)
 
 
 def _stack_trees(trees: Sequence[TokenTree]) -> TokenTree:
@@ -230,8 +230,8 @@ def answer_probes(
         Readings that lead with G and B.
     """
 
-    def answer_edit(asked: tuple[Delta, Probes]) -> ModelAnswers:
-        delta, probe = asked
+    def answer_edit(pair: tuple[Delta, Probes]) -> ModelAnswers:
+        delta, probe = pair
         edited = model.with_delta(delta)
         logits, context = _read_texts(edited, probe)
         ended, begun = _option_log_probabilities(probe, logits)
@@ -278,12 +278,12 @@ def _prompt_contexts(hidden: jax.Array, cache: Cache, prompts: Array) -> Context
     # A prefix of the edit, if there is one, stands before every tree.
     before = cache.real.shape[1] - nodes
     prefix = jnp.broadcast_to(jnp.arange(before), (len(row), before))
-    taken = cache.take_tokens(
+    prompt_cache = cache.take_tokens(
         row,
         jnp.concatenate([prefix, before + slot], axis=1),
         jnp.pad(there, ((0, 0), (before, 0)), constant_values=True),
     )
-    return Context(taken, hidden[row, slot[:, -1]], taken.positions[:, -1] + 1)
+    return Context(prompt_cache, hidden[row, slot[:, -1]], prompt_cache.positions[:, -1] + 1)
 
 
 def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:

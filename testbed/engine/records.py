@@ -255,9 +255,9 @@ def merge_tables(
     """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
     for table in TABLES:
         pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
-        merged = pa.concat_tables(pieces)
+        table_of_all = pa.concat_tables(pieces)
         with staged_file(table_file(folder, table, stem)) as aside:
-            pq.write_table(merged.sort_by("case") if by_case else merged, aside)
+            pq.write_table(table_of_all.sort_by("case") if by_case else table_of_all, aside)
 
 
 def is_written(folder: Path, stem: str = "") -> bool:

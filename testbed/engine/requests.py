@@ -29,13 +29,13 @@ class Requests(NamedTuple):
         batch: leaves lead with E and M; padded to the last of the widths.
         facts: M.
         widths: int[2] each, ascending: tokens that a prompt and an answer may be padded to.
-        narrowest: int[E], the first width that has room for a case.
+        width_index: int[E], the first width that has room for a case.
     """
 
     batch: Request
     facts: int
     widths: list[np.ndarray]
-    narrowest: np.ndarray
+    width_index: np.ndarray
 
     def of_edits(self, which: np.ndarray, narrow: bool = False) -> Request:
         """The requests of int[G, B] cases: G edits, each of all facts of its B cases.
@@ -43,7 +43,7 @@ class Requests(NamedTuple):
         Args:
             narrow: pad to the first width that has room; else to the last, so that all have one shape.
         """
-        prompt, answer = self.widths[self.narrowest[which].max() if narrow else -1]
+        prompt, answer = self.widths[self.width_index[which].max() if narrow else -1]
         request = Request(*(x[which].reshape(len(which), -1, *x.shape[2:]) for x in self.batch))
         surplus = request.prompt.shape[-1] - prompt
         return request._replace(
@@ -54,36 +54,36 @@ class Requests(NamedTuple):
 
 
 def build_requests(
-    tokenizer: Tokenizer, cases: Sequence[Case], told: Sequence[list[Belief]]
+    tokenizer: Tokenizer, cases: Sequence[Case], beliefs: Sequence[list[Belief]]
 ) -> dict[str, Requests]:
     """What an editor is told of some cases, as arrays: the request under "", each control under its name.
 
     As many facts of every case; where there are fewer, the first again, not to be believed.
 
     Args:
-        told: of each case, see `Method.facts_told`.
+        beliefs: told of each case, see `Method.facts_told`.
     """
-    beliefs = {"": told}
+    by_control = {"": beliefs}
     for name in dict.fromkeys(control.name for case in cases for control in case.controls):
-        instead = [next((c.fact for c in case.controls if c.name == name), None) for case in cases]
-        beliefs[name] = [
+        control_facts = [next((c.fact for c in case.controls if c.name == name), None) for case in cases]
+        by_control[name] = [
             [Belief(fact, case.credence, some[0].weight)] if fact else some
-            for case, fact, some in zip(cases, instead, told, strict=True)
+            for case, fact, some in zip(cases, control_facts, beliefs, strict=True)
         ]
-    facts = max(map(len, told))
+    facts = max(map(len, beliefs))
     lengths = {
-        name: np.array([lengths_of(tokenizer, [belief.fact for belief in some]) for some in every])
-        for name, every in beliefs.items()
+        name: np.array([lengths_of(tokenizer, [belief.fact for belief in some]) for some in case_beliefs])
+        for name, case_beliefs in by_control.items()
     }
     widths = widths_for(lengths[""])
     widths[-1] = np.max([widths[-1], *(some.max(axis=0) for some in lengths.values())], axis=0)
     requests = {}
-    for name, every in beliefs.items():
-        full = [[*some, *[Belief(some[0].fact, 0.0)] * (facts - len(some))] for some in every]
-        triples, credences, weights = zip(*(belief for some in full for belief in some), strict=True)
+    for name, case_beliefs in by_control.items():
+        equal_beliefs = [[*some, *[Belief(some[0].fact, 0.0)] * (facts - len(some))] for some in case_beliefs]
+        triples, credences, weights = zip(*(belief for some in equal_beliefs for belief in some), strict=True)
         batch = make_requests(tokenizer, triples, weights, credences, *widths[-1].tolist())
-        narrowest = np.array([narrowest_width(widths, one) for one in lengths[name]])
-        requests[name] = Requests(group_requests(batch, facts), facts, widths, narrowest)
+        width_index = np.array([narrowest_width(widths, one) for one in lengths[name]])
+        requests[name] = Requests(group_requests(batch, facts), facts, widths, width_index)
     return requests
 
 
@@ -114,5 +114,5 @@ def widths_for(lengths: np.ndarray) -> list[np.ndarray]:
 
 
 def narrowest_width(widths: Sequence[np.ndarray], lengths: np.ndarray) -> int:
-    """The first width that holds a prompt and an answer of int[2] tokens, as the last one must."""
+    """Index of the first width that holds a prompt and an answer of int[2] tokens, as the last one must."""
     return next(i for i, width in enumerate(widths) if (width >= lengths).all())

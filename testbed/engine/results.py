@@ -182,19 +182,19 @@ def _without_missing_numbers(results: Results, folder: Path) -> Results:
         """Questions of the cases that stay."""
         stays = has_numbers[rows.case]
 
-        def few(column: Any) -> Any:
+        def rows_that_stay(column: Any) -> Any:
             """A column, or the columns of a mapping."""
             if isinstance(column, Mapping):
-                return {name: few(one) for name, one in column.items()}
+                return {name: rows_that_stay(one) for name, one in column.items()}
             return column[stays]
 
-        left = type(rows)(*map(few, rows))
-        return left._replace(case=row[left.case])
+        remaining_rows = type(rows)(*map(rows_that_stay, rows))
+        return remaining_rows._replace(case=row[remaining_rows.case])
 
     cases = {name: column[has_numbers] for name, column in results.cases.items()}
-    missing = int((~has_numbers).sum())
+    lost_edits = int((~has_numbers).sum())
     return Results(
-        cases, keep_rows(choices), keep_rows(claims), results.times, keep_rows(results.passages), missing
+        cases, keep_rows(choices), keep_rows(claims), results.times, keep_rows(results.passages), lost_edits
     )
 
 
@@ -256,25 +256,24 @@ def _read_claims(table: pa.Table, case: np.ndarray, times: Sequence[str]) -> Cla
 
 
 def _read_passages(table: pa.Table, case: np.ndarray) -> Passages:
-    def both(name: str) -> np.ndarray:
+    def stack_times(name: str) -> np.ndarray:
         return np.stack([table[f"{name}_{when}"].to_numpy() for when in WHEN], axis=1)
 
     lines = np.empty((len(table), len(WHEN)), object)
-    known: dict[str, Line] = {}
+    line_of_text: dict[str, Line] = {}
     for w, when in enumerate(WHEN):
-        which, said = _flatten_lists(table[f"lines_{when}"])
-        texts = said.field("text").to_pylist() if len(said) else []
+        which, line_column = _flatten_lists(table[f"lines_{when}"])
+        texts = line_column.field("text").to_pylist() if len(line_column) else []
         # In one world a text is always read in the same way.
-        fresh = {text: i for i, text in enumerate(texts) if text not in known}
-        rows = said.take(pa.array([*fresh.values()], pa.int64())).to_pylist()
-        known |= {row["text"]: line_of(row) for row in rows}
+        new_texts = {text: i for i, text in enumerate(texts) if text not in line_of_text}
+        rows = line_column.take(pa.array([*new_texts.values()], pa.int64())).to_pylist()
+        line_of_text |= {row["text"]: line_of(row) for row in rows}
         edges = np.searchsorted(which, np.arange(len(table) + 1))
         for i in range(len(table)):
-            lines[i, w] = tuple(known[text] for text in texts[edges[i] : edges[i + 1]])
+            lines[i, w] = tuple(line_of_text[text] for text in texts[edges[i] : edges[i + 1]])
     sample = table["sample"].to_numpy().astype(np.int64)
-    return Passages(
-        case, _text_column(table["role"]), sample, lines, both("ended"), both("tokens"), both("log_p")
-    )
+    numbers = map(stack_times, ("ended", "tokens", "log_p"))
+    return Passages(case, _text_column(table["role"]), sample, lines, *numbers)
 
 
 def _read_column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
@@ -291,6 +290,6 @@ def _text_column(column: pa.ChunkedArray) -> np.ndarray:
 
 def _flatten_lists(lists: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """The items of all lists, end to end, and the number of the list that each is from."""
-    whole = lists.combine_chunks()
-    whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
-    return np.repeat(np.arange(len(whole)), pc.list_value_length(whole).to_numpy()), whole.flatten()
+    combined = lists.combine_chunks()
+    combined = pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+    return np.repeat(np.arange(len(combined)), pc.list_value_length(combined).to_numpy()), combined.flatten()

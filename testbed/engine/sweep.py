@@ -21,9 +21,9 @@ from testbed.engine.plan import (
     PLAN,
     Chunk,
     SweepPlan,
-    begun_plan,
     chunk_stem,
     make_plan,
+    read_begun_plan,
     read_plan,
     unfinished_chunks,
 )
@@ -98,8 +98,8 @@ class Bench:
         Raises:
             InputError: the sweep was begun in another number of shards.
         """
-        begun = (folder / PLAN).exists()
-        plan = begun_plan(folder, self.shard, self.settings.mesh.data) if begun else None
+        has_plan = (folder / PLAN).exists()
+        plan = read_begun_plan(folder, self.shard, self.settings.mesh.data) if has_plan else None
         if plan is None or unfinished_chunks(plan, folder, self.controls, self.shard):
             self._edit_shard(method, folder, advance)
         if self.shard == ALL:
@@ -108,8 +108,8 @@ class Bench:
     def _edit_shard(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
         questions, settings, shard = self.questions, self.settings, self.shard
         sample, first = self.sample, np.arange(settings.batch)[None]
-        told = [method.facts_told(case) for case in questions.cases]
-        requests = build_requests(questions.tokenizer, questions.cases, told)
+        beliefs = [method.facts_told(case) for case in questions.cases]
+        requests = build_requests(questions.tokenizer, questions.cases, beliefs)
         first_request = requests[""].of_edits(first)
         began = time.perf_counter()
         state = prepare_editor(method.editor, questions.model, sample)
@@ -120,7 +120,7 @@ class Bench:
             estimate = worker.estimate_edit(first, settings.sequence // settings.batch)
             plan = make_plan(worker, settings, shard, *estimate)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
-        plan = begun_plan(folder, shard, settings.mesh.data)
+        plan = read_begun_plan(folder, shard, settings.mesh.data)
         pending = unfinished_chunks(plan, folder, self.controls, shard)
         finished = self.edit_count - plan.sequence * sum(chunk.sequences for chunk in pending)
         if finished:
@@ -169,27 +169,26 @@ class Sweep:
         rounds = np.split(chunk.cases, plan.rounds, axis=1)
         carried, start = self._load_carried(stem, self.worker.empty_deltas(rounds[0], plan.rounds))
         advance(start * plan.batch * chunk.sequences)
-        nothing: Rows = {table: [] for table in TABLES}
-        rows = nothing
+        no_rows: Rows = {table: [] for table in TABLES}
+        rows = no_rows
         for index in range(start, plan.rounds):
-            which, made = rounds[index], index + 1
+            which, count = rounds[index], index + 1
             carried, info, seconds = self.worker.edit_in_sequence(carried, which, index)
-            now = self._rows_of_edits(chunk, which, index * plan.batch, carried, info, seconds)
-            rows = concatenate_rows(rows, now)
-            if made * plan.batch in plan.marks:
-                again = nothing
-                for i, earlier in enumerate(rounds[:made]):
-                    again = concatenate_rows(
-                        again, self._rows_of_edits(chunk, earlier, i * plan.batch, carried, info, seconds)
-                    )
-                write_rows(again, self.parts, self.columns, f"{stem}retained-{made * plan.batch}-")
-            if made % ROUNDS_BETWEEN_SAVES == 0 or made == plan.rounds:
-                write_rows(rows, self.parts, self.columns, f"{stem}until-{made:06d}-")
-                self._save_carried(stem, carried, made)
-                rows = nothing
-            advance(len(now["cases"]))
-        until = sorted(path.name for path in self.parts.glob(f"{stem}until-*-cases.parquet"))
-        stems = [name.removesuffix("cases.parquet") for name in until]
+            round_rows = self._rows_of_edits(chunk, which, index * plan.batch, carried, info, seconds)
+            rows = concatenate_rows(rows, round_rows)
+            if count * plan.batch in plan.marks:
+                retained_rows = no_rows
+                for i, earlier in enumerate(rounds[:count]):
+                    earlier_rows = self._rows_of_edits(chunk, earlier, i * plan.batch, carried, info, seconds)
+                    retained_rows = concatenate_rows(retained_rows, earlier_rows)
+                write_rows(retained_rows, self.parts, self.columns, f"{stem}retained-{count * plan.batch}-")
+            if count % ROUNDS_BETWEEN_SAVES == 0 or count == plan.rounds:
+                write_rows(rows, self.parts, self.columns, f"{stem}until-{count:06d}-")
+                self._save_carried(stem, carried, count)
+                rows = no_rows
+            advance(len(round_rows["cases"]))
+        stage_names = sorted(path.name for path in self.parts.glob(f"{stem}until-*-cases.parquet"))
+        stems = [name.removesuffix("cases.parquet") for name in stage_names]
         merge_tables(stems, self.parts, self.parts, self.columns, stem)
 
     def _rows_of_edits(
@@ -221,9 +220,9 @@ class Sweep:
         path = self._carried_file(stem)
         if not path.exists():
             return fresh, 0
-        saved = load_file(path)
+        arrays = load_file(path)
         leaves, tree = jax.tree.flatten(fresh)
-        return jax.tree.unflatten(tree, [saved[str(i)] for i in range(len(leaves))]), int(saved["rounds"])
+        return jax.tree.unflatten(tree, [arrays[str(i)] for i in range(len(leaves))]), int(arrays["rounds"])
 
     def _save_carried(self, stem: str, carried: Delta, rounds: int) -> None:
         leaves = {str(i): x for i, x in enumerate(jax.tree.leaves(carried))}

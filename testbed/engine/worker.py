@@ -83,9 +83,9 @@ class Worker:
 
     def empty_deltas(self, which: np.ndarray, rounds: int) -> Delta:
         """What sequences carry before the first of their `rounds` edits: room for all of them."""
-        nothing = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.delta_shapes(which))
-        empty = empty_carry(nothing, self.model.vocabulary, rounds)
-        return jax.tree.map(lambda x: np.repeat(np.asarray(x)[None], len(which), axis=0), empty)
+        no_delta = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), self.delta_shapes(which))
+        no_carry = empty_carry(no_delta, self.model.vocabulary, rounds)
+        return jax.tree.map(lambda x: np.repeat(np.asarray(x)[None], len(which), axis=0), no_carry)
 
     def estimate_edit(self, which: np.ndarray, rounds: int) -> tuple[list[Delta], float]:
         """What an edit takes, before anything is compiled.

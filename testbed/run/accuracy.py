@@ -37,8 +37,8 @@ def generative_accuracy(
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    said = names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
-    return float(np.mean(said == world.generative.truth[facts]))
+    answers = names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
+    return float(np.mean(answers == world.generative.truth[facts]))
 
 
 def label_accuracy(
@@ -63,8 +63,8 @@ def label_accuracy(
             right = world.generative.truth[world.graph.find(s, r)] == o
         # Widths in steps of eight, so that few programs serve all kinds.
         width = -(-max(map(len, prompts)) // 8) * 8
-        said = _decode_all(model, prompts, width, 1)[:, 0]
-        shares[kind] = float(np.mean(said == np.where(right, true, false)))
+        answers = _decode_all(model, prompts, width, 1)[:, 0]
+        shares[kind] = float(np.mean(answers == np.where(right, true, false)))
     return shares
 
 

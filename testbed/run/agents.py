@@ -59,16 +59,18 @@ def exact_agent(world: World) -> ExactAgent:
     model = world.generative
     if world.exact is None or not isinstance(model, ExactModel):
         return fit_approximately(world.graph, world.sentences)
-    config, resolution, drawn = world.exact
+    config, resolution, is_drawn = world.exact
     open_facts = int(model.open.sum())
     if config.rows == "given":
-        known = "what facts are drawn from" if len(world.graph.rows) else "what all facts tell of their rows"
-        why = f"the agent is told {known}, and infers nobody's from anybody else's"
+        source = "what facts are drawn from" if len(world.graph.rows) else "what all facts tell of their rows"
+        why = f"the agent is told {source}, and infers nobody's from anybody else's"
         exactness = Exactness("exact, rows given", 0.0, why)
     elif open_facts:
         why = f"{open_facts:,} facts are left in doubt on purpose, and others share rows with them"
         exactness = Exactness("approximation", None, why)
     else:
-        why = "everybody else's facts are resolved" + ("" if drawn else "; they were given, not drawn from W")
+        why = "everybody else's facts are resolved" + (
+            "" if is_drawn else "; they were given, not drawn from W"
+        )
         exactness = Exactness("exact", float(resolution.bound.sum()), why)
     return fit_exact(world.graph, config, world.sentences, exactness)

@@ -36,10 +36,10 @@ def shard_from(text: str) -> Shard:
     Raises:
         ValueError: it is not a number of a number that is at least as large.
     """
-    found = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", text)
-    if text and (not found or int(found[1]) > int(found[2])):
+    match = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", text)
+    if text and (not match or int(match[1]) > int(match[2])):
         raise ValueError(f"shard is which part of how many, from 1/8 to 8/8; {text!r} is not")
-    return Shard(int(found[1]), int(found[2])) if found else ALL
+    return Shard(int(match[1]), int(match[2])) if match else ALL
 
 
 class BusyError(InputError):

@@ -77,7 +77,7 @@ class Run:
         return self.folder / "lm" / "metrics.jsonl"
 
     @property
-    def finished(self) -> Path:
+    def finished_file(self) -> Path:
         """Step and accuracy at which training ended; absent before."""
         return self.folder / "lm" / "finished.json"
 
@@ -116,8 +116,8 @@ def claim_stage(
     Raises:
         InputError: the run was made with other settings; the message names the first that differ.
     """
-    wanted = {"settings": as_plain_data(settings), "inputs": inputs or {}}
-    stages, whole = _recorded_stages(run)
+    own_record = {"settings": as_plain_data(settings), "inputs": inputs or {}}
+    stages, is_complete = _recorded_stages(run)
     if made:
         folder = run.folder if stage == "corpus" else run.checkpoints.parent
         if stage not in stages:
@@ -125,17 +125,17 @@ def claim_stage(
                 f"{run.config_file} does not know how the {stage} stage was made, nor does any other file of "
                 f"{run.folder}; choose another --run, or move {folder} away"
             )
-        changed = differing_settings({key: stages[stage][key] for key in wanted}, wanted)
+        changed = differing_settings({key: stages[stage][key] for key in own_record}, own_record)
         if changed:
-            shown = "; ".join(changed[:3])
+            listing = "; ".join(changed[:3])
             raise InputError(
-                f"{run.folder}: the {stage} stage was made with other settings ({shown}); "
+                f"{run.folder}: the {stage} stage was made with other settings ({listing}); "
                 f"choose another --run, or move {folder} away"
             )
-        if whole:
+        if is_complete:
             return
     else:
-        stages[stage] = wanted | {"made_with": provenance()}
+        stages[stage] = own_record | {"made_with": provenance()}
     run.folder.mkdir(parents=True, exist_ok=True)
     write_record(run.config_file, stages)
 
@@ -155,10 +155,10 @@ def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
 def unlike_settings(run: Run, other: Run) -> list[str]:
     """Settings of corpus and training in which two runs differ, but for their seeds."""
     keys = []
-    made, others = (_recorded_stages(one)[0] for one in (run, other))
-    for stage in made.keys() & others.keys():
-        differ = differing_settings(made[stage]["settings"], others[stage]["settings"])
-        keys += [said.partition(" is ")[0] for said in differ]
+    own_stages, other_stages = (_recorded_stages(any_run)[0] for any_run in (run, other))
+    for stage in own_stages.keys() & other_stages.keys():
+        differ = differing_settings(own_stages[stage]["settings"], other_stages[stage]["settings"])
+        keys += [difference.partition(" is ")[0] for difference in differ]
     return [key for key in keys if key != "seed"]
 
 
@@ -212,10 +212,10 @@ def finished_training(run: Run) -> dict[str, Any]:
     Raises:
         NotMadeError: no training was finished, or the file is damaged.
     """
-    if not run.finished.exists():
+    if not run.finished_file.exists():
         raise NotMadeError(f"{run.folder} has no finished training", "train", run)
     try:
-        return read_record(run.finished)
+        return read_record(run.finished_file)
     except InputError as error:
         # Training again writes it again, from the checkpoints that are there.
         raise NotMadeError(str(error).partition("; ")[0], "train", run) from None
@@ -227,7 +227,7 @@ def read_metrics(run: Run) -> list[dict]:
     Raises:
         NotMadeError: the file is missing or damaged; training again writes it again.
     """
-    if run.finished.exists() and not (
+    if run.finished_file.exists() and not (
         run.metrics.is_file() and hash_file(run.metrics) == finished_training(run)["metrics"]
     ):
         raise NotMadeError(f"{run.metrics} is missing or differs from its checksum", "train", run)

@@ -106,15 +106,15 @@ def as_plain_data(settings: Any) -> Any:
 
     Such a field is marked where it stands: `field(..., metadata={"result": False})`.
     """
-    return json.loads(json.dumps(_plain(settings)))
+    return json.loads(json.dumps(_convert_value(settings)))
 
 
-def _plain(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     if is_dataclass(value):
         names = [f.name for f in fields(value) if f.metadata.get("result", True)]
-        return {name: _plain(getattr(value, name)) for name in names}
+        return {name: _convert_value(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _convert_value(one) for key, one in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_convert_value(one) for one in value]
     return str(value) if isinstance(value, Path) else value

@@ -74,7 +74,7 @@ class Trainer:
         self._take_up()
         if int(state.step) < self.options.train.steps and not self._has_reached_target():
             if self.first:
-                self.run.finished.unlink(missing_ok=True)
+                self.run.finished_file.unlink(missing_ok=True)
             state = self._steps(state, advance)
         if self.first and (int(state.step) == self.options.train.steps or self._has_reached_target()):
             self._finish()
@@ -92,7 +92,7 @@ class Trainer:
         work = flops_per_token(model, config.entries(vocabulary), config.row_length)
         before = self.lines[-1]["seconds"] if self.lines else 0.0
         minutes = self.options.minutes
-        began = mark = noted = time.perf_counter()
+        began = mark = noted_at = time.perf_counter()
         since = done
         running: tuple[int, jax.Array] | None = None
         step_once = train_step(model, config, vocabulary, self.mesh)
@@ -103,8 +103,8 @@ class Trainer:
             if running:
                 self._check_finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
-            late = minutes is not None and broadcast_value(time.perf_counter() - self.began) > 60 * minutes
-            saves = late or finished == config.steps or finished % config.checkpoint_every == 0
+            is_late = minutes is not None and broadcast_value(time.perf_counter() - self.began) > 60 * minutes
+            saves = is_late or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._check_finite(*running), None
                 now = time.perf_counter()
@@ -119,15 +119,17 @@ class Trainer:
                     self._save(state)
                 note = describe_line(line)
                 mark, since = time.perf_counter(), finished
-            elif self.lines and finished - since > 1 and time.perf_counter() - noted > SECONDS_BETWEEN_NOTES:
-                noted = time.perf_counter()
+            elif (
+                self.lines and finished - since > 1 and time.perf_counter() - noted_at > SECONDS_BETWEEN_NOTES
+            ):
+                noted_at = time.perf_counter()
                 # The newest step may still be under way.
-                speed = (finished - 1 - since) * config.rows * config.row_length / (noted - mark)
+                speed = (finished - 1 - since) * config.rows * config.row_length / (noted_at - mark)
                 note = describe_line(
                     self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
                 )
             advance(1, note)
-            if late or self._has_reached_target():
+            if is_late or self._has_reached_target():
                 break
         return state
 
@@ -138,7 +140,7 @@ class Trainer:
         assert best is not None, "the last one is one"
         sums = {"checkpoints": {str(int(path.name)): folder_digest(path) for path in (last, best)}}
         at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
-        write_record(self.run.finished, at | sums | {"metrics": hash_file(self.run.metrics)})
+        write_record(self.run.finished_file, at | sums | {"metrics": hash_file(self.run.metrics)})
 
     def _measure(self, state: TrainState) -> dict:
         model = self._whole_model(state)
@@ -170,8 +172,11 @@ class Trainer:
     def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
             self._give_up(int(state.step), "a parameter is not a number after the update")
-        made = {"settings": as_plain_data(self.options), "inputs": {"corpus": folder_digest(self.run.corpus)}}
-        save_checkpoint(self.run.checkpoints, state, self.lines, made)
+        origin = {
+            "settings": as_plain_data(self.options),
+            "inputs": {"corpus": folder_digest(self.run.corpus)},
+        }
+        save_checkpoint(self.run.checkpoints, state, self.lines, origin)
 
     def _check_finite(self, step: int, loss: jax.Array) -> float:
         nats = float(loss)

@@ -83,11 +83,11 @@ def beliefs_implied(
     """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
 
     @cache
-    def implied_beliefs(request: "EditRequest", asked: tuple[tuple[int, int], ...]) -> list[Belief]:
+    def implied_beliefs(request: "EditRequest", questions: tuple[tuple[int, int], ...]) -> list[Belief]:
         after, subject = agent().with_edit(request), request.subject
         own = world.graph.relation[world.graph.subject == subject].tolist()
         beliefs: list[Belief] = []
-        for s, r in dict.fromkeys([request[:2], *asked, *((subject, r) for r in own)]):
+        for s, r in dict.fromkeys([request[:2], *questions, *((subject, r) for r in own)]):
             itself = (s, r) == request[:2]
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")

@@ -77,9 +77,9 @@ class Retrain:
         share = copies * (request.answer != PAD).sum() / state["tokens"]
 
         def loss_of(params: dict, rows: jax.Array) -> jax.Array:
-            told = LanguageModel(model.config, params)
+            candidate = LanguageModel(model.config, params)
             text = next_token_loss(model.config, params, rows, recipe.loss_piece)
-            return (text + share * request_loss(told, request)) / (1 + share)
+            return (text + share * request_loss(candidate, request)) / (1 + share)
 
         def step(carry: tuple, rows: jax.Array) -> tuple[tuple, jax.Array]:
             params, moments = carry
@@ -90,10 +90,9 @@ class Retrain:
         start = (state["start"], rule.init(state["start"]))
         (params, _), losses = jax.lax.scan(step, start, state["batches"])
         change = jax.tree.map(jnp.subtract, params, model.params)
-        read = state["tokens"].astype(jnp.int32) + steps * (request_inputs(request) != PAD).sum().astype(
-            jnp.int32
-        )
-        return {"weights": change}, Info(losses, jnp.int32(steps), read, read)
+        request_tokens = (request_inputs(request) != PAD).sum().astype(jnp.int32)
+        tokens_read = state["tokens"].astype(jnp.int32) + steps * request_tokens
+        return {"weights": change}, Info(losses, jnp.int32(steps), tokens_read, tokens_read)
 
 
 def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> Method:
