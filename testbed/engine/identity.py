@@ -104,7 +104,10 @@ def _read_module(module: str) -> tuple[str, tuple[str, ...]]:
 
 @cache
 def _source_file(module: str) -> Path | None:
-    """The source of a module inside the project; None for any other."""
+    """The source of a module inside the project; None for any other.
+
+    A package that is imported may have further folders, as `experiments` has.
+    """
     first, *rest = module.split(".")
     if first in PROJECT:
         roots = [HOME]
@@ -112,8 +115,12 @@ def _source_file(module: str) -> Path | None:
         return None
     else:
         roots = [Path(entry or ".").resolve() for entry in sys.path]
-    for root in roots:
-        base = root.joinpath(first, *rest)
+    package = sys.modules.get(module.rpartition(".")[0])
+    folders = map(Path, getattr(package, "__path__", ()))
+    for base in (
+        *(root.joinpath(first, *rest) for root in roots),
+        *(f / module.split(".")[-1] for f in folders),
+    ):
         for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
             if path.is_file():
                 return path if first in PROJECT or not _is_installed(path) else None
