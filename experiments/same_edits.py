@@ -71,7 +71,7 @@ def compare_runs(old: Path, new: Path, tolerance: float) -> list[Difference]:
     shared = sorted(folders[0].keys() & folders[1].keys())
     if not shared:
         raise InputError(f"{old} and {new} share no editor with the same settings; edit both, then compare")
-    differences = []
+    differences: list[Difference] = []
     for editor in shared:
         for table in TABLES:
             first, second = (pq.read_table(side[editor] / f"{table}.parquet") for side in folders)
@@ -84,8 +84,8 @@ def compare_tables(name: str, old: pa.Table, new: pa.Table, tolerance: float) ->
     for column in dict.fromkeys([*old.column_names, *new.column_names]):
         if column in TIMES:
             continue
-        sides = [_values_of(table, column) for table in (old, new)]
-        yield Difference(kind_of(column), f"{name}.{column}", *_count_differences(*sides, tolerance))
+        counts = _count_differences(_values_of(old, column), _values_of(new, column), tolerance)
+        yield Difference(kind_of(column), f"{name}.{column}", *counts)
 
 
 def kind_of(column: str) -> str:
@@ -134,11 +134,10 @@ def _count_differences(old: list, new: list, tolerance: float) -> tuple[int, int
 
 def _compare_reports(old: Path, new: Path, tolerance: float) -> Iterator[Difference]:
     """Every metric of both reports; what only one of them has is missing from the other."""
-    sides = [_metrics_of(run / "report" / "summary.csv") for run in (old, new)]
-    for key in dict.fromkeys([*sides[0], *sides[1]]):
-        yield Difference(
-            "metrics", " / ".join(key), *_count_differences(*(s.get(key, []) for s in sides), tolerance)
-        )
+    first, second = (_metrics_of(run / "report" / "summary.csv") for run in (old, new))
+    for key in dict.fromkeys([*first, *second]):
+        counts = _count_differences(first.get(key, []), second.get(key, []), tolerance)
+        yield Difference("metrics", " / ".join(key), *counts)
 
 
 def _metrics_of(path: Path) -> dict[tuple[str, ...], list[float]]:

@@ -170,12 +170,12 @@ def measure_cases(settings: Settings) -> dict[str, Any]:
                     twin.best(choice.subject, choice.relation)
 
     count, repeats = settings.cases, settings.repeats
-    drawn = {
+    draws = {
         f"{count:,} cases, stratified": (world, agent, count, stratified),
         f"{count:,} cases, published": (world, agent, count, published),
         f"{FEW} cases, small world": (small, small_agent, FEW, stratified),
     }
-    figures = {name: time_runs(partial(draw_cases, *what), repeats) for name, what in drawn.items()}
+    figures = {name: time_runs(partial(draw_cases, *what), repeats) for name, what in draws.items()}
     figures[f"naive twin, {FEW} cases, small world"] = time_runs(ask_twins, repeats)
     show_ranges("edit cases by the paper's agent", "seconds", figures, 2)
     return figures

@@ -180,9 +180,9 @@ def format_percent(share: float) -> str:
 def run_study(settings: Settings) -> None:
     """Both tables, printed and kept."""
     rows, difference_rows, record = [], [], {}
-    asked = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in KINDS]
-    with show_progress("coverage", len(asked)) as advance:
-        for scene, kind, dependence in asked:
+    situations = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in KINDS]
+    with show_progress("coverage", len(situations)) as advance:
+        for scene, kind, dependence in situations:
             by_method = coverage_by_method(settings, scene, kind, dependence)
             ours = by_method["jackknife"]
             rows.append(

@@ -65,8 +65,8 @@ class WorldKind(NamedTuple):
     by_gender: bool = False
 
     def __str__(self) -> str:
-        told = (("shift", self.shift), ("frequency", self.frequency), ("said", self.states_groups))
-        name = "-".join(f"{'' if on else 'no-'}{what}" for what, on in told)
+        properties = (("shift", self.shift), ("frequency", self.frequency), ("said", self.states_groups))
+        name = "-".join(f"{'' if on else 'no-'}{what}" for what, on in properties)
         return f"{name}-by-gender" if self.by_gender else name
 
 
@@ -210,8 +210,8 @@ def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
 def _kind_figures(editors: Sequence[ScoredEditor]) -> dict[str, Any]:
     by_editor = figures_by_editor(editors, ())
     for moves_of_editor in map(editor_changes, editors):
-        told = {kind: fit_group_or_frequency(moves_of_editor, kind) for kind in OTHERS}
-        by_editor[moves_of_editor.name]["group or frequency"] = told
+        fits = {kind: fit_group_or_frequency(moves_of_editor, kind) for kind in OTHERS}
+        by_editor[moves_of_editor.name]["group or frequency"] = fits
     return by_editor
 
 

@@ -214,8 +214,8 @@ def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:
 
 def _is_of_study(options: Settings, config: dict) -> bool:
     settings = config["settings"]
-    asked = (settings["cases"]["count"], settings["strength"])
-    return asked == (options.cases, options.strength) and config["editor"] in options.editors
+    values = (settings["cases"]["count"], settings["strength"])
+    return values == (options.cases, options.strength) and config["editor"] in options.editors
 
 
 def _table_note(options: Settings) -> str:

@@ -202,8 +202,8 @@ def _edit_settings(options: Settings) -> Iterator[EditSettings]:
 def _is_of_study(options: Settings, config: Mapping[str, Any]) -> bool:
     settings, name = config["settings"], config["editor"]
     strengths = (None,) if name in NO_DIAL else options.strengths
-    asked = (settings["cases"]["count"], settings["seed"], settings["evaluation"].get("reinforce"))
-    same = asked == (options.cases, options.seed, 0.0) and settings["sequential"] == settings["batch"] == 1
+    values = (settings["cases"]["count"], settings["seed"], settings["evaluation"].get("reinforce"))
+    same = values == (options.cases, options.seed, 0.0) and settings["sequential"] == settings["batch"] == 1
     return same and name in options.editors and settings["strength"] in strengths
 
 

@@ -85,10 +85,10 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         training = replace(laptop, train=replace(laptop.train, steps=options.steps), **where)
         yield from stages.model_stages(replace(CORPUS["laptop"], world=world, **where), training, clock)
     first = replace(EDIT["laptop"], run=runs[0].name, runs=options.runs, editors=EDITORS)
-    contradicting = replace(first, tuned=options.development.name, evaluations={"hase": Hase(reinforce=0.0)})
+    contradictions = replace(first, tuned=options.development.name, evaluations={"hase": Hase(reinforce=0.0)})
     held_out = {"run": options.development.name, "tuned": "", "cases": CaseConfig(count=options.held_out)}
-    yield "tune", lambda: tune(TuneSettings(**vars(contradicting) | held_out))
-    configs = with_tuned_settings(runs[0], EDITORS, contradicting)
+    yield "tune", lambda: tune(TuneSettings(**vars(contradictions) | held_out))
+    configs = with_tuned_settings(runs[0], EDITORS, contradictions)
     base = replace(first, cases=CaseConfig(count=options.edits), configs=configs)
     for seed, run in enumerate(runs):
         for sampler in SAMPLERS:

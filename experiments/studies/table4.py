@@ -129,8 +129,10 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     yield from stages.model_stages(replace(corpus, **where), replace(recipe, **where), clock)
     settings = replace(base, cases=CaseConfig(count=options.edits), **where)
     for sampler in options.samplers:
-        drawn = replace(settings, evaluations={"hase": Hase(sampler=sampler)})
-        yield from stages.edit_stages((replace(drawn, editors=(e,)) for e in options.editors), f", {sampler}")
+        of_sampler = replace(settings, evaluations={"hase": Hase(sampler=sampler)})
+        yield from stages.edit_stages(
+            (replace(of_sampler, editors=(e,)) for e in options.editors), f", {sampler}"
+        )
     yield stages.report_stage([options.run], against=options.editors[0])
 
 

@@ -41,24 +41,23 @@ def record_baseline(run: Run, command: str) -> None:
         raise InputError(f"{run.name} is not built of TAXI's folder; see --world.path of testbed.corpus")
     kinds = Taxonomy(world.graph)
     every = read_baseline(kinds, world.path)
-    asked = [one for one in every if world.graph.find(one.subject, one.relation) >= 0]
-    say(f"{len(asked):,} of {len(every):,} questions are about subjects of this world")
-    cases = [_case(kinds, one) for one in asked]
+    here = [one for one in every if world.graph.find(one.subject, one.relation) >= 0]
+    say(f"{len(here):,} of {len(every):,} questions are about subjects of this world")
+    cases = [_case(kinds, one) for one in here]
     read = Questions(world, load_model(run, world)[0], cases).answers_before(np.arange(len(cases))[:, None])
     ended = np.asarray(read.ended)
     right = np.full((len(cases), 2), np.nan)
-    for row, (one, case) in enumerate(zip(asked, cases, strict=True)):
+    for row, (one, case) in enumerate(zip(here, cases, strict=True)):
         for at, (choice, label) in enumerate(zip(case.choices, (one.label, one.subject), strict=False)):
             right[row, at] = _right(ended[row, at, : len(choice.options)], choice.options == label)
     chance = np.array([_chance(case) for case in cases])
-    rows = [*_rows(asked, kinds, right, chance)]
-    told = markdown_section(_table(rows))
-    say(told)
+    rows = [*_rows(here, kinds, right, chance)]
+    say(markdown_section(_table(rows)))
     figures = [{"who": who, "way": way, **share._asdict()} for who, way, share, _ in rows]
-    kept = write_record(
-        run, NAME, command, read_metrics(run), figures=figures, asked=len(asked), of=len(every)
+    folder = write_record(
+        run, NAME, command, read_metrics(run), figures=figures, asked=len(here), of=len(every)
     )
-    say(f"record: {kept}")
+    say(f"record: {folder}")
 
 
 def _case(kinds: Taxonomy, one: BaselineQuestion) -> Case:
@@ -90,11 +89,11 @@ def _chance(case: Case) -> list[float]:
 
 
 def _rows(
-    asked: Sequence[BaselineQuestion], kinds: Taxonomy, right: np.ndarray, chance: np.ndarray
+    questions: Sequence[BaselineQuestion], kinds: Taxonomy, right: np.ndarray, chance: np.ndarray
 ) -> Iterator[tuple[str, str, Estimate, float]]:
-    subject = np.array([one.subject for one in asked])
-    of = np.array([one.token_type for one in asked])
-    category = np.array([one.relation == kinds.root for one in asked])
+    subject = np.array([one.subject for one in questions])
+    of = np.array([one.token_type for one in questions])
+    category = np.array([one.relation == kinds.root for one in questions])
     for who in KINDS:
         for what, mine in (("category", category), ("properties", ~category)):
             for at, way in enumerate((FORWARD, INVERSE)):
