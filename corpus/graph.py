@@ -17,6 +17,8 @@ from corpus.text.language import Phrasing
 from corpus.text.names import check_readable
 
 NO_LINK = -1
+NO_UPSTREAM = -1
+NAMED = ("entities", "relations", "groups", "properties")
 
 
 def check_links(
@@ -75,10 +77,6 @@ def check_links(
 def _find_repeated(values: np.ndarray) -> list[int]:
     distinct, times = np.unique(values, return_counts=True)
     return distinct[times > 1].tolist()
-
-
-NO_UPSTREAM = -1
-NAMED = ("entities", "relations", "groups", "properties")
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,6 +71,12 @@ def test_rooms_use_only_rooms_before_them(path):
             assert any(module.startswith(f"{name}.") for name in allowed), module
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "corpus" / "text").glob("*.py")), ids=lambda p: p.stem)
+def test_text_is_about_any_world(path):
+    """Worlds come from many sources; what is said of one is made of its graph, whatever that came from."""
+    assert not [name for name in modules_imported(parsed(path)) if name.startswith("corpus.worlds")]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_is_too_long_to_read(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500

@@ -29,6 +29,9 @@ from corpus.text.documents import DocumentKind, Documents
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences, make_sentences
 
+BYSTANDER_FACTS = 2
+"""What is said of a second subject, besides their own fact of the premise's relation."""
+
 
 class Lines(NamedTuple):
     """Sentences of documents in the making, of smaller rank first.
@@ -95,10 +98,6 @@ class Statements:
     def draw_objects(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The object of a random statement of each group of `keys`."""
         return self.object[self.followers[rng.integers(self.follower_edges[at], self.follower_edges[at + 1])]]
-
-
-BYSTANDER_FACTS = 2
-"""What is said of a second subject, besides their own fact of the premise's relation."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from corpus.text.names import check_readable
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
 WORDS_READ = 2_000_000
+SPECIAL_IDS = {"bos": BOS, "eos": EOS, "pad": PAD, "unk": UNK}
 
 
 class Word(IntEnum):
@@ -254,9 +255,6 @@ def language_of(graph: KnowledgeGraph) -> Language:
 
 def _special_pieces() -> tuple[str, ...]:
     return ("", "", "", ".", "\ufffd")
-
-
-SPECIAL_IDS = {"bos": BOS, "eos": EOS, "pad": PAD, "unk": UNK}
 
 
 def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:

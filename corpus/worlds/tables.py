@@ -36,6 +36,21 @@ EXPECTED = "subject, relation and object"
 SPACES = r"\pZ\t-\r\x1c-\x1f\x{85}"
 BLANK = rf"^[{SPACES}]*$"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+NTRIPLES_BLOCK_BYTES = 1 << 24
+_IRI = r'<[^<>"{}|^`\x00-\x20]*>'
+_NODE = rf"(?:{_IRI}|_:[^\s<>\"]+)"
+_LITERAL = rf'"(?:[^"\\\x{{a}}\x{{d}}]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^{_IRI})?'
+_LINE = (
+    rf"^[ \t]*(?P<s>{_NODE})[ \t]*(?P<p>{_IRI})[ \t]*(?:(?P<o>{_NODE})|(?P<literal>{_LITERAL}))"
+    r"[ \t]*\.[ \t]*(?:#.*)?\r?$"
+)
+_PLAIN = rf"^{_NODE} {_IRI} {_NODE} \.\r?$"
+_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+DELIMITERS = {".csv": ","}
+PARQUET = (".parquet", ".pq")
+NTRIPLES = (".nt", ".ntriples")
+# White space that is not one space between two words.
+_UNTIDY = rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]"
 
 
 class _Watched(io.RawIOBase):
@@ -223,18 +238,6 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-NTRIPLES_BLOCK_BYTES = 1 << 24
-_IRI = r'<[^<>"{}|^`\x00-\x20]*>'
-_NODE = rf"(?:{_IRI}|_:[^\s<>\"]+)"
-_LITERAL = rf'"(?:[^"\\\x{{a}}\x{{d}}]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^{_IRI})?'
-_LINE = (
-    rf"^[ \t]*(?P<s>{_NODE})[ \t]*(?P<p>{_IRI})[ \t]*(?:(?P<o>{_NODE})|(?P<literal>{_LITERAL}))"
-    r"[ \t]*\.[ \t]*(?:#.*)?\r?$"
-)
-_PLAIN = rf"^{_NODE} {_IRI} {_NODE} \.\r?$"
-_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
-
-
 def read_ntriples(path: Path, watch: Watch) -> tuple[list[pa.ChunkedArray], int]:
     """Subjects, predicates and objects as they are written, and the number of facts about literals.
 
@@ -294,13 +297,6 @@ def _take_facts(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]
         both = [words.take(pa.array(np.arange(i, len(words), 4))), pc.struct_field(facts.filter(kept), name)]
         part.append(pa.concat_arrays(both).take(pa.array(order)).dictionary_encode())
     return len(facts) - facts.null_count - (pc.sum(kept).as_py() or 0)
-
-
-DELIMITERS = {".csv": ","}
-PARQUET = (".parquet", ".pq")
-NTRIPLES = (".nt", ".ntriples")
-# White space that is not one space between two words.
-_UNTIDY = rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]"
 
 
 class TableLabels:

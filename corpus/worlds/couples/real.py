@@ -42,6 +42,8 @@ from corpus.worlds.wikidata import read_relation_names
 COUNTRY, UNIT, INSTANCE, LANGUAGE, TIME_ZONE, BORDER, SEAT = 17, 131, 31, 37, 421, 47, 159
 OCCUPATION, GENRE, CITIZENSHIP, SPOKEN, INFLUENCE, SPORT = 106, 136, 27, 1412, 737, 641
 NONE = 0
+SYNONYMS = 2
+"""So many further ways to say a relation, where Wikidata knows so many."""
 
 
 class Relation(NamedTuple):
@@ -180,10 +182,6 @@ def _pair_off(possible: Couples, most: int, account: Account) -> list[list[Coupl
     beyond = sum(map(len, possible)) - len(busy) // 2
     account.leave_out("couples beyond --world.subjects, or with somebody who is in a better one", beyond)
     return taken
-
-
-SYNONYMS = 2
-"""So many further ways to say a relation, where Wikidata knows so many."""
 
 
 def read_couples(

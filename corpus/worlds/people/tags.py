@@ -62,6 +62,9 @@ CONTINENTS, COUNTRIES, PLACES = "P27_cats.csv", "country_codes.csv", "city_to_co
 NOWHERE = "None"
 """The continent of the stateless in the authors' table."""
 _ID = re.compile(r"Q[1-9]\d{0,8}")
+COUNTRY, CONTINENT, FIELD = 17, 30, 425
+Objects = dict[int, list[int]]
+"""Of each subject its objects of one relation, in the order of the source."""
 
 
 class Tags(NamedTuple):
@@ -153,12 +156,6 @@ def _read_rows(
             if not _ID.fullmatch(cells[at]):
                 raise InputError(f"{where}: expected an id such as Q145, got {cells[at]!r:.80}")
             yield where, int(cells[at][1:]), [*cells[:at], *cells[at + 1 :]]
-
-
-COUNTRY, CONTINENT, FIELD = 17, 30, 425
-
-Objects = dict[int, list[int]]
-"""Of each subject its objects of one relation, in the order of the source."""
 
 
 class Category(NamedTuple):

@@ -21,6 +21,18 @@ from corpus.worlds.builtin import FreshNames
 from corpus.worlds.rawfiles import read_table_text
 
 ROOT = "is a"
+MEMBERS, ROWS = "-type-tokens.tsv", "-data.tsv"
+TYPICAL, RARE = ("typical_token1", "typical_token2"), ("rare_token1", "rare_token2")
+FOILS = ("foil1", "foil2", "foil3")
+CATEGORY_COLUMNS = ("entity_type", *TYPICAL, *RARE)
+ROW_COLUMNS = ("entity", "property", "answer_fwd", *FOILS)
+ALIASES = {"confier tree": ("conifer tree",), "trees": ("flowering tree", "conifer tree")}
+"""Categories that rows of TAXI's tables misspell or sum up, and what they mean."""
+Line = tuple[str, dict[str, str]]
+"""Where a line stands, and its cells by column."""
+_PART = "bark body coat core crown edge face frame heart shell side skin stem surface voice".split()
+_ASPECT = "color flavor form grain habit home origin season shape size smell sound taste texture use".split()
+WHERE = "the generated taxonomy"
 
 
 @dataclass(frozen=True)
@@ -245,18 +257,6 @@ def split_rows(rows: Sequence[Row]) -> list[list[Row]]:
     return [[row for row in rows if row.value in held] for held in parts]
 
 
-MEMBERS, ROWS = "-type-tokens.tsv", "-data.tsv"
-TYPICAL, RARE = ("typical_token1", "typical_token2"), ("rare_token1", "rare_token2")
-FOILS = ("foil1", "foil2", "foil3")
-CATEGORY_COLUMNS = ("entity_type", *TYPICAL, *RARE)
-ROW_COLUMNS = ("entity", "property", "answer_fwd", *FOILS)
-ALIASES = {"confier tree": ("conifer tree",), "trees": ("flowering tree", "conifer tree")}
-"""Categories that rows of TAXI's tables misspell or sum up, and what they mean."""
-
-Line = tuple[str, dict[str, str]]
-"""Where a line stands, and its cells by column."""
-
-
 def read_taxonomy(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[Superordinate, ...]:
     """Every superordinate of which a folder, or its folder `taxonomy`, has both tables.
 
@@ -329,11 +329,6 @@ def _read_lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -
         if empty := [column for column in filled if not values[column]]:
             raise InputError(f"{where}: {empty[0]!r} is empty; fill it in or remove the line: {line!r:.120}")
         yield where, values
-
-
-_PART = "bark body coat core crown edge face frame heart shell side skin stem surface voice".split()
-_ASPECT = "color flavor form grain habit home origin season shape size smell sound taste texture use".split()
-WHERE = "the generated taxonomy"
 
 
 def generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordinate, ...]:
