@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from bayes.change import change_beliefs
-from bayes.known import Draw, Known
+from bayes.known import Draw, KnownEvidence
 from bayes.tree import Tree, normalise_rows
 from corpus.errors import InputError
 
@@ -25,7 +25,7 @@ Draws = list[tuple[Draw, float]]
 
 
 def log_beliefs(
-    known: Known, focus: Iterable[int], done: Mapping[int, tuple[int, float]], asked: Sequence[int]
+    known: KnownEvidence, focus: Iterable[int], done: Mapping[int, tuple[int, float]], asked: Sequence[int]
 ) -> dict[int, np.ndarray]:
     """Log p(k) of the candidates of each fact's relation, of facts that are of one tree.
 
@@ -55,7 +55,7 @@ def log_beliefs(
 
 
 def _weigh_states(
-    known: Known, trees: list[list[int]], asked: list[int], once: bool
+    known: KnownEvidence, trees: list[list[int]], asked: list[int], once: bool
 ) -> Iterator[tuple[float, Draws]]:
     """Log-weight of every state of the given trees, and how it changes the resolved rows.
 
@@ -63,7 +63,7 @@ def _weigh_states(
     one tree is in doubt, what its last facts may be is therefore summed beforehand: they draw shares.
 
     Args:
-        trees: the facts of each tree in doubt, as `Known.tree_of` lists them.
+        trees: the facts of each tree in doubt, as `KnownEvidence.tree_of` lists them.
         asked: the tree of whoever is asked about, whose own draws are taken out of the rows too.
         once: whether no fact of it is drawn again.
 
@@ -95,7 +95,7 @@ def _weigh_states(
 
 
 def _extend_state(
-    known: Known,
+    known: KnownEvidence,
     log_weight: float,
     draws: Draws,
     trees: list[tuple[list[int], dict[int, np.ndarray], float]],

@@ -19,7 +19,7 @@ from scipy.special import logit, logsumexp
 
 from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
-from bayes.known import Known, read_evidence
+from bayes.known import KnownEvidence, read_evidence
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -42,7 +42,7 @@ class ExactAgent:
         done: {fact: (place it was set to, probability of drawing again what depends on it)}.
     """
 
-    known: Known
+    known: KnownEvidence
     exactness: Exactness = UNBOUNDED
     focus: frozenset[int] = frozenset()
     done: Mapping[int, tuple[int, float]] = field(default_factory=dict)

@@ -68,7 +68,7 @@ class Distribution(NamedTuple):
         probabilities[named] = self.probability[at[named]]
         return probabilities
 
-    def dense(self) -> np.ndarray:
+    def dense_probabilities(self) -> np.ndarray:
         """float64[K]: probability of every object of the support, in its order."""
         probabilities = np.full(len(self.support), self.remainder)
         probabilities[np.searchsorted(self.support, self.objects)] = self.probability
@@ -76,7 +76,7 @@ class Distribution(NamedTuple):
 
     def mode(self) -> int:
         """The most probable object; ties go to the lower id."""
-        return int(self.support[np.argmax(self.dense())])
+        return int(self.support[np.argmax(self.dense_probabilities())])
 
     def top(self, count: int) -> np.ndarray:
         """The most probable named objects, most probable first."""

@@ -54,7 +54,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownEvidence:
     """Evidence about every fact, and the rows of resolved ones.
 
     Attributes:
@@ -94,7 +94,7 @@ class Known:
         """What the prior adds to the draws of facts without an upstream fact."""
         return 0.0 if self.has_given_rows else self.config.root_mass
 
-    def with_evidence(self, fact: int, place: int, more: float) -> "Known":
+    def with_evidence(self, fact: int, place: int, more: float) -> "KnownEvidence":
         """The same after further evidence: a log-likelihood ratio, or a count of statements."""
         added = dict(self.edited.get(fact, {}))
         added[place] = added.get(place, 0.0) + more
@@ -168,7 +168,7 @@ class Known:
         return draws
 
 
-def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> Known:
+def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> KnownEvidence:
     """What is known after reading the sentences of a world of kind `exact`.
 
     Raises:
@@ -209,7 +209,7 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
     resolved[by_sentence] = UNRESOLVED
     if config.rows == "given":
         rows, roots = _pack_given_rows(graph, config)
-        return Known(graph, config, offsets, places, ratios, np.full(n, UNRESOLVED), rows, roots)
+        return KnownEvidence(graph, config, offsets, places, ratios, np.full(n, UNRESOLVED), rows, roots)
 
     rows, roots = {}, {}
     for r in range(len(graph.relations)):
@@ -232,7 +232,7 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
         shape = (len(graph.candidates_of(up)), size)
         draws = csr_array((weight[known], (row[known], place[known])), shape=shape)
         rows[r] = DrawnState(draws, draws.T.tocsr(), draws.sum(axis=1))
-    return Known(graph, config, offsets, places, ratios, resolved, rows, roots)
+    return KnownEvidence(graph, config, offsets, places, ratios, resolved, rows, roots)
 
 
 def _pack_given_rows(

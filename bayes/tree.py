@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from bayes.known import NO_ROW, Draw, Known, dense_row
+from bayes.known import NO_ROW, Draw, KnownEvidence, dense_row
 
 
 class Changes(NamedTuple):
@@ -56,7 +56,7 @@ class Tree:
         draws: changes to the resolved rows: the tree's own draws are to be among them, with -1.
     """
 
-    def __init__(self, known: Known, facts: list[int], draws: list[tuple[Draw, float]]) -> None:
+    def __init__(self, known: KnownEvidence, facts: list[int], draws: list[tuple[Draw, float]]) -> None:
         self.known, self.facts = known, facts
         self.graph = known.graph
         listed: dict[tuple[int, bool], list[tuple[int, int, float]]] = {}

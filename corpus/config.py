@@ -372,11 +372,11 @@ class DocumentConfig:
         _check_shares(self, "together", "chosen_subjects", "chosen_objects")
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
-        if self.ordinary < 0.1:
+        if self.ordinary_share < 0.1:
             raise ValueError("together, joint, imagine and revise may be at most 0.9 of all documents")
 
     @property
-    def ordinary(self) -> float:
+    def ordinary_share(self) -> float:
         """Share of ordinary documents."""
         return 1.0 - self.together - self.joint - self.imagine - self.revise
 

@@ -89,7 +89,10 @@ def test_an_edit_follows_the_coupling_where_it_must_and_nowhere_else():
                 assert now == (kind == "do" or not stated)
                 followed[kind, not stated] += now
                 if twin is not None:
-                    moved = edited.predict(twin, relation).dense() - agent.predict(twin, relation).dense()
+                    moved = (
+                        edited.predict(twin, relation).dense_probabilities()
+                        - agent.predict(twin, relation).dense_probabilities()
+                    )
                     assert np.abs(moved).max() < 0.1 if graph.silent[same[0]] else np.abs(moved).max() < 1e-6
     assert (
         followed["correction", False]

@@ -110,7 +110,9 @@ def own_fact(agent, fact):
 
 
 def belief(agent, fact):
-    return agent.predict(int(agent.graph.subject[fact]), int(agent.graph.relation[fact])).dense()
+    return agent.predict(
+        int(agent.graph.subject[fact]), int(agent.graph.relation[fact])
+    ).dense_probabilities()
 
 
 def beliefs(agent):
@@ -570,7 +572,7 @@ def test_credences_are_calibrated(persistence):
         for f in np.flatnonzero(graph.subject == 0):
             if agent.has_truth(int(f)):
                 r = int(graph.relation[f])
-                p = agent.predict(0, r).dense()
+                p = agent.predict(0, r).dense_probabilities()
                 at = int(np.searchsorted(graph.candidates_of(r), model.truth[f]))
                 ranks.append(p[:at].sum() + rng.random() * p[at])
     counts = np.histogram(ranks, 20, (0, 1))[0]
@@ -588,7 +590,7 @@ def test_edits_that_make_no_sense_are_refused():
     with pytest.raises(InputError, match="positive"):
         agent.with_edit(EditRequest(0, r, int(graph.candidates_of(r)[0]), -1.0))
     with pytest.raises(InputError, match="no fact"):
-        agent.predict(0, 99).dense()
+        agent.predict(0, 99).dense_probabilities()
 
 
 def test_too_many_states_are_refused(monkeypatch):
@@ -598,9 +600,9 @@ def test_too_many_states_are_refused(monkeypatch):
     edited = fit_exact(graph, config, sentences).with_edit(
         EditRequest(0, 0, int(graph.candidates_of(0)[0]), 1.0)
     )
-    assert edited.predict(0, 0).dense().sum() == pytest.approx(1)
+    assert edited.predict(0, 0).dense_probabilities().sum() == pytest.approx(1)
     with pytest.raises(InputError, match="states"):
-        edited.predict(1, 0).dense()
+        edited.predict(1, 0).dense_probabilities()
 
 
 @pytest.mark.parametrize("changed", [False, True])

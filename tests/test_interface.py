@@ -106,10 +106,10 @@ def test_distributions_answer_alike_sparse_and_dense(support, random, remainder)
     support = np.array(sorted(support))
     named = np.array(sorted(random.sample(support.tolist(), random.randint(0, len(support)))), np.int64)
     d = Distribution(named, np.array([random.random() for _ in named]), remainder, support)
-    np.testing.assert_array_equal(d.of(support), d.dense())
+    np.testing.assert_array_equal(d.of(support), d.dense_probabilities())
     outside = np.setdiff1d(np.arange(-2, 35), support)
     assert (d.of(outside) == 0).all()
-    assert d.of(np.array([[d.mode()]])) == d.dense().max()
+    assert d.of(np.array([[d.mode()]])) == d.dense_probabilities().max()
     assert set(d.top(5)) <= set(named.tolist())
 
 

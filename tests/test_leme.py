@@ -158,8 +158,10 @@ def test_the_second_interpretation_is_what_one_is_told(place, second):
     weight = np.inf if second == "correction" else agent.weight_for(s, r, o, 0.9)
     told = agent.with_edit(EditRequest(s, r, o, weight, second))
     (edit,), (coupled,) = role(case, EDIT), role(case, COUPLED)
-    np.testing.assert_allclose(edit.agent[2], told.predict(s, r).dense())
-    np.testing.assert_allclose(coupled.agent[2], told.predict(coupled.subject, coupled.relation).dense())
+    np.testing.assert_allclose(edit.agent[2], told.predict(s, r).dense_probabilities())
+    np.testing.assert_allclose(
+        coupled.agent[2], told.predict(coupled.subject, coupled.relation).dense_probabilities()
+    )
     assert edit.agent[2].max() == pytest.approx(1 if second == "correction" else 0.9)
     assert Leme(second=second).interpretations == ("do", second)
 

@@ -188,7 +188,7 @@ def test_links_are_given_and_take_no_edit(kind):
     graph = built()
     config = ExactConfig(noise=0.1)
     agent = fit_exact(graph, config, certificates(graph, np.array([], int)))
-    np.testing.assert_array_equal(agent.predict(2, 1).dense(), [1.0, 0.0])
+    np.testing.assert_array_equal(agent.predict(2, 1).dense_probabilities(), [1.0, 0.0])
     assert not agent.accepts(2, 1, kind)
     assert agent.accepts(0, 0, kind)
     with pytest.raises(InputError, match="'Park near' is a link"):

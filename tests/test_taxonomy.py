@@ -346,7 +346,7 @@ def test_of_an_absent_property_nothing_is_known(seed, persistence):
     assert (model.statements[graph.silent] == 0).all()
     agent = fit_exact(graph, config, sentences)
     for f in np.flatnonzero(graph.silent)[:10].tolist():
-        p = agent.predict(int(graph.subject[f]), int(graph.relation[f])).dense()
+        p = agent.predict(int(graph.subject[f]), int(graph.relation[f])).dense_probabilities()
         np.testing.assert_allclose(p, 1 / len(p), atol=TOLERANCE)
 
 

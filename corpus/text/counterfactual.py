@@ -150,7 +150,7 @@ def write_further_documents(
         InputError: nothing such a document could be about.
     """
     said = Statements(graph, truth, sentences)
-    total = ordinary / config.ordinary
+    total = ordinary / config.ordinary_share
     counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
     joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
 

@@ -38,7 +38,7 @@ def join_essays(
     Raises:
         InputError: they are asked for in a world without links.
     """
-    count, length = round(config.together * ordinary / config.ordinary), config.length
+    count, length = round(config.together * ordinary / config.ordinary_share), config.length
     links = np.flatnonzero(graph.is_link)
     if count and not len(links):
         raise InputError(

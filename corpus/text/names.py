@@ -32,7 +32,7 @@ FOLLOWS = {
 """What may stand behind each kind of name or word, to the end of a sentence."""
 
 
-class Renamed(NamedTuple):
+class NameChange(NamedTuple):
     """A name that is not spelt as in the source, and why."""
 
     label: str
@@ -73,7 +73,7 @@ def make_readable(
     entity_keys: Sequence[str],
     relations: Sequence[str],
     relation_keys: Sequence[str],
-) -> tuple[list[str], list[str], list[Renamed]]:
+) -> tuple[list[str], list[str], list[NameChange]]:
     """Names of entities and relations with which every sentence parses back, and those that were changed.
 
     Every label that several ids share gets its key behind it, and so does every name that could be taken
@@ -100,7 +100,7 @@ def make_readable(
         taken.add(key)
         names[i] = f"{names[i]} {key}"
     changed = [
-        Renamed(label, name, why.get(i, "it holds characters that sentences keep for themselves"))
+        NameChange(label, name, why.get(i, "it holds characters that sentences keep for themselves"))
         for i, (label, name) in enumerate(zip(labels, names, strict=True))
         if name != label and name != " ".join(label.split())
     ]

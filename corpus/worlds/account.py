@@ -7,7 +7,7 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.files import read_json, write_json
-from corpus.text.names import Renamed
+from corpus.text.names import NameChange
 
 EXAMPLES = 3
 RENAMED = "renamed.tsv"
@@ -26,7 +26,7 @@ class Account:
 
     left_out: dict[str, int] = field(default_factory=dict)
     named: dict[str, list[str]] = field(default_factory=dict)
-    renamed: list[Renamed] = field(default_factory=list)
+    renamed: list[NameChange] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
 
     def leave_out(self, what: str, count: int, examples: Iterable[str] | None = None) -> None:
@@ -69,6 +69,6 @@ def load_account(folder: Path) -> Account:
     if not (folder / RENAMED).exists():
         return Account()
     rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
-    renamed = [Renamed(*row.split("\t")) for row in rows]
+    renamed = [NameChange(*row.split("\t")) for row in rows]
     saved = read_json(folder / "account.json")
     return Account(left_out=saved["left_out"], named=saved["named"], renamed=renamed)

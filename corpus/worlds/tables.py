@@ -53,7 +53,7 @@ NTRIPLES = (".nt", ".ntriples")
 _UNTIDY = rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]"
 
 
-class _Watched(io.RawIOBase):
+class _WatchedStream(io.RawIOBase):
     """The bytes of a stream; tells how much of the file behind it was read for them."""
 
     def __init__(
@@ -86,7 +86,7 @@ def open_table(path: Path, watch: Watch) -> Iterator[IO[bytes]]:
         zipped = file.peek(2).startswith(b"\x1f\x8b")
         stream = stack.enter_context(gzip.open(file)) if zipped else file
         try:
-            buffered = io.BufferedReader(_Watched(file, stream, advance), BLOCK_BYTES)
+            buffered = io.BufferedReader(_WatchedStream(file, stream, advance), BLOCK_BYTES)
             head = buffered.peek(4096)[:4096]
             if head.startswith(WIDE_MARKS) or head.count(0) > len(head) / 4:
                 raise InputError(f"{path} is UTF-16 or not text at all; save it as UTF-8")

@@ -250,7 +250,7 @@ def _note_cut_line(source: Source, block: Block) -> str:
     return f"{source}: the last line has no line end and may be cut off; it is left out: {shown!r:.80}"
 
 
-class Numbered:
+class NumberedLabels:
     """Labels of ids such as Q42, kept as the numbers behind their letter.
 
     Args:
@@ -317,7 +317,10 @@ def read_wikidata(
         raise InputError(f"{folder}: no triple has names for its subject, relation and object")
     of = raw.entities.of if config.names == "first" else partial(_describe_names, folder, raw.entities, watch)
     return Facts(
-        triples[named], Numbered("Q", of, entities), Numbered("P", raw.relations.of, relations), str(folder)
+        triples[named],
+        NumberedLabels("Q", of, entities),
+        NumberedLabels("P", raw.relations.of, relations),
+        str(folder),
     )
 
 

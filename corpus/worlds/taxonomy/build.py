@@ -14,7 +14,7 @@ from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.language import Phrasing
-from corpus.text.names import Renamed, make_readable
+from corpus.text.names import NameChange, make_readable
 from corpus.text.phrasings import phrasings_of
 from corpus.worlds.account import Account
 from corpus.worlds.builtin import FreshNames
@@ -146,7 +146,7 @@ def _keep_relations(
             continue
         kept.append(relation)
         if relation.why:
-            account.renamed.append(Renamed(relation.property, relation.label, relation.why))
+            account.renamed.append(NameChange(relation.property, relation.label, relation.why))
     return kept
 
 
@@ -292,7 +292,9 @@ def _read_superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: 
             example = f"{where}: {said!r} is not a category of {name}"
             account.leave_out("rows about no category", 1, (example,))
         elif said not in categories:
-            account.renamed.append(Renamed(said, " and ".join(known), f"{where}: an alias of the category"))
+            account.renamed.append(
+                NameChange(said, " and ".join(known), f"{where}: an alias of the category")
+            )
         foils = tuple(cells[column] for column in FOILS if cells[column])
         for category in known:
             key = (category, cells["property"], value)

@@ -92,7 +92,7 @@ def beliefs_implied(
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")
             # Not `top`, which leaves out objects that are named nowhere and may be likelier than named ones.
-            likely = belief.support[np.argsort(-belief.dense(), kind="stable")[:named]].tolist()
+            likely = belief.support[np.argsort(-belief.dense_probabilities(), kind="stable")[:named]].tolist()
             objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:named]
             p = belief.of(np.array(objects)).tolist()
             some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]

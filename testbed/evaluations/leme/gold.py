@@ -146,5 +146,7 @@ class LemeAsker(Asker):
         pair = self.gold.pair_of(up)
         obj = int(self.graph.candidates_of(pair[1])[place])
         return (
-            agent.with_edit(EditRequest(*pair, obj, math.inf, kind)).predict(*self.gold.pair_of(fact)).dense()
+            agent.with_edit(EditRequest(*pair, obj, math.inf, kind))
+            .predict(*self.gold.pair_of(fact))
+            .dense_probabilities()
         )
