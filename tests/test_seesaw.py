@@ -809,9 +809,9 @@ def test_released_requests_are_posed_where_everything_is_known(tmp_path, populat
 def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
     ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
     for key, expected in (("kinds", True), ("paper", False)):
-        section = note_real_people(Section(key, key, "", tables=[ours], folded=[theirs]))
+        section = note_real_people(Section(key, key, "", tables=[ours], more_tables=[theirs]))
         assert section.tables[0].note.startswith("Note. Real people")
-        assert ("occupations stand in" in section.folded[0].note) == expected
+        assert ("occupations stand in" in section.more_tables[0].note) == expected
 
 
 # The experiment.

@@ -165,15 +165,15 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
                 if name in better and cell_number(other[column]) is not None
             }
             wins = i in known and all(known[i] <= other for other in known.values())
-            assert ((i, column) in table.best) == (wins and len(set(known.values())) > 1), (i, name)
+            assert ((i, column) in table.best_cells) == (wins and len(set(known.values())) > 1), (i, name)
     shown_bold = {
         (i, j)
         for i, line in enumerate(markdown_section(table).splitlines()[4:])
         for j, cell in enumerate(line.strip("| ").split(" | "))
         if cell.startswith("**")
     }
-    assert shown_bold == table.best
-    assert latex_table(table).count(r"\textbf{") == len(table.best)
+    assert shown_bold == table.best_cells
+    assert latex_table(table).count(r"\textbf{") == len(table.best_cells)
 
 
 def test_heads_say_what_is_better():
@@ -183,7 +183,7 @@ def test_heads_say_what_is_better():
     assert set(ARROWS) == set(better.values())
     assert "| m high ↑ |" in markdown_section(table)
     assert all(arrow in latex_table(table) for arrow in (r"$\uparrow$", r"$\downarrow$", r"$\to$1"))
-    assert table.best == set(), "one editor competes with nobody"
+    assert table.best_cells == set(), "one editor competes with nobody"
 
 
 def test_a_table_says_how_much_is_behind_its_cells():
@@ -207,10 +207,10 @@ def test_ranks_are_how_many_are_better(rows):
             beaten_by = sum(other[column - 1] > good[i][column - 1] for other in good)
             assert table.ranks[column][i] == 1 + beaten_by
             tied = len({other[column - 1] for other in good}) == 1
-            assert ((i, column) in table.best) == (beaten_by == 0 and not tied)
+            assert ((i, column) in table.best_cells) == (beaten_by == 0 and not tied)
     said = describe_winners(table)
-    assert bool(said) == bool(table.best)
-    assert all(f"e{i}: best in" in said for i, _ in table.best)
+    assert bool(said) == bool(table.best_cells)
+    assert all(f"e{i}: best in" in said for i, _ in table.best_cells)
 
 
 def test_the_worst_column_stands_beside_the_best():

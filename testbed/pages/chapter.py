@@ -19,14 +19,14 @@ class Picture(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of a chapter: pictures, tables that are open and tables that are folded."""
+    """A part of a chapter: pictures, tables that are open, and more that are folded."""
 
     key: str
     title: str
     text: str
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
-    folded: Sequence[Table] = ()
+    more_tables: Sequence[Table] = ()
 
 
 class Material(NamedTuple):
@@ -54,21 +54,21 @@ class Chapter(NamedTuple):
         title: a question, or a name.
         text: what was asked, for people.
         findings: by editor, what came out in a line.
-        overall: the first table of what came of the edits.
+        main_table: the first table of what came of the edits.
         panels: by editor, the picture of one edit; some editors may have none.
         details: by editor, tables of every metric.
         words: terms that tables use besides metrics, and what they mean.
         metrics: for the explanations below.
-        ahead: sections before the first table: what the model was before any edit (`testbed.pages.sections`).
+        opening: sections before the first table: what the model was before any edit.
     """
 
     title: str
     text: str
     findings: dict[str, str]
-    overall: Table
+    main_table: Table
     sections: Sequence[Section]
     panels: Mapping[str, Picture]
     details: dict[str, list[Table]]
     words: Mapping[str, str]
     metrics: Sequence[MetricDefinition]
-    ahead: Sequence[Section] = ()
+    opening: Sequence[Section] = ()

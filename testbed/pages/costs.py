@@ -52,7 +52,7 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
     left_out = [e.name for e in editors if e.name not in drawn_editors]
     if drawn_editors and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
-    return Section("cost", "What does it cost?", text, pictures, folded=[table])
+    return Section("cost", "What does it cost?", text, pictures, more_tables=[table])
 
 
 def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:

@@ -68,7 +68,7 @@ def write_page(page: Page, folder: Path) -> Path:
     for key, chapter, *_ in page.chapters:
         pictures = [
             *chapter.panels.values(),
-            *(p for s in (*chapter.ahead, *chapter.sections) for p in s.pictures),
+            *(p for s in (*chapter.opening, *chapter.sections) for p in s.pictures),
         ]
         pictures_there |= {folder / key / picture.file for picture in pictures}
     for old_picture in {*folder.glob("*.png"), *folder.glob("*/*.png")} - pictures_there:
@@ -95,21 +95,21 @@ def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     def add_detectable(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return name_tables([tables.add_detectable_row(table) for table in bare])
 
-    ahead = [s._replace(tables=name_tables(s.tables), folded=name_tables(s.folded)) for s in chapter.ahead]
-    sections = [
-        s._replace(tables=add_detectable(s.tables), folded=add_detectable(s.folded)) for s in chapter.sections
-    ]
+    opening, sections = (
+        [s._replace(tables=finish(s.tables), more_tables=finish(s.more_tables)) for s in some]
+        for some, finish in ((chapter.opening, name_tables), (chapter.sections, add_detectable))
+    )
     details = {name: name_tables(of_editor) for name, of_editor in chapter.details.items()}
-    [overall] = name_tables([chapter.overall])
-    chapter = chapter._replace(overall=overall, sections=sections, details=details, ahead=ahead)
+    [main_table] = name_tables([chapter.main_table])
+    chapter = chapter._replace(main_table=main_table, sections=sections, details=details, opening=opening)
     return part._replace(chapter=chapter)
 
 
 def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
-    ahead, later = (
-        [t for s in part for t in (*s.tables, *s.folded)] for part in (chapter.ahead, chapter.sections)
+    opening, later = (
+        [t for s in part for t in (*s.tables, *s.more_tables)] for part in (chapter.opening, chapter.sections)
     )
-    shared = [*ahead, chapter.overall, *later]
+    shared = [*opening, chapter.main_table, *later]
     return [*shared, *(table for of_editor in chapter.details.values() for table in of_editor)]
 
 

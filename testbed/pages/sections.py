@@ -55,9 +55,15 @@ def usual_chapter(material: Material) -> Chapter:
     def describe_headlines(editor: ScoredEditor) -> str:
         return "; ".join(map(partial(_describe_headline, editor), headlines))
 
-    ahead = [before_section(material)]
+    opening = [before_section(material)]
     return build_chapter(
-        material, title, " ".join(text.split()), describe_headlines, sections, parts, ahead=ahead
+        material,
+        title,
+        " ".join(text.split()),
+        describe_headlines,
+        sections,
+        parts,
+        opening=opening,
     )
 
 
@@ -70,7 +76,7 @@ def build_chapter(
     parts: Sequence[str] = (),
     words: Mapping[str, str] = {},
     panels: Mapping[str, Picture] = {},
-    ahead: Sequence[Section] = (),
+    opening: Sequence[Section] = (),
 ) -> Chapter:
     """A chapter with the table of all editors, and those of each one.
 
@@ -89,7 +95,7 @@ def build_chapter(
         {e.name: detail_tables(e, parts) for e in editors},
         words,
         editors[0].evaluation.metrics,
-        ahead,
+        opening,
     )
 
 
@@ -309,7 +315,7 @@ def lasting_section(
     draw_retention(curves, metrics, folder / "retention.png")
     says = f"{' and '.join(metrics)} by number of edits, at once and kept"
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
-    return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], folded=[table])
+    return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], more_tables=[table])
 
 
 def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[str], path: Path) -> None:

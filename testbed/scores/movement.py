@@ -69,7 +69,7 @@ class Movement:
     @cached_property
     def propagation_ratio(self) -> Metric:
         """Sum <dp, dq> / sum ||dq||^2 where the agent moved: the part of its movement that was made."""
-        return self._answers.ratio_over(self._along, self._whole, self.where_moved)
+        return self._answers.ratio_over(self._dot_product, self._squared_norm, self.where_moved)
 
     @cached_property
     def orthogonal_movement(self) -> Metric:
@@ -79,10 +79,10 @@ class Movement:
         ratio: where dp makes an angle x with dq everywhere, it is tan x times the ratio. It does not say
         whether that was for better or for worse.
         """
-        share = self._along / np.where(self.where_moved, self._whole, 1.0)
+        share = self._dot_product / np.where(self.where_moved, self._squared_norm, 1.0)
         aside = self._change - share[:, None] * self._agents_change
-        beside = np.sqrt(sum_last_axis(aside * aside) * self._whole)
-        return self._answers.ratio_over(beside, self._whole, self.where_moved)
+        beside = np.sqrt(sum_last_axis(aside * aside) * self._squared_norm)
+        return self._answers.ratio_over(beside, self._squared_norm, self.where_moved)
 
     @cached_property
     def stray_movement(self) -> Metric:
@@ -102,11 +102,11 @@ class Movement:
         return np.maximum(after - before, 0)
 
     @cached_property
-    def _along(self) -> np.ndarray:
+    def _dot_product(self) -> np.ndarray:
         return sum_last_axis(self._change * self._agents_change)
 
     @cached_property
-    def _whole(self) -> np.ndarray:
+    def _squared_norm(self) -> np.ndarray:
         return sum_last_axis(self._agents_change * self._agents_change)
 
     def _skill_over(self, among: np.ndarray) -> Metric:

@@ -54,7 +54,7 @@ class Table(NamedTuple):
         ]
 
     @property
-    def best(self) -> set[tuple[int, int]]:
+    def best_cells(self) -> set[tuple[int, int]]:
         """Row and column of the best cells, where several rows compete and differ."""
         ranks = self.ranks.items()
         return {(i, column) for column, of in ranks if max(of.values()) > 1 for i in of if of[i] == 1}
@@ -126,7 +126,7 @@ def case_counts(cells: Sequence[Estimate | Comparison]) -> str:
 
 def describe_winners(table: Table) -> str:
     """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
-    ranks, wins = table.ranks, table.best
+    ranks, wins = table.ranks, table.best_cells
     sentences = []
     for i in sorted({row for row, _ in wins}):
         own = {column: of[i] for column, of in ranks.items() if i in of}
@@ -183,7 +183,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], words: 
 
 def markdown_section(table: Table) -> str:
     """Title, note and table in Markdown."""
-    best = table.best
+    best = table.best_cells
     rows = [
         [f"**{format_cell(cell)}**" if (i, j) in best else format_cell(cell) for j, cell in enumerate(row)]
         for i, row in enumerate((*table.rows, *table.foot))
@@ -194,7 +194,7 @@ def markdown_section(table: Table) -> str:
 
 def latex_table(table: Table) -> str:
     """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
-    best = table.best
+    best = table.best_cells
     lines = [
         [
             rf"\textbf{{{escape_latex(format_cell(cell))}}}"

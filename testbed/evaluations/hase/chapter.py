@@ -104,7 +104,7 @@ def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
 
 def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
     text = "The paper's questions in its order, in our definitions; the last table is in its own."
-    return Section("paper", "Beside Hase et al. 2024", text, folded=paper_tables(editors))
+    return Section("paper", "Beside Hase et al. 2024", text, more_tables=paper_tables(editors))
 
 
 def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, int]]:

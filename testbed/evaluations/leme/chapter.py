@@ -88,7 +88,7 @@ def make_chapter(material: Material) -> Chapter:
         difference_section(material),
         Section("nine", "Nine questions", _NINE,
                 tables=[tables.metrics_table(editors, "leme-nine", "Nine questions", m.NINE, _BOUNDS)],
-                folded=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
+                more_tables=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
                         tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
         Section("readings", "How much drift was warranted?", _INTERPRETATIONS,
                 tables=[tables.judgement_table(editors)]),
@@ -158,7 +158,7 @@ def _scope_section(material: Material) -> Section:
     metrics = [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)]
     table = tables.metrics_table(editors, "leme-5", "Scope of the edit (Figure 5)", metrics)
     own, folded = [table, tables.claims_table(editors)], [tables.chi_square_table(editors)]
-    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], own, folded=folded)
+    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], own, more_tables=folded)
 
 
 def _correlation_sections(material: Material) -> list[Section]:
@@ -172,7 +172,7 @@ def _correlation_sections(material: Material) -> list[Section]:
     )
     return [
         Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [picture],
-                folded=[tables.short_form_table(by_pair), tables.short_table(editors)]),
+                more_tables=[tables.short_form_table(by_pair), tables.short_table(editors)]),
         Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE,
                 [Picture("simple.png", "Correlations of simple measures and the nine questions")],
                 [tables.simple_measures_table(by_pair)],
@@ -193,11 +193,11 @@ def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Sect
     metrics = [m.error_share(name) for name in ERROR_CLASSES]
     return Section("errors", "What goes wrong?", text,
                    [Picture("errors.png", "Share of pairs of passages with an error of each class")],
-                   folded=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
+                   more_tables=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
                            *(tables.table_of_errors(one) for one in texts)])  # fmt: skip
 
 
 def _passages_section(material: Material, texts: Sequence[EditorPassages]) -> Section | None:
     pairs = [table for one in texts if (table := tables.side_by_side_table(one, material.world))]
     text = "For each editor one edit that it took up, with a middling number of contradictions."
-    return Section("passages", "Passages", text, folded=pairs) if pairs else None
+    return Section("passages", "Passages", text, more_tables=pairs) if pairs else None

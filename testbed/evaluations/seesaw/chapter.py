@@ -69,7 +69,7 @@ def make_chapter(material: Material) -> Chapter:
                 tables=regression_tables(every)),
         Section("crossing", "What else about the person?", _CROSSING,
                 tables=[crossing.accuracy_table(editors, stated=True)],
-                folded=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
+                more_tables=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
         Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
                 tables=[interpretation_table(
                     editors, (NO_EDIT, BAYESIAN, WORLD_CHANGED),
@@ -80,7 +80,7 @@ def make_chapter(material: Material) -> Chapter:
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
                 tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
-                folded=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
+                more_tables=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
     ]  # fmt: skip
     has_real_people = material.world.path is not None
     if has_real_people:
@@ -99,8 +99,8 @@ def make_chapter(material: Material) -> Chapter:
         words=WORDS,
         panels={e.name: _draw_panel(e, material) for e in every},
     )
-    overall = note_real_people_on_table(chapter.overall) if has_real_people else chapter.overall
-    return chapter._replace(overall=overall)
+    main_table = note_real_people_on_table(chapter.main_table) if has_real_people else chapter.main_table
+    return chapter._replace(main_table=main_table)
 
 
 _KINDS = (
@@ -140,8 +140,12 @@ _PAPER = "Their rows are of other models, other people and other words; ours of 
 
 def note_real_people(section: Section) -> Section:
     """The section with a word on what is asked at each of its tables; what the paper prints keeps its own."""
-    folded = section.folded if section.key == "paper" else [*map(note_real_people_on_table, section.folded)]
-    return section._replace(tables=[*map(note_real_people_on_table, section.tables)], folded=folded)
+    folded = (
+        section.more_tables
+        if section.key == "paper"
+        else [*map(note_real_people_on_table, section.more_tables)]
+    )
+    return section._replace(tables=[*map(note_real_people_on_table, section.tables)], more_tables=folded)
 
 
 def note_real_people_on_table(table: Table) -> Table:
