@@ -153,7 +153,7 @@ def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
         np.testing.assert_array_equal(mine[name].numerator, none[name].numerator)
 
 
-def test_every_metric_has_one_meaning_and_a_direction(evaluation, results):
+def test_every_metric_has_one_definition_and_a_direction(evaluation, results):
     names = [m.name for m in evaluation.metrics]
     assert len(set(names)) == len(names)
     assert all(m.better in ARROWS and m.description.endswith(".") for m in evaluation.metrics)

@@ -382,7 +382,7 @@ def test_questions_of_a_role_are_found_whatever_their_order(seed):
 @settings(max_examples=10)
 @given(seeds)
 def test_every_metric_has_a_meaning_and_stands_where_it_says(seed):
-    named = [meaning.name for meaning in HASE.metrics]
+    named = [m.name for m in HASE.metrics]
     assert len(set(named)) == len(named)
     for reader in (*HELD_AGAINST, "x"):
         metrics = scores(draw_answers(seed), reader)

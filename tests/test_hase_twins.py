@@ -264,7 +264,7 @@ def twin_of(name):
     return next((twin for start, twin in TWINS.items() if name.startswith(start)), twin_at_a_place)
 
 
-@pytest.mark.parametrize("name", [meaning.name for meaning in METRICS])
+@pytest.mark.parametrize("name", [m.name for m in METRICS])
 def test_the_parquet_files_give_the_same_number(name, rows, found):
     assert found[name].denominator.sum() > 0, "the twin has something to say"
     assert found[name].value() == pytest.approx(twin_of(name)(rows, name), abs=1e-9)
