@@ -46,7 +46,7 @@ def assert_equals_twin(agent, twin):
     got = [
         [agent.probability(s, r, objects, "direct"), agent.probability(s, r, objects)] for s, r in everything
     ]
-    expected = [[twin.direct(s, r), twin.best(s, r)] for s, r in everything]
+    expected = [[twin.direct_belief(s, r), twin.best(s, r)] for s, r in everything]
     np.testing.assert_allclose(got, expected, atol=TOLERANCE)
 
 

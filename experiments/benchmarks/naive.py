@@ -63,7 +63,7 @@ class DenseAgent:
         """float64[K]: the Dirichlet mean given some counts."""
         return (counts + self.mass / self.size) / (counts.sum() + self.mass)
 
-    def direct(self, s: int, r: int) -> np.ndarray:
+    def direct_belief(self, s: int, r: int) -> np.ndarray:
         """float64[K]: p(o | s, r) from what was said of this very fact."""
         return self.posterior(self.counts[s, r] if (s, r) in self.counts else np.zeros(self.size))
 
@@ -79,8 +79,8 @@ class DenseAgent:
     def best(self, s: int, r: int) -> np.ndarray:
         """float64[K]: p(o | s, r), through the table where there is an upstream fact."""
         if self.upstream[r] < 0 or (s, self.upstream[r]) not in self.counts:
-            return self.direct(s, r)
-        up = self.direct(s, self.upstream[r])
+            return self.direct_belief(s, r)
+        up = self.direct_belief(s, self.upstream[r])
         return sum(up[a] * self.table(r, a) for a in range(self.size))
 
 

@@ -155,12 +155,12 @@ def estimate_subsets(evaluation: EvaluationMetrics, results: Results, values: Me
 def write_summary(summary: Summary, folder: Path, standard: str, lost: int = 0) -> None:
     """summary.json: the estimates, who is the standard, and how many edits gave no numbers."""
 
-    def plain(e: Estimate) -> dict:
+    def estimate_as_data(e: Estimate) -> dict:
         known = e._asdict() | {"few": [few._asdict() for few in e.few]}
         return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
 
     tables = {
-        subset: {r: {m: plain(e) for m, e in metrics.items()} for r, metrics in rows.items()}
+        subset: {r: {m: estimate_as_data(e) for m, e in metrics.items()} for r, metrics in rows.items()}
         for subset, rows in summary.items()
     }
     write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})
