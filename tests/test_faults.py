@@ -292,7 +292,7 @@ def test_speeds_are_those_of_steps_that_have_ended(stopped, monkeypatch):
 
     monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     monkeypatch.setattr(trainer.Trainer, "_check_finite", waited)
-    monkeypatch.setattr(trainer, "describe", said)
+    monkeypatch.setattr(trainer, "describe_line", said)
     assert train.main([*at(stopped), *RECIPE]) == 0
     assert len(speeds) == 9
     assert speeds == [8 * 100.0] * len(speeds)

@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parent / "golden" / "peft"
 class FromPeft(Lora):
     """Begins with the factors that peft began with, handed over as the key."""
 
-    def start(self, model, key):
+    def start_adapter(self, model, key):
         a = key
         return {"down": LowRank(a, jax.numpy.zeros((model.layers, self.config.rank, model.hidden)))}
 

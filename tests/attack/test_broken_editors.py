@@ -141,9 +141,9 @@ def test_edits_without_numbers_are_counted_and_left_out(trained, here, capsys):
         if not path.name.startswith("never"):
             results[path.name.partition(".")[0]] = read_results(path, COLUMNS)
     some, whole = results["sometimes"], results["always"]
-    assert 0 < some.lost < 11
-    assert len(some) + some.lost == len(whole) == 11
-    assert f"{some.lost} of 11 edits of sometimes:Sometimes gave no numbers and are left out" in shown
+    assert 0 < some.lost_edits < 11
+    assert len(some) + some.lost_edits == len(whole) == 11
+    assert f"{some.lost_edits} of 11 edits of sometimes:Sometimes gave no numbers and are left out" in shown
     assert "never:Never" in shown
     assert "none of 11 edits gave numbers" in shown
     kept = np.isin(whole.cases["case"], some.cases["case"])
@@ -152,7 +152,7 @@ def test_edits_without_numbers_are_counted_and_left_out(trained, here, capsys):
     numbers = [r.cases["case"][r.choices.case] for r in (some, whole)]
     np.testing.assert_array_equal(numbers[0], numbers[1][kept[whole.choices.case]])
     assert report.main([*at(runs), "--against", NO_EDIT]) == 0
-    told = f"{some.lost} of 11 edits of sometimes.Sometimes gave no numbers and are left out."
+    told = f"{some.lost_edits} of 11 edits of sometimes.Sometimes gave no numbers and are left out."
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count(told) >= page.count("<table") - 1
     assert "never.Never is left out" in capsys.readouterr().out.replace("\n", " ")
