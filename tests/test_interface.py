@@ -78,7 +78,7 @@ def test_the_kernels_equal_the_dense_twin(belief):
         s, r, o = int(graph.subject[f]), int(graph.relation[f]), int(graph.objects[0])
         agent = agent.with_edit(EditRequest(s, r, o, 40.0))
         twin.observe(40.0, s, r, place[o])
-    asked = {"best": twin.best, "direct": twin.direct}[belief]
+    asked = {"best": twin.best, "direct": twin.direct_belief}[belief]
     want = np.array([asked(s, r) for s, r in zip(graph.subject, graph.relation, strict=True)])
     distributions = agent.distributions(graph.subject, graph.relation, belief)
     np.testing.assert_allclose(distributions, want, atol=1e-10)
