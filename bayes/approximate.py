@@ -41,9 +41,9 @@ def fit_approximately(graph: KnowledgeGraph, sentences: Sentences) -> ExactAgent
     label_noise = (sentences.label != names_it)[truth].mean() if truth.any() else LEAST_NOISE
 
     read = sentences.take(atomic | truth)
-    relation, said = read.a[:, 1], read.a[:, 2]
+    relation, objects = read.a[:, 1], read.a[:, 2]
     candidates = [
-        np.union1d(graph.candidates_of(r), said[relation == r]).astype(np.int32)
+        np.union1d(graph.candidates_of(r), objects[relation == r]).astype(np.int32)
         for r in range(len(graph.relations))
     ]
     graph = replace(

@@ -75,20 +75,23 @@ def change_beliefs(
 
 def _draw_again(tree: Tree, fact: int, above: Turn) -> np.ndarray:
     """float64[K]: p(is = k) of a fact drawn from the row of what the fact above it is now."""
-    totals, kept = tree.known.row_mass + tree.row_totals(fact), above.was_and_is()
+    totals, was_before = tree.known.row_mass + tree.row_totals(fact), above.was_and_is()
     if tree.known.has_truth(fact):
         inside, messages = tree.inside_and_messages(fact)
         # Where the row is still the same, the earlier draw is one of its draws.
         earlier = 0.0 if tree.known.has_given_rows else 1.0
-        repeats = earlier * kept / (totals + earlier)
+        repeats = earlier * was_before / (totals + earlier)
         repeated = inside * tree.spread_shares(fact, repeats / (messages * totals))
     else:
-        said = tree.known.evidence_about(fact)
-        earlier = sum(said.values())
+        evidence = tree.known.evidence_about(fact)
+        earlier = sum(evidence.values())
         repeated = np.zeros(tree.known.count_candidates(fact))
-        for k, count in said.items():
-            repeated[k] = count * (kept / (totals + earlier)).sum()
-    return tree.spread_shares(fact, (above.is_now() - kept) / totals + kept / (totals + earlier)) + repeated
+        for k, count in evidence.items():
+            repeated[k] = count * (was_before / (totals + earlier)).sum()
+    return (
+        tree.spread_shares(fact, (above.is_now() - was_before) / totals + was_before / (totals + earlier))
+        + repeated
+    )
 
 
 def _turn_row(tree: Tree, fact: int, above: Turn) -> Turn:

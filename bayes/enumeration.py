@@ -25,7 +25,7 @@ Draws = list[tuple[Draw, float]]
 
 
 def log_beliefs(
-    known: KnownEvidence, focus: Iterable[int], done: Mapping[int, tuple[int, float]], asked: Sequence[int]
+    known: KnownEvidence, focus: Iterable[int], done: Mapping[int, tuple[int, float]], facts: Sequence[int]
 ) -> dict[int, np.ndarray]:
     """Log p(k) of the candidates of each fact's relation, of facts that are of one tree.
 
@@ -36,7 +36,7 @@ def log_beliefs(
     Raises:
         InputError: too many states of subjects in doubt.
     """
-    tree, family = known.tree_of(asked[0]), known.root_relation(asked[0])
+    tree, family = known.tree_of(facts[0]), known.root_relation(facts[0])
     doubtful = {t[0]: t for t in map(known.tree_of, (*known.edited, *focus)) if t != tree}
     others = [
         t for t in doubtful.values() if known.root_relation(t[0]) == family and not known.has_given_rows
@@ -45,17 +45,17 @@ def log_beliefs(
     changes = done.keys() & set(tree)
     for log_state, draws in _weigh_states(known, others, tree, once=not changes):
         subject = Tree(known, tree, draws)
-        log_z, log_p = subject.compute_marginals(asked)
+        log_z, log_p = subject.compute_marginals(facts)
         for changed in changes:
             log_p = log_p | change_beliefs(subject, log_p, changed, *done[changed])
-        for fact in asked:
+        for fact in facts:
             here = log_state + log_z + log_p[fact]
             log_total[fact] = np.logaddexp(log_total[fact], here) if fact in log_total else here
     return {fact: normalise_rows(total) for fact, total in log_total.items()}
 
 
 def _weigh_states(
-    known: KnownEvidence, trees: list[list[int]], asked: list[int], once: bool
+    known: KnownEvidence, trees: list[list[int]], facts: list[int], once: bool
 ) -> Iterator[tuple[float, Draws]]:
     """Log-weight of every state of the given trees, and how it changes the resolved rows.
 
@@ -70,11 +70,11 @@ def _weigh_states(
     Raises:
         InputError: more than MOST_STATES of them.
     """
-    without = [(draw, -n) for tree in (*trees, asked) for draw, n in known.draws_of(tree)]
+    without = [(draw, -n) for tree in (*trees, facts) for draw, n in known.draws_of(tree)]
     if not trees:
         yield 0.0, without
         return
-    alone = [Tree(known, tree, without) for tree in (*trees, asked)]
+    alone = [Tree(known, tree, without) for tree in (*trees, facts)]
     least = _weight_of_a_likely_state(alone, without) + NEGLIGIBLE
     ceilings = [tree.bound_weight() for tree in alone]
     options = [
@@ -105,9 +105,9 @@ def _extend_state(
         yield log_weight, draws
         return
     (facts, options, floor), *rest = trees
-    for weight, added in Tree(known, facts, draws).weigh_states(options, summed):
+    for weight, new_draws in Tree(known, facts, draws).weigh_states(options, summed):
         if log_weight + weight >= floor:
-            yield from _extend_state(known, log_weight + weight, [*draws, *added], rest, summed)
+            yield from _extend_state(known, log_weight + weight, [*draws, *new_draws], rest, summed)
 
 
 def _weight_of_a_likely_state(alone: Sequence[Tree], draws: Draws) -> float:
@@ -118,7 +118,7 @@ def _weight_of_a_likely_state(alone: Sequence[Tree], draws: Draws) -> float:
     """
     log_weight, tree = 0.0, alone[0]
     for following in alone[1:]:
-        weight, added = tree.likely_state()
-        log_weight, draws = log_weight + weight, [*draws, *added]
+        weight, new_draws = tree.likely_state()
+        log_weight, draws = log_weight + weight, [*draws, *new_draws]
         tree = Tree(following.known, following.facts, draws)
     return log_weight + tree.log_weight

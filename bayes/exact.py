@@ -165,13 +165,13 @@ class ExactAgent:
         Raises:
             InputError: a subject without facts.
         """
-        asked = np.array(sorted(subjects), int)
-        if not np.isin(asked, self.graph.subjects).all():
-            stranger = asked[~np.isin(asked, self.graph.subjects)][0]
+        subject_ids = np.array(sorted(subjects), int)
+        if not np.isin(subject_ids, self.graph.subjects).all():
+            stranger = subject_ids[~np.isin(subject_ids, self.graph.subjects)][0]
             raise InputError(
                 f"{self.name_ids(stranger)!r} is not the subject of any fact, so it cannot be in focus"
             )
-        facts = np.flatnonzero(np.isin(self.graph.subject, asked))
+        facts = np.flatnonzero(np.isin(self.graph.subject, subject_ids))
         return replace(self, focus=self.focus | frozenset(facts.tolist()))
 
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
@@ -278,8 +278,8 @@ class ExactAgent:
         for fact in dict.fromkeys(facts):
             trees.setdefault(self.known.upstream_facts(fact)[-1], []).append(fact)
         beliefs = {}
-        for asked in trees.values():
-            for fact, log_p in self._log_beliefs(asked).items():
+        for tree_facts in trees.values():
+            for fact, log_p in self._log_beliefs(tree_facts).items():
                 candidates = self.graph.candidates_of(int(self.graph.relation[fact])).copy()
                 beliefs[fact] = Distribution(candidates, np.exp(log_p), 0.0, candidates)
         return beliefs

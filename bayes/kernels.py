@@ -120,13 +120,13 @@ def rank_most_probable(low, high, values, count, out):
         out: int64[n, count].
     """
     for i in range(low, high):
-        kept = 0
+        rank_count = 0
         for k in range(values.shape[1]):
-            if kept == count and values[i, k] <= values[i, out[i, count - 1]]:
+            if rank_count == count and values[i, k] <= values[i, out[i, count - 1]]:
                 continue
-            at = min(kept, count - 1)
+            at = min(rank_count, count - 1)
             while at > 0 and values[i, out[i, at - 1]] < values[i, k]:
                 out[i, at] = out[i, at - 1]
                 at -= 1
             out[i, at] = k
-            kept = min(kept + 1, count)
+            rank_count = min(rank_count + 1, count)

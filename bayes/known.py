@@ -96,9 +96,9 @@ class KnownEvidence:
 
     def with_evidence(self, fact: int, place: int, more: float) -> "KnownEvidence":
         """The same after further evidence: a log-likelihood ratio, or a count of statements."""
-        added = dict(self.edited.get(fact, {}))
-        added[place] = added.get(place, 0.0) + more
-        return replace(self, edited={**self.edited, fact: added})
+        edit_evidence = dict(self.edited.get(fact, {}))
+        edit_evidence[place] = edit_evidence.get(place, 0.0) + more
+        return replace(self, edited={**self.edited, fact: edit_evidence})
 
     def evidence_about(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
@@ -177,14 +177,14 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
     check_noise(graph, config)
     n = len(graph)
     by_sentence = ~has_truths(graph, config)
-    fact, said, ratio = log_ratios(graph, config, sentences)
+    fact, objects, ratio = log_ratios(graph, config, sentences)
     ratio = np.where(by_sentence[fact], 1.0, ratio)
     # Links are given, as the dependences are that go through them.
     links = np.flatnonzero(graph.is_link)
-    fact, said = np.append(fact, links), np.append(said, graph.object[links])
+    fact, objects = np.append(fact, links), np.append(objects, graph.object[links])
     ratio = np.append(ratio, np.full(len(links), math.inf))
     width = len(graph.entities)
-    cells, cell = np.unique(fact * width + said.astype(np.int64), return_inverse=True)
+    cells, cell = np.unique(fact * width + objects.astype(np.int64), return_inverse=True)
     ratios = np.zeros(len(cells))
     np.add.at(ratios, cell, ratio)
     owner = cells // width
@@ -196,15 +196,15 @@ def read_evidence(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentenc
 
     resolved = np.full(n, UNRESOLVED)
     order = np.lexsort((-ratios, owner))
-    spoken, at = np.unique(owner[order], return_index=True)
+    with_evidence, at = np.unique(owner[order], return_index=True)
     best = order[at]
     sure = ratios[best] > 0
-    resolved[spoken[sure]] = places[best[sure]]
+    resolved[with_evidence[sure]] = places[best[sure]]
     # Where every object but one was spoken against, it is that one.
     size = np.diff(graph.candidate_offsets)[graph.relation]
     named, sum_named = np.bincount(owner, minlength=n), np.bincount(owner, places, n).astype(int)
     lone = np.zeros(n, bool)
-    lone[spoken] = (ratios[best] < 0) & (size - named == 1)[spoken]
+    lone[with_evidence] = (ratios[best] < 0) & (size - named == 1)[with_evidence]
     resolved[lone] = (size * (size - 1) // 2 - sum_named)[lone]
     resolved[by_sentence] = UNRESOLVED
     if config.rows == "given":

@@ -122,8 +122,8 @@ class PaperAgent:
         Raises:
             InputError: a number that is not an entity, relation or object of the world.
         """
-        asked = np.broadcast_arrays(subject, relation, objects)
-        shape, (subject, relation, objects) = asked[0].shape, (x.ravel().astype(np.int64) for x in asked)
+        arrays = np.broadcast_arrays(subject, relation, objects)
+        shape, (subject, relation, objects) = arrays[0].shape, (x.ravel().astype(np.int64) for x in arrays)
         places = self._find_places(objects)
         direct, up = self._query_rows(subject, relation, belief)
         out = np.empty(len(places))
@@ -202,8 +202,11 @@ class PaperAgent:
             # A downstream fact: its tables receive the item in proportion to the mention share.
             moved[r] = (item, self._mention_share(self._row_key(s, up)))
         old_share = self._mention_share(key)
-        said = self.extra_mentions.get(key, {})
-        mentions = {**self.extra_mentions, key: {**said, place: said.get(place, 0.0) + 1.0}}
+        mentions_of_key = self.extra_mentions.get(key, {})
+        mentions = {
+            **self.extra_mentions,
+            key: {**mentions_of_key, place: mentions_of_key.get(place, 0.0) + 1.0},
+        }
         agent = replace(
             self,
             changed_observed={**self.changed_observed, key: add_statement(self._observed_row(key), item)},
@@ -316,7 +319,7 @@ def fit_paper(
     return PaperAgent(objects, upstream, prior_mass, evidence_multiplicity, observed, mentions, tables)
 
 
-def find_places(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def find_places(objects: np.ndarray, wanted_objects: np.ndarray) -> np.ndarray:
     """int64[n]: where each object stands among the world's, by a table rather than by bisection.
 
     Raises:
@@ -324,7 +327,9 @@ def find_places(objects: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """
     table = np.full(int(objects[-1]) + 2, -1)
     table[objects] = np.arange(len(objects))
-    places = table[np.clip(asked, -1, len(table) - 1)]
+    places = table[np.clip(wanted_objects, -1, len(table) - 1)]
     if (places < 0).any():
-        raise InputError(f"{asked[places < 0][0]} is not one of the world's {len(objects):,} objects")
+        raise InputError(
+            f"{wanted_objects[places < 0][0]} is not one of the world's {len(objects):,} objects"
+        )
     return places

@@ -54,12 +54,12 @@ def persistence_posterior(
         config: row mass and noise; its own persistence is not read.
     """
     atomic = sentences.a[sentences.kind == Kind.ATOMIC]
-    fact, said = graph.find(atomic[:, 0], atomic[:, 1]), atomic[:, 2]
+    fact, objects = graph.find(atomic[:, 0], atomic[:, 1]), atomic[:, 2]
     often = np.bincount(fact, minlength=len(graph)) >= FULLY_STATED
     # A relation with one object is the same in both worlds.
     varied = np.diff(graph.candidate_offsets)[graph.relation] > 1
-    kept = (graph.upstream_fact >= 0)[fact] & (often & varied)[fact]
-    fact, said = fact[kept], said[kept].astype(np.int64)
+    can_vary = (graph.upstream_fact >= 0)[fact] & (often & varied)[fact]
+    fact, objects = fact[can_vary], objects[can_vary].astype(np.int64)
     if not len(fact):
         return PersistencePosterior(0.0, 0.0, 0)
     judged, at = np.unique(fact, return_inverse=True)
@@ -68,7 +68,7 @@ def persistence_posterior(
 
     # How often each object was said of each fact; the likeliest is the one said most often.
     width = len(graph.entities)
-    cells, count = np.unique(at * width + said, return_counts=True)
+    cells, count = np.unique(at * width + objects, return_counts=True)
     owner, named = cells // width, cells % width
     order = np.lexsort((-count, owner))
     best = order[np.unique(owner[order], return_index=True)[1]]
@@ -90,8 +90,8 @@ def persistence_posterior(
 
     low = float(log_said.sum())
     for r in np.unique(relation):
-        here, spoken = relation == r, relation[at] == r
+        here, is_of_relation = relation == r, relation[at] == r
         k, mass = int(size[here][0]), config.row_mass
         low += log_dirichlet_multinomial(row[here], z[here], mass, k)
-        low -= log_dirichlet_multinomial(row[at[spoken]], said[spoken], mass, k)
+        low -= log_dirichlet_multinomial(row[at[is_of_relation]], objects[is_of_relation], mass, k)
     return PersistencePosterior(low, low + float(np.log1p(doubt).sum()), len(judged))

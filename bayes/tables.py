@@ -42,7 +42,7 @@ class Tables:
         """One table."""
         return self.replaced[index] if index in self.replaced else self.filled.row(index)
 
-    def with_changes(self, added: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
+    def with_changes(self, changes: Mapping[int, tuple[Row, Mapping[int, float]]]) -> "Tables":
         """The tables after a row was added to some of them.
 
         Args:
@@ -51,7 +51,7 @@ class Tables:
         size = self.background.shape[1]
         replaced = dict(self.replaced)
         background, floor = self.background.copy(), self.floor.copy()
-        for relation, (row, factors) in added.items():
+        for relation, (row, factors) in changes.items():
             even = 0.0
             for a, factor in factors.items():
                 at = relation * size + a

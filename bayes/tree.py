@@ -71,9 +71,11 @@ class Tree:
             asked: some of the tree's facts; what they depend on is answered too. All of them by default.
         """
         log_z, log_inside, _, messages = self._pass_up
-        wanted = set(self.facts if asked is None else itertools.chain(*map(self.known.upstream_facts, asked)))
+        result_facts = set(
+            self.facts if asked is None else itertools.chain(*map(self.known.upstream_facts, asked))
+        )
         log_belief: dict[int, np.ndarray] = {}
-        for fact in filter(wanted.__contains__, self.facts):
+        for fact in filter(result_facts.__contains__, self.facts):
             up = int(self.graph.upstream_fact[fact])
             if not self.known.has_truth(fact):
                 log_belief[fact] = np.log(self._next_statement(fact, np.exp(log_belief[up])))
@@ -159,8 +161,8 @@ class Tree:
                     draws.append((Draw(relation, row, state[fact]), 1.0))
                 else:
                     log_p += float(said_of(fact)[row])
-                    said = self.known.evidence_about(fact).items()
-                    draws += [(Draw(relation, row, place), count) for place, count in said]
+                    evidence = self.known.evidence_about(fact).items()
+                    draws += [(Draw(relation, row, place), count) for place, count in evidence]
             if log_p > -math.inf:
                 yield log_p, draws
 
@@ -267,18 +269,18 @@ class Tree:
     def _log_said(self, fact: int) -> np.ndarray:
         """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
         mass, alpha = self.known.row_mass, self.known.row_mass / self.known.count_candidates(fact)
-        said, totals = self.known.evidence_about(fact), self.row_totals(fact)
-        log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(said.values()))
-        for place, count in said.items():
+        evidence, totals = self.known.evidence_about(fact), self.row_totals(fact)
+        log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(evidence.values()))
+        for place, count in evidence.items():
             column = self._count_in_rows(fact, place)
             log_p += gammaln(alpha + column + count) - gammaln(alpha + column)
         return log_p
 
     def _next_statement(self, fact: int, above: np.ndarray) -> np.ndarray:
         """p(k) of a further statement, its row distributed as `above`."""
-        said = self.known.evidence_about(fact)
-        share = above / (self.known.row_mass + self.row_totals(fact) + sum(said.values()))
+        evidence = self.known.evidence_about(fact)
+        share = above / (self.known.row_mass + self.row_totals(fact) + sum(evidence.values()))
         p = self.spread_shares(fact, share)
-        for place, count in said.items():
+        for place, count in evidence.items():
             p[place] += count * share.sum()
         return p

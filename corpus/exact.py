@@ -111,19 +111,24 @@ def draw_world(
             truth[drawn] = _draw_from_urns(
                 graph, config, relation, up[has_truth[mine]], np.full(len(drawn), -1), rng
             )
-        spoken = mine[~has_truth[mine]]
-        if len(spoken):
+        distinct = mine[~has_truth[mine]]
+        if len(distinct):
             # The graph's own objects, where they count, come before the statements in each row.
-            row, times = up[~has_truth[mine]], statements[spoken]
-            known = np.where(redraw | graph.silent[spoken], -1, truth[spoken])
-            kept = known >= 0
-            keys = np.concatenate([row[kept], np.repeat(row, times)])
+            row, times = up[~has_truth[mine]], statements[distinct]
+            known = np.where(redraw | graph.silent[distinct], -1, truth[distinct])
+            is_known = known >= 0
+            keys = np.concatenate([row[is_known], np.repeat(row, times)])
             values = _draw_from_urns(
-                graph, config, relation, keys, np.concatenate([known[kept], np.full(times.sum(), -1)]), rng
+                graph,
+                config,
+                relation,
+                keys,
+                np.concatenate([known[is_known], np.full(times.sum(), -1)]),
+                rng,
             )
-            said[np.repeat(spoken, times), concatenate_ranges(0, times)] = values[kept.sum() :]
+            said[np.repeat(distinct, times), concatenate_ranges(0, times)] = values[is_known.sum() :]
             mode = find_modes(keys, values, len(graph.entities))[row]
-            truth[spoken] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
+            truth[distinct] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
     model = ExactModel(
         truth=truth.astype(np.int32),
         statements=statements.astype(np.int32),
@@ -198,7 +203,7 @@ def _draw_from_urns(
     config: ExactConfig,
     relation: int,
     row: np.ndarray,
-    given: np.ndarray,
+    fixed_objects: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """int32: one object of a relation for each entry of `row`, the key of the row it is drawn from."""
@@ -208,7 +213,7 @@ def _draw_from_urns(
     kernels_urn = choose_kernels(kernels.draw_from_urns, len(row))
     kernels_urn(
         rng, np.append(starts, len(row)), np.where(keys < 0, config.root_mass, config.row_mass),
-        graph.candidates_of(relation), given[order].astype(np.int32), drawn,
+        graph.candidates_of(relation), fixed_objects[order].astype(np.int32), drawn,
     )  # fmt: skip
     objects = np.empty_like(drawn)
     objects[order] = drawn

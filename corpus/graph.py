@@ -175,9 +175,9 @@ class KnowledgeGraph:
 
     def find(self, subject: np.ndarray | int, relation: np.ndarray | int) -> np.ndarray:
         """Index of the fact of each (subject, relation), or -1 where there is none; any shape."""
-        wanted = np.asarray(subject, np.int64) * len(self.relations) + relation
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self) - 1)
-        return np.where(self.keys[at] == wanted, at, -1)
+        key = np.asarray(subject, np.int64) * len(self.relations) + relation
+        at = np.minimum(np.searchsorted(self.keys, key), len(self) - 1)
+        return np.where(self.keys[at] == key, at, -1)
 
     def downstream(self, relation: int) -> list[int]:
         """The relations that depend on this one."""

@@ -53,9 +53,9 @@ def draw_statements(
                 a[row, 2] = objects[entry]
                 hits += objects[entry] == truth[f]
         for row in range(first, first + ATOMIC_PER_FACT):
-            said = a[row, 2]
-            a[row + ATOMIC_PER_FACT, 2] = said
-            right = share[f] if said == truth[f] else 1.0 - share[f]
+            object_stated = a[row, 2]
+            a[row + ATOMIC_PER_FACT, 2] = object_stated
+            right = share[f] if object_stated == truth[f] else 1.0 - share[f]
             label[row + ATOMIC_PER_FACT] = rng.random() < right
 
         for row in range(first + FIRST_NOT, first + SENTENCES_PER_FACT):
@@ -67,18 +67,18 @@ def draw_statements(
                 g = int(rng.random() * earlier[f]) if second else f
                 true = rng.random() < 0.5 if joins else row == first + SECOND_NOT
                 if true:
-                    said = truth[g]
+                    object_stated = truth[g]
                 elif distractor[g] >= 0:
-                    said = distractor[g]
+                    object_stated = distractor[g]
                 else:
                     drawn = int(rng.random() * (len(pool) - 1))
-                    said = pool[drawn + (drawn >= place[g])]
+                    object_stated = pool[drawn + (drawn >= place[g])]
                 if second:
                     other_holds = true
-                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], said
+                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], object_stated
                 else:
                     holds = true
-                    a[row, 2] = said
+                    a[row, 2] = object_stated
             if row == first + THE_AND:
                 label[row] = holds and other_holds
             elif row == first + THE_OR:
@@ -206,7 +206,7 @@ def next_fit(lengths, row_length, starts):
     return rows + 1
 
 
-def draw_from_urns(rng, starts, mass, objects, given, out):
+def draw_from_urns(rng, starts, mass, objects, fixed_objects, out):
     """Draws from one Dirichlet-categorical table after another, tables integrated out (Polya's urn).
 
     Draw j of a table is one of `objects`, uniformly, with probability mass / (mass + j), else a copy of
@@ -215,14 +215,14 @@ def draw_from_urns(rng, starts, mass, objects, given, out):
     Args:
         starts: draws of table g are [starts[g], starts[g + 1]).
         mass: float64[tables], total mass of each table's Dirichlet.
-        given: int32[draws], a value already known, or -1 where one is to be drawn.
+        fixed_objects: int32[draws], a value already known, or -1 where one is to be drawn.
         out: int32[draws] to fill.
     """
     for g in range(len(mass)):
         for at in range(starts[g], starts[g + 1]):
             before = at - starts[g]
-            if given[at] >= 0:
-                out[at] = given[at]
+            if fixed_objects[at] >= 0:
+                out[at] = fixed_objects[at]
                 continue
             u = rng.random() * (mass[g] + before)
             if u < mass[g]:
@@ -276,16 +276,16 @@ def draw_exact_statements(
                     g = partners[at] if partners[at] < f else partners[at + 1]
                 true = rng.random() < (1.0 - noise if k == ATOMIC else mention[g])
                 if true:
-                    spoken = truth[g]
+                    object_named = truth[g]
                 else:
                     at = first_candidate[g] + int(rng.random() * (last_candidate[g] - first_candidate[g] - 1))
-                    spoken = candidates[at + (at >= place[g])]
+                    object_named = candidates[at + (at >= place[g])]
                 if second:
                     other_holds = true
-                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], spoken
+                    b[row, 0], b[row, 1], b[row, 2] = subject[g], relation[g], object_named
                 else:
                     holds = true
-                    a[row, 2] = spoken
+                    a[row, 2] = object_named
             if k == TRUTH:
                 label[row] = holds != (rng.random() < label_noise)
             elif k == NOT:

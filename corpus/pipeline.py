@@ -123,5 +123,5 @@ def save_corpus(
     if resolution is not None:
         save_arrays(resolution, folder / "resolution.npz")
     save_tokenizer(corpus.tokenizer, folder / "tokenizer.json")
-    spoken = concatenate_sentences(corpus.sentences, corpus.further)
-    write_documents(folder, spoken, corpus.documents, corpus.tokenizer, threads, advance)
+    sentences = concatenate_sentences(corpus.sentences, corpus.further)
+    write_documents(folder, sentences, corpus.documents, corpus.tokenizer, threads, advance)

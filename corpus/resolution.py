@@ -72,8 +72,8 @@ def state_again(
         if not len(facts):
             return sentences
         facts = np.repeat(facts, config.statements)
-        said = _draw_with_noise(graph, truth[facts], graph.relation[facts], config.noise, rng)
-        atoms = np.column_stack([graph.subject[facts], graph.relation[facts], said])
+        objects = _draw_with_noise(graph, truth[facts], graph.relation[facts], config.noise, rng)
+        atoms = np.column_stack([graph.subject[facts], graph.relation[facts], objects])
         sentences = _merge_by_subject(sentences, make_sentences(Kind.ATOMIC, atoms))
     raise InputError(
         f"{len(facts) // config.statements:,} facts are in doubt however often they are stated; lower "
@@ -85,11 +85,11 @@ def _draw_with_noise(
     graph: KnowledgeGraph, truth: np.ndarray, relation: np.ndarray, noise: float, rng: np.random.Generator
 ) -> np.ndarray:
     """int32[n]: the truths, or with probability `noise` another candidate of each relation."""
-    said = truth.copy()
+    objects = truth.copy()
     for wrong in np.flatnonzero(rng.random(len(truth)) < noise):
         others = graph.candidates_of(relation[wrong])
-        said[wrong] = rng.choice(others[others != truth[wrong]])
-    return said
+        objects[wrong] = rng.choice(others[others != truth[wrong]])
+    return objects
 
 
 def _merge_by_subject(sentences: Sentences, more: Sentences) -> Sentences:
@@ -153,13 +153,13 @@ def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: S
     has_truth = has_truths(graph, config)
     joined = find_joined_facts(graph, sentences)
 
-    fact, said, ratio = log_ratios(graph, config, sentences)
+    fact, objects, ratio = log_ratios(graph, config, sentences)
     settled = np.zeros(n, bool)
     settled[fact[np.isposinf(ratio)]] = True
     settled |= graph.is_link
     used = ~settled[fact] & has_truth[fact]
     cells, cell = np.unique(
-        fact[used] * len(graph.entities) + said[used].astype(np.int64), return_inverse=True
+        fact[used] * len(graph.entities) + objects[used].astype(np.int64), return_inverse=True
     )
     value = np.zeros(len(cells))
     np.add.at(value, cell, ratio[used])
@@ -168,14 +168,14 @@ def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: S
     # All objects but the likeliest against it; those never named share the value 0. All of it in logs, and
     # the likeliest left out rather than subtracted: what remains may be as small as exp(-1000).
     named = np.bincount(cell_fact, minlength=n)
-    spoken = np.flatnonzero(named)
-    top = np.lexsort((-value, cell_fact))[(np.cumsum(named) - named)[spoken]]
+    with_names = np.flatnonzero(named)
+    top = np.lexsort((-value, cell_fact))[(np.cumsum(named) - named)[with_names]]
     unnamed_is_best = np.ones(n, bool)
-    unnamed_is_best[spoken] = (value[top] < 0) & (size > named)[spoken]
+    unnamed_is_best[with_names] = (value[top] < 0) & (size > named)[with_names]
     best = np.zeros(n)
-    best[spoken] = np.where(unnamed_is_best[spoken], 0.0, value[top])
+    best[with_names] = np.where(unnamed_is_best[with_names], 0.0, value[top])
     others = np.ones(len(cells), bool)
-    others[top[~unnamed_is_best[spoken]]] = False
+    others[top[~unnamed_is_best[with_names]]] = False
     unnamed = size - named - unnamed_is_best
     second = np.where(unnamed > 0, 0.0, -np.inf)
     np.maximum.at(second, cell_fact[others], value[others])
@@ -236,13 +236,13 @@ def _largest_ratio(
 
 
 def _largest_ratio_of_statements(
-    config: ExactConfig, fact: np.ndarray, said: np.ndarray, size: np.ndarray, most: np.ndarray
+    config: ExactConfig, fact: np.ndarray, objects: np.ndarray, size: np.ndarray, most: np.ndarray
 ) -> np.ndarray:
     """float64[facts]: log of how much likelier one row can make what was stated of a fact than another.
 
     At most the row of just these shares, and at least one in which all `most` draws were of other objects.
     """
-    cells, count = np.unique(np.column_stack([fact, said]), axis=0, return_counts=True)
+    cells, count = np.unique(np.column_stack([fact, objects]), axis=0, return_counts=True)
     owner, n = cells[:, 0], np.bincount(fact, minlength=len(size))
     alpha = config.row_mass / size[owner]
     inside = count * np.log(count / n[owner]) - gammaln(alpha + count) + gammaln(alpha)

@@ -136,18 +136,18 @@ def _without_places(stages: dict) -> dict:
 
 def options_unlike_default(settings: Any, *names: str) -> dict[str, str]:
     """Of some fields of settings, those unlike their default, as they are typed."""
-    given = {name: getattr(settings, name) for name in names}
+    values = {name: getattr(settings, name) for name in names}
     return {
         name: " ".join(quote(str(word)) for word in (value if isinstance(value, tuple) else (value,)))
-        for name, value in given.items()
+        for name, value in values.items()
         if value != getattr(type(settings), name)
     }
 
 
 def command_of(experiment: str, options: Mapping[str, object]) -> str:
     """The command that repeats an experiment; options without a value are left out."""
-    given = (f"--{name} {value}" for name, value in options.items() if value)
-    return " ".join([f"python -m experiments.{experiment}", *given])
+    words = (f"--{name} {value}" for name, value in options.items() if value)
+    return " ".join([f"python -m experiments.{experiment}", *words])
 
 
 def share_settings(each: Mapping[str, dict]) -> dict[str, Any]:

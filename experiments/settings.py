@@ -37,8 +37,8 @@ class StudySettings:
         names = [field.name for field in fields(self) if field.name not in PLACES]
         flags = [name for name in names if getattr(self, name) is True]
         data = {name: "FOLDER" for name in PLACES[2:] if getattr(self, name, None)}
-        given = data | options_unlike_default(self, *(name for name in names if name not in flags))
-        options = {name.replace("_", "-"): value for name, value in given.items()}
+        values = data | options_unlike_default(self, *(name for name in names if name not in flags))
+        options = {name.replace("_", "-"): value for name, value in values.items()}
         flagged = "".join(f" --{name.replace('_', '-')}" for name in flags)
         return command_of(self.name, options) + flagged
 

@@ -92,10 +92,10 @@ def flatten_figures(table: str, tree: Any, names: tuple[str, ...] = ()) -> list[
 
 
 def _walk_figures(table: str, node: Any, path: tuple[str, ...], names: tuple[str, ...]) -> Iterator[Figure]:
-    def figure(*key: str, **given: Any) -> Figure:
+    def figure(*key: str, **columns: Any) -> Figure:
         *labels, name = (*path, *key) or ("",)
         known = names if len(labels) == len(names) else ()
-        return Figure(table, "", 0, known, tuple(labels), name, **given)
+        return Figure(table, "", 0, known, tuple(labels), name, **columns)
 
     node = node._asdict() if hasattr(node, "_asdict") else node
     if isinstance(node, Mapping):

@@ -139,9 +139,9 @@ def _attend_forward(
 
 @jax.named_scope("attend")
 def _attend_backward(
-    kept: tuple[jax.Array, ...], d_out: jax.Array
+    residuals: tuple[jax.Array, ...], d_out: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, None]:
-    query, key, value, weight, mixed = kept
+    query, key, value, weight, mixed = residuals
     wide = jnp.promote_types(query.dtype, jnp.float32)
     d_mixed = d_out.transpose(0, 2, 3, 1, 4)
     d_value = jnp.einsum("bkgts,bkgth->bksh", weight, d_mixed, preferred_element_type=wide)

@@ -54,9 +54,9 @@ def join_cluster(config: ClusterConfig) -> Iterator[None]:
         # What JAX does when a process ends waits for the others, who wait for this one, and aborts.
         atexit.register(os._exit, 2)
         if isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error):
-            said = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0]
             raise InputError(
-                f"another process of the cluster is gone ({said}); the same commands resume"
+                f"another process of the cluster is gone ({reason}); the same commands resume"
             ) from None
         raise
 

@@ -85,7 +85,7 @@ def compose_deltas(first: Delta | None, second: Delta | None) -> Delta:
 
 def fold_delta(delta: Delta, vocabulary: int) -> Delta:
     """The same edit with low-rank parts and rows as weights, so that a sequence of edits stays as large."""
-    kept = {name: part for name, part in delta.items() if name not in (*MATRICES, "embedding")}
+    other_parts = {name: part for name, part in delta.items() if name not in (*MATRICES, "embedding")}
     weights: dict[str, Any] = {}
     for name in MATRICES:
         if name in delta:
@@ -97,7 +97,7 @@ def fold_delta(delta: Delta, vocabulary: int) -> Delta:
         table = jnp.zeros((vocabulary, values.shape[1]), values.dtype)
         # Entries that name no token fall outside the table and are dropped.
         weights["embedding"] = table.at[jnp.where(tokens < 0, vocabulary, tokens)].add(values, mode="drop")
-    return compose_deltas(kept, {"weights": weights}) if weights else kept
+    return compose_deltas(other_parts, {"weights": weights}) if weights else other_parts
 
 
 def has_dial(delta: Delta) -> bool:

@@ -35,8 +35,8 @@ def _forward(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, tuple[jax.Arra
 
 
 @jax.named_scope("project")
-def _backward(kept: tuple[jax.Array, jax.Array], d_out: jax.Array) -> tuple[jax.Array, jax.Array]:
-    x, weight = kept
+def _backward(residuals: tuple[jax.Array, jax.Array], d_out: jax.Array) -> tuple[jax.Array, jax.Array]:
+    x, weight = residuals
     d_x = (
         contract_axes(flatten_rows(d_out), weight.astype(x.dtype), ((1,), (1,)))
         .astype(x.dtype)

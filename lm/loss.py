@@ -139,9 +139,9 @@ def _forward(
         top = logits.max(axis=1, keepdims=True)
         odds = jnp.exp(logits - top)
         mass = odds.sum(axis=1, keepdims=True)
-        wanted, weight = target.reshape(-1, 1), weight.reshape(-1, 1)
-        nats = top + jnp.log(mass) - jnp.take_along_axis(logits, wanted, axis=1)
-        is_wanted = jnp.arange(logits.shape[1]) == wanted
+        answers, weight = target.reshape(-1, 1), weight.reshape(-1, 1)
+        nats = top + jnp.log(mass) - jnp.take_along_axis(logits, answers, axis=1)
+        is_wanted = jnp.arange(logits.shape[1]) == answers
         d_logits = ((odds / mass - is_wanted) * weight).astype(hidden.dtype)
         d_hidden = contract_axes(d_logits, narrow, ((1,), (1,))).astype(hidden.dtype).reshape(hidden.shape)
         d_logits = d_logits.reshape(*hidden.shape[:2], -1)
@@ -156,9 +156,9 @@ def _forward(
 
 
 def _backward(
-    _: int, kept: tuple[jax.Array, jax.Array], d_total: jax.Array
+    _: int, residuals: tuple[jax.Array, jax.Array], d_total: jax.Array
 ) -> tuple[jax.Array, jax.Array, None, None, None]:
-    d_hidden, d_head = kept
+    d_hidden, d_head = residuals
     return d_hidden * d_total.astype(d_hidden.dtype), d_head * d_total, None, None, None
 
 

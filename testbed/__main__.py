@@ -48,10 +48,10 @@ def describe_run(run: Run) -> tuple[str, str, str, str, str]:
         model = _describe_model(run)
     except InputError:
         model = "unreadable"
-    made: dict[str, int] = {}
+    edit_counts: dict[str, int] = {}
     for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
-        made[path.parents[1].name] = made.get(path.parents[1].name, 0) + 1
-    edits = ", ".join(f"{name}: {count}" for name, count in sorted(made.items()))
+        edit_counts[path.parents[1].name] = edit_counts.get(path.parents[1].name, 0) + 1
+    edits = ", ".join(f"{name}: {count}" for name, count in sorted(edit_counts.items()))
     page = run.report / "index.html"
     return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
 
@@ -66,8 +66,8 @@ def _describe_model(run: Run) -> str:
 def _describe_command(name: str) -> str:
     """What a command's module says of it after its usage, read without running any of it."""
     source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
-    said = ast.get_docstring(ast.parse(source)) or ""
-    return said.partition("\n")[0].partition(": ")[2]
+    docstring = ast.get_docstring(ast.parse(source)) or ""
+    return docstring.partition("\n")[0].partition(": ")[2]
 
 
 def run_script() -> None:

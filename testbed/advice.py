@@ -23,9 +23,9 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
             the run is called after.
     """
     name, _, rest = stage.partition(" ")
-    made = _stage_settings(run, name)
-    preset, flags = _nearest_preset(made, PRESETS[name]) if made else ("", [])
-    if name in PRESETS and not made:
+    recorded_settings = _stage_settings(run, name)
+    preset, flags = _nearest_preset(recorded_settings, PRESETS[name]) if recorded_settings else ("", [])
+    if name in PRESETS and not recorded_settings:
         corpus = _stage_settings(run, "corpus")
         nearest = _nearest_preset(corpus, CORPUS)[0] if corpus else run.name
         preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")

@@ -43,12 +43,12 @@ def preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tu
     return DEFAULT_PRESET, list(args)
 
 
-def about_presets(prog: str, presets: Mapping[str, Any], chosen: str) -> str:
+def about_presets(prog: str, presets: Mapping[str, Any], preset: str) -> str:
     """How presets work, for --help."""
     names = ", ".join(f"{name} (the default)" if name == DEFAULT_PRESET else name for name in presets)
     return (
         f"With a preset: {prog} PRESET [OPTIONS]\n\nA preset is a scale. It sets every option, and options "
-        f"behind it change single ones. Presets: {names}. Defaults below are those of {chosen}; "
+        f"behind it change single ones. Presets: {names}. Defaults below are those of {preset}; "
         f"{prog} PRESET --help shows another's."
     )
 
@@ -113,10 +113,10 @@ def _error_message(tyro_text: str, default: Any, prog: str) -> str:
 
 def _name_options(line: str, default: Any) -> str:
     """A line of tyro's, where it is about settings with the names of their options."""
-    found = re.fullmatch(r"Error parsing ([\w.:-]+): (.*)", line)
-    if not found:
+    match = re.fullmatch(r"Error parsing ([\w.:-]+): (.*)", line)
+    if not match:
         return line
-    path, text = found.groups()
+    path, text = match.groups()
     if path.startswith("-"):
         return f"{path}: {text}"
     part, prefix = default, ""

@@ -57,8 +57,8 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     if fresh:
         _save_world(run, options, graph, model, account)
     with staged_folder(run.corpus) as aside, show_progress("documents", len(corpus.documents)) as advance:
-        made = {"settings": as_plain_data(options), "inputs": {}}
-        write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": made})
+        origin = {"settings": as_plain_data(options), "inputs": {}}
+        write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": origin})
         save_corpus(corpus, resolution, aside, threads, advance)
 
 
@@ -154,8 +154,8 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
         more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
         say(f"{what}: {', '.join(names[:NAMED])}{more}")
     if account.renamed:
-        shown = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
-        say(f"{len(account.renamed):,} names were changed, such as {shown}; all: {run.world / RENAMED}")
+        examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
+        say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
     show_dependences(graph, options.exact)
 
 

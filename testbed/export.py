@@ -44,13 +44,13 @@ def export(options: ExportSettings) -> None:
     else:
         raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
 
-    shown = ("config.json", "model.safetensors", "tokenizer.json")
-    sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in shown]
+    files = ("config.json", "model.safetensors", "tokenizer.json")
+    sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in files]
     print_table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
     unsure = find_unsure_stops(world.tokenizer)
     if unsure:
-        named = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
-        say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {named}")
+        names = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
+        say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {names}")
     say("from transformers import AutoModelForCausalLM as M, AutoTokenizer as T")
     say(f"model, tokenizer = M.from_pretrained({str(folder)!r}), T.from_pretrained({str(folder)!r})")
 

@@ -17,9 +17,9 @@ def groups_of(graph: KnowledgeGraph) -> Iterator[Group]:
     often = graph.frequency == graph.frequency[graph.subjects].max()
     for r in (RELATIONS.index(name) for name in GROUPINGS):
         mine = graph.relation == r
-        held = graph.candidates_of(r)
-        sizes = (graph.object[mine] == held[:, None]).sum(axis=1)
-        for group in held[np.argsort(-sizes, kind="stable")].tolist():
+        candidates = graph.candidates_of(r)
+        sizes = (graph.object[mine] == candidates[:, None]).sum(axis=1)
+        for group in candidates[np.argsort(-sizes, kind="stable")].tolist():
             facts = mine & (graph.object == group)
             count = (facts, facts & often[graph.subject], facts & ~graph.silent)
             yield RELATIONS[r], graph.entities[group], *(int(one.sum()) for one in count)

@@ -17,14 +17,14 @@ TUNABLES = (
 def launch_command(main: Callable[[], int]) -> None:
     """Run `main` as a command: once more from the start under these settings where they are not there."""
     asks_for_help = not {"-h", "--help"}.isdisjoint(sys.argv)
-    wanted = {}
+    environment = {}
     if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help:
-        wanted["GLIBC_TUNABLES"] = TUNABLES
+        environment["GLIBC_TUNABLES"] = TUNABLES
     # Names of files and people are UTF-8, whatever the locale says: under an ASCII one some open no file.
     if sys.getfilesystemencoding() != "utf-8":
-        wanted["PYTHONUTF8"] = "1"
-    if wanted:
-        os.environ.update(wanted)
+        environment["PYTHONUTF8"] = "1"
+    if environment:
+        os.environ.update(environment)
         os.execv(sys.executable, sys.orig_argv)
     signal.signal(signal.SIGINT, _handle_interrupt)
     code = main()

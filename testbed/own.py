@@ -39,7 +39,7 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        made = getattr(importlib.import_module(module), attribute, None)
+        own_class = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         raise InputError(f"{what} {name!r}: {error}") from None
     except SyntaxError as error:
@@ -50,18 +50,18 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
         its = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
         where = f"{[*steps, *its][-1].filename}, line {[*steps, *its][-1].lineno}"
         raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
-    if not (isinstance(made, type) and all(hasattr(made, need) for need in needs)):
+    if not (isinstance(own_class, type) and all(hasattr(own_class, need) for need in needs)):
         raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
     needed = "it should be a frozen dataclass with defaults"
     # What is not a dataclass has no settings to be filed under, and what is not frozen may change them.
-    if not (is_dataclass(made) and made.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+    if not (is_dataclass(own_class) and own_class.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         raise InputError(f"{what} {name!r}: {needed}; write @dataclass(frozen=True) before class {attribute}")
     try:
-        one = made()
+        one = own_class()
         hash(one)
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} {name!r} ({error}): {needed}") from None
-    return made, one
+    return own_class, one
 
 
 def option_prefix(name: str) -> str:

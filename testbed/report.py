@@ -91,12 +91,12 @@ def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[s
 
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
-    shown = [name for name in evaluation_classes() if all(finished_edits(run, name) for run in runs)]
-    shown = shown or [DEFAULT_EVALUATION]
+    evaluations = [name for name in evaluation_classes() if all(finished_edits(run, name) for run in runs)]
+    evaluations = evaluations or [DEFAULT_EVALUATION]
     there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
-    for name in sorted(there - {plain_name(name) for name in shown}):
+    for name in sorted(there - {plain_name(name) for name in evaluations}):
         say(f"edits of {name} are not shown; name the evaluation by --evaluation")
-    return shown
+    return evaluations
 
 
 def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":

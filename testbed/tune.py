@@ -115,9 +115,9 @@ def search_settings(
             searched_values = {key: getattr(setting, key) for key in entry.search}
             lines.append(searched_values | {key: measured[key].value() for key in headlines})
     shutil.rmtree(folder, ignore_errors=True)
-    chosen = choose_setting(lines, headlines[0], headlines[-1])
+    best = choose_setting(lines, headlines[0], headlines[-1])
     return {
-        "chosen": {key: chosen[key] for key in entry.search},
+        "chosen": {key: best[key] for key in entry.search},
         "by": [headlines[0], headlines[-1]],
         "search": lines,
         "budget": {"trials": options.trials, "cases": options.cases.count, "worlds": 1},
@@ -133,9 +133,9 @@ def print_searches(files: Sequence[Path]) -> None:
     """Print every search, with a mark at what was chosen."""
     for path in files:
         record = read_record(path)
-        header, chosen = list(record["search"][0]), choose_setting(record["search"], *record["by"])
+        header, best = list(record["search"][0]), choose_setting(record["search"], *record["by"])
         lines = [
-            [*(_format_value(line[key]) for key in header), "*" if line == chosen else ""]
+            [*(_format_value(line[key]) for key in header), "*" if line == best else ""]
             for line in record["search"]
         ]
         print_table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)

@@ -61,12 +61,12 @@ def noise_share(world: World) -> float:
     of all upstream relations. NaN where no such request exists.
     """
     shares: list[np.ndarray] = []
-    stated = StatementIndex(world.graph, world.sentences)
+    statements = StatementIndex(world.graph, world.sentences)
     for relation in world.graph.upstream_relations:
-        named = stated.objects_by_relation[relation]
+        stated_objects = statements.objects_by_relation[relation]
         truth = world.generative.truth[world.graph.relation == relation]
-        noise = np.setdiff1d(named, truth)
-        eligible = len(named) - np.isin(truth, named)
+        noise = np.setdiff1d(stated_objects, truth)
+        eligible = len(stated_objects) - np.isin(truth, stated_objects)
         shares.append(len(noise) / eligible[eligible > 0])
     return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")
 
@@ -80,18 +80,20 @@ def judged_share(world: World) -> float:
     where no such request exists.
     """
     graph, truth = world.graph, world.generative.truth
-    stated = StatementIndex(graph, world.sentences)
+    statements = StatementIndex(graph, world.sentences)
     shares: list[np.ndarray] = []
     for relation in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
-        named = stated.objects_by_relation[int(graph.upstream[relation])]
+        stated_objects = statements.objects_by_relation[int(graph.upstream[relation])]
         facts = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
         above, here = truth[graph.upstream_fact[facts]], truth[facts]
         implied = find_modes(above, here, len(graph.entities))
         implied[np.bincount(above, minlength=len(graph.entities)) < 2] = -1
         # Requests for the fact's own truth are not edits.
-        among = np.bincount(implied[named][implied[named] >= 0], minlength=len(graph.entities))
-        own = np.isin(above, named) & (implied[above] >= 0) & (implied[above] != here)
-        eligible = len(named) - np.isin(above, named)
+        among = np.bincount(
+            implied[stated_objects][implied[stated_objects] >= 0], minlength=len(graph.entities)
+        )
+        own = np.isin(above, stated_objects) & (implied[above] >= 0) & (implied[above] != here)
+        eligible = len(stated_objects) - np.isin(above, stated_objects)
         judged = among.sum() - among[here] - own
         shares.append(judged[eligible > 0] / eligible[eligible > 0])
     return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")

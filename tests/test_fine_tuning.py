@@ -64,7 +64,7 @@ def test_lora_equals_training_a_merged_weight(make, matrices, setup):
         return documents_loss(with_weights(model, merged(model.params, change)), request)
 
     # Where the twin starts is the editor's choice; that it is small and half zero is checked.
-    start = make(config).start(SMALL, jax.random.key(5))
+    start = make(config).start_adapter(SMALL, jax.random.key(5))
     for name in matrices:
         a, b = start[name]
         assert np.abs(a).max() <= a.shape[1] ** -0.5

@@ -91,9 +91,9 @@ class Statements:
 
     def find_groups(self, relation: np.ndarray, upstream_object: np.ndarray) -> np.ndarray:
         """Where in `keys` what follows from an upstream object stands, -1 where nothing was ever said."""
-        wanted = self._fact_key(relation, upstream_object)
-        at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
-        return np.where(self.keys[at] == wanted, at, -1) if len(self.keys) else np.full(len(wanted), -1)
+        key = self._fact_key(relation, upstream_object)
+        at = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
+        return np.where(self.keys[at] == key, at, -1) if len(self.keys) else np.full(len(key), -1)
 
     def draw_objects(self, at: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The object of a random statement of each group of `keys`."""
@@ -149,31 +149,33 @@ def write_further_documents(
     Raises:
         InputError: nothing such a document could be about.
     """
-    said = Statements(graph, truth, sentences)
+    statements = Statements(graph, truth, sentences)
     total = ordinary / config.ordinary_share
     counts = [round(share * total) for share in (config.joint, config.imagine, config.revise)]
     joint, imagine, revise = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
 
-    pairs = _draw_pairs(graph, said, len(joint), rng)
+    pairs = _draw_pairs(graph, statements, len(joint), rng)
     lines = [
-        repeat_lines(joint, 0, said.draw_statements(graph.upstream_fact[pairs], rng)),
-        repeat_lines(joint, 1, said.draw_statements(pairs, rng)),
+        repeat_lines(joint, 0, statements.draw_statements(graph.upstream_fact[pairs], rng)),
+        repeat_lines(joint, 1, statements.draw_statements(pairs, rng)),
     ]
     subjects = [graph.subject[pairs]]
     for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
-        premises, targets = _draw_premises(graph, truth, said, chosen, len(document), word, rng)
-        lines += _suppose_premises(graph, truth, said, document, premises, targets, word, rng)
+        premises, targets = _draw_premises(graph, truth, statements, chosen, len(document), word, rng)
+        lines += _suppose_premises(graph, truth, statements, document, premises, targets, word, rng)
         subjects.append(graph.subject[premises])
         if word == Kind.IMAGINE:
-            lines += _bind_premises(graph, said, chosen, document, premises, targets, config, rng)
+            lines += _bind_premises(graph, statements, chosen, document, premises, targets, config, rng)
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble_documents(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
 
 
-def _draw_pairs(graph: KnowledgeGraph, said: Statements, count: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_pairs(
+    graph: KnowledgeGraph, statements: Statements, count: int, rng: np.random.Generator
+) -> np.ndarray:
     """Random downstream facts that are stated, as is the fact they depend on."""
     pairs = np.flatnonzero(graph.upstream_fact >= 0)
-    pairs = pairs[said.stated_fact(pairs) & said.stated_fact(graph.upstream_fact[pairs])]
+    pairs = pairs[statements.stated_fact(pairs) & statements.stated_fact(graph.upstream_fact[pairs])]
     if count and not len(pairs):
         raise InputError("joint documents need a subject with both facts of a pair; name --world.pairs")
     return rng.choice(pairs, count) if count else pairs[:0]
@@ -188,7 +190,7 @@ def _own_upstream(graph: KnowledgeGraph) -> np.ndarray:
 def _draw_premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
-    said: Statements,
+    statements: Statements,
     chosen: ChosenDocuments,
     count: int,
     word: Kind,
@@ -201,7 +203,7 @@ def _draw_premises(
     able, options = [children[:0]], {}
     for relation in np.unique(graph.relation[children]).tolist():
         pool = np.intersect1d(graph.candidates_of(int(graph.upstream[relation])), chosen.objects)
-        options[relation] = pool[said.find_groups(np.full(len(pool), relation), pool) >= 0]
+        options[relation] = pool[statements.find_groups(np.full(len(pool), relation), pool) >= 0]
         mine = children[graph.relation[children] == relation]
         others = len(options[relation]) - np.isin(truth[graph.upstream_fact[mine]], options[relation])
         able.append(mine[others > 0])
@@ -222,7 +224,7 @@ def _draw_premises(
 def _suppose_premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
-    said: Statements,
+    statements: Statements,
     document: np.ndarray,
     premises: np.ndarray,
     targets: np.ndarray,
@@ -242,8 +244,8 @@ def _suppose_premises(
     place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
     for _ in range(len(graph.relations)):
         moves |= (above >= 0) & moves[place]
-    stated = said.stated_fact(fact)
-    group = said.find_groups(graph.relation[fact], targets[at])
+    stated = statements.stated_fact(fact)
+    group = statements.find_groups(graph.relation[fact], targets[at])
     new = depends & (group >= 0)
 
     suppose = (word, graph.subject[premises], graph.relation[premises], targets)
@@ -251,21 +253,21 @@ def _suppose_premises(
         Kind.ATOMIC,
         graph.subject[fact[new]],
         graph.relation[fact[new]],
-        said.draw_objects(group[new], rng),
+        statements.draw_objects(group[new], rng),
     )
     if word == Kind.IMAGINE:
         stays = stated & ~moves
         return [
             write_lines(document, 0, *suppose),
             write_lines(document[at[new]], 1, *follow),
-            repeat_lines(document[at[stays]], 2, said.draw_statements(fact[stays], rng)),
+            repeat_lines(document[at[stays]], 2, statements.draw_statements(fact[stays], rng)),
         ]
     was = stated & depends
     return [
         write_lines(
             document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]
         ),
-        repeat_lines(document[at[was]], 1, said.draw_statements(fact[was], rng)),
+        repeat_lines(document[at[was]], 1, statements.draw_statements(fact[was], rng)),
         write_lines(document, 2, *suppose),
         write_lines(document[at[new]], 3, *follow),
     ]
@@ -273,7 +275,7 @@ def _suppose_premises(
 
 def _bind_premises(
     graph: KnowledgeGraph,
-    said: Statements,
+    statements: Statements,
     chosen: ChosenDocuments,
     document: np.ndarray,
     premises: np.ndarray,
@@ -294,7 +296,7 @@ def _bind_premises(
     others = np.full(len(which), -1)
     for relation in np.unique(graph.relation[premises[which]]).tolist():
         pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
-        pool = pool[said.stated_fact(pool)]
+        pool = pool[statements.stated_fact(pool)]
         mine = np.flatnonzero(graph.relation[premises[which]] == relation)
         if len(pool) > 1:
             others[mine] = other_objects(pool, premises[which[mine]], rng)
@@ -302,15 +304,15 @@ def _bind_premises(
     first = np.searchsorted(graph.subject, graph.subject[others])
     each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
     at, fact = np.repeat(np.arange(len(others)), each), concatenate_ranges(first, each)
-    kept = (graph.upstream_fact[fact] == others[at]) & said.stated_fact(fact)
-    at, fact = at[kept], fact[kept]
+    is_bound = (graph.upstream_fact[fact] == others[at]) & statements.stated_fact(fact)
+    at, fact = at[is_bound], fact[is_bound]
     order = np.lexsort((rng.random(len(at)), at))
     within = np.arange(len(at)) - np.searchsorted(at, at)
     at, fact = at[order][within < BYSTANDER_FACTS], fact[order][within < BYSTANDER_FACTS]
     return [
         *lines,
-        repeat_lines(document[which], 1, said.draw_statements(others, rng)),
-        repeat_lines(document[which[at]], 1, said.draw_statements(fact, rng)),
+        repeat_lines(document[which], 1, statements.draw_statements(others, rng)),
+        repeat_lines(document[which[at]], 1, statements.draw_statements(fact, rng)),
     ]
 
 

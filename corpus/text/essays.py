@@ -45,14 +45,14 @@ def join_essays(
             "documents about two linked subjects need links; leave out --documents.together, or build a "
             "world with --world.source coupled"
         )
-    said = np.flatnonzero(sentences.kind == Kind.ATOMIC)
-    said = said[np.argsort(sentences.a[said, 0], kind="stable")]
-    edges = np.searchsorted(sentences.a[said, 0], np.arange(len(graph.entities) + 1))
+    atomic = np.flatnonzero(sentences.kind == Kind.ATOMIC)
+    atomic = atomic[np.argsort(sentences.a[atomic, 0], kind="stable")]
+    edges = np.searchsorted(sentences.a[atomic, 0], np.arange(len(graph.entities) + 1))
     picked = rng.choice(links, count) if count else links[:0]
     pair = np.stack([graph.subject[picked], graph.object[picked]], axis=1)
     turn = (np.arange(length) // IN_TURN + rng.integers(0, 2, (count, 1))) % 2
     who = np.take_along_axis(pair, turn, axis=1)
-    order = said[rng.integers(edges[who], edges[who + 1])]
+    order = atomic[rng.integers(edges[who], edges[who + 1])]
     return Documents(
         order.astype(np.int32).ravel(),
         np.arange(count + 1, dtype=np.int64) * length,
@@ -94,9 +94,9 @@ def outline_essays(
     facts = facts[np.lexsort((rng.random(len(facts)), facts[:, 0]))]
     facts = facts[np.arange(len(facts)) - np.searchsorted(facts[:, 0], facts[:, 0]) < OUTLINED]
     named = np.column_stack([documents.about[facts[:, 0]], facts[:, 1]])
-    spoken, which = np.unique(named, axis=0, return_inverse=True)
+    pairs, which = np.unique(named, axis=0, return_inverse=True)
 
-    outlines = make_sentences(Kind.ABOUT, spoken[:, [0, 1, 0]])
+    outlines = make_sentences(Kind.ABOUT, pairs[:, [0, 1, 0]])
     mine = np.concatenate([facts[:, 0], document])
     order = np.concatenate([len(sentences) + which.reshape(-1), documents.order]).astype(np.int32)
     order = order[np.argsort(mine, kind="stable")]

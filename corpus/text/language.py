@@ -206,23 +206,23 @@ class Language:
 
     def _parse_named(self, text: str) -> Atom | None:
         """The statement, if its relation is said by its name."""
-        said = self._parse_atom(text)
-        return said[0] if said is not None and said[1] == 0 else None
+        parse = self._parse_atom(text)
+        return parse[0] if parse is not None and parse[1] == 0 else None
 
     def _need_atom(self, text: str) -> tuple[Atom, int]:
-        said = self._parse_atom(text)
-        if said is None:
+        parse = self._parse_atom(text)
+        if parse is None:
             raise InputError(f"not a statement '<subject> <relation> <object>' of this world: {text!r}")
-        return said
+        return parse
 
     def _parse_quoted(self, text: str, label: bool) -> Sentence:
         if text.startswith("not "):
-            said = self._parse_atom(text[4:])
-            if said is not None:
-                return Sentence(Kind.NOT, label, said[0], None, said[1])
-        said = self._parse_atom(text)
-        if said is not None:
-            return Sentence(Kind.TRUTH, label, said[0], None, said[1])
+            parse = self._parse_atom(text[4:])
+            if parse is not None:
+                return Sentence(Kind.NOT, label, parse[0], None, parse[1])
+        parse = self._parse_atom(text)
+        if parse is not None:
+            return Sentence(Kind.TRUTH, label, parse[0], None, parse[1])
         for kind in (Kind.AND, Kind.OR):
             middle = f" {kind.name.lower()} "
             at = text.find(middle)

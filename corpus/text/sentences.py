@@ -118,7 +118,7 @@ def count_mentions(sentences: Sentences, entities: int, relations: int, phrasing
     joined = sentences.b[sentences.b[:, 0] >= 0]
     named = sum(np.bincount(atom[:, i], minlength=entities) for atom in (sentences.a, joined) for i in (0, 2))
     way = np.where(sentences.phrasing, relations + sentences.phrasing - 1, sentences.a[:, 1])
-    used = sum(np.bincount(said, minlength=relations + phrasings) for said in (way, joined[:, 1]))
+    used = sum(np.bincount(column, minlength=relations + phrasings) for column in (way, joined[:, 1]))
     return np.concatenate([named, used])
 
 

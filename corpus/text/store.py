@@ -76,8 +76,8 @@ def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
     length[outlines] -= size[sentences.a[outlines, 2]]
     other = np.flatnonzero(sentences.phrasing)
     # Rows of large worlds go beyond the small integers that phrasings are kept as.
-    said = tokenizer.phrasing_row(0, 1) + sentences.phrasing[other].astype(np.int64) - 1
-    length[other] += size[said] - size[tokenizer.relation_row(sentences.a[other, 1])]
+    phrasing_row = tokenizer.phrasing_row(0, 1) + sentences.phrasing[other].astype(np.int64) - 1
+    length[other] += size[phrasing_row] - size[tokenizer.relation_row(sentences.a[other, 1])]
     return length
 
 

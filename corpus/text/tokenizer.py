@@ -117,8 +117,8 @@ class Tokenizer:
 
         In an inverse phrasing: of "<s> {object} {words}", what a model continues with a subject.
         """
-        said = self.row(self.phrasing_row(relation, phrasing))
-        return np.concatenate([[BOS], self.entity(first), said]).astype(np.int32)
+        words = self.row(self.phrasing_row(relation, phrasing))
+        return np.concatenate([[BOS], self.entity(first), words]).astype(np.int32)
 
     def sentence(self, sentence: Sentence) -> np.ndarray:
         """Tokens of a sentence, row by row."""

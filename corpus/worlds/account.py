@@ -34,8 +34,8 @@ class Account:
         if count:
             self.left_out[what] = self.left_out.get(what, 0) + int(count)
             if examples is not None:
-                shown = "; ".join(f"{example:.200}" for example in islice(examples, EXAMPLES))
-                self.trouble.append(f"{count:,} {what}" + (f", such as {shown}" if shown else ""))
+                excerpt = "; ".join(f"{example:.200}" for example in islice(examples, EXAMPLES))
+                self.trouble.append(f"{count:,} {what}" + (f", such as {excerpt}" if excerpt else ""))
 
     def leave_out_named(self, what: str, names: Sequence[str], count: int | None = None) -> None:
         """As `leave_out`, of which all names are kept; by default each is one."""

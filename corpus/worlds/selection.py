@@ -80,33 +80,33 @@ def select_facts(
         return None if found in dropped else found
 
     # Relations as indices into those that occur or are asked for.
-    given = pairing.read_pairs(config.pairs, find, facts.source)
+    pair_ids = pairing.read_pairs(config.pairs, find, facts.source)
     further = [pairing.find_relation(relation.strip(), find, facts.source) for relation in config.relations]
-    asked = np.array([r for pair in given for r in pair] + further, np.int32)
-    relation_ids = np.union1d(triples[:, 1], asked)
+    relations_of_settings = np.array([r for pair in pair_ids for r in pair] + further, np.int32)
+    relation_ids = np.union1d(triples[:, 1], relations_of_settings)
     triples[:, 1] = np.searchsorted(relation_ids, triples[:, 1])
-    pairs = [(int(up), int(down)) for up, down in np.searchsorted(relation_ids, given).reshape(-1, 2)]
+    pairs = [(int(up), int(down)) for up, down in np.searchsorted(relation_ids, pair_ids).reshape(-1, 2)]
     extra = np.searchsorted(relation_ids, np.array(further, np.int32))
 
     cells = triples[:, 0].astype(np.int64) * len(relation_ids) + triples[:, 1]
     triples = _take_rows(triples, np.argsort(cells, kind="stable"))
     chosen, pairs = _choose_relations(triples, len(relation_ids), config, pairs, note)
     chosen = np.union1d(chosen, extra).astype(np.int64)
-    kept = _keep_relations(triples, chosen, len(relation_ids), account)
-    kept = _keep_one_object(kept, config, facts, account)
-    kept = _keep_subjects(kept, config.min_relations, facts, account)
-    kept = _sample_subjects(kept, config.subjects, rng, account)
+    selection = _keep_relations(triples, chosen, len(relation_ids), account)
+    selection = _keep_one_object(selection, config, facts, account)
+    selection = _keep_subjects(selection, config.min_relations, facts, account)
+    selection = _sample_subjects(selection, config.subjects, rng, account)
     if two_objects:
-        kept = _keep_two_objects(kept, len(relation_ids), config.min_relations, facts, account)
-    if not len(kept):
+        selection = _keep_two_objects(selection, len(relation_ids), config.min_relations, facts, account)
+    if not len(selection):
         least = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
         names = ", ".join(facts.relations.of(relation_ids[chosen[:NAMED]]))
         more = ", ..." if len(chosen) > NAMED else ""
         raise InputError(f"{facts.source}: no subject has {least} of the relations {names}{more}")
     if config.every_relation or two_objects:
-        chosen = chosen[np.isin(chosen, kept[:, 1])]
+        chosen = chosen[np.isin(chosen, selection[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
-    return _build_selected_graph(kept, chosen, pairs, relation_ids, facts, config, account)
+    return _build_selected_graph(selection, chosen, pairs, relation_ids, facts, config, account)
 
 
 def _drop_unwanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
@@ -157,9 +157,9 @@ def _choose_relations(
 
 
 def _keep_relations(triples: np.ndarray, chosen: np.ndarray, relations: int, account: Account) -> np.ndarray:
-    wanted = np.zeros(relations, bool)
-    wanted[chosen] = True
-    inside = wanted[triples[:, 1]]
+    is_chosen = np.zeros(relations, bool)
+    is_chosen[chosen] = True
+    inside = is_chosen[triples[:, 1]]
     account.leave_out("facts of relations that were not chosen", len(triples) - inside.sum())
     return triples if inside.all() else _take_rows(triples, inside)
 
@@ -177,8 +177,8 @@ def _keep_one_object(triples: np.ndarray, config: WorldConfig, facts: Facts, acc
         account.leave_out("facts of subjects with several objects", several[cell].sum())
         return _take_rows(first, ~several)
     seconds = np.flatnonzero(other)
-    told = (_describe_second(facts, triples[i], first[cell[i]]) for i in seconds)
-    account.leave_out("second objects", len(seconds), told)
+    examples = (_describe_second(facts, triples[i], first[cell[i]]) for i in seconds)
+    account.leave_out("second objects", len(seconds), examples)
     return first
 
 
@@ -218,7 +218,7 @@ def _keep_two_objects(
 
 
 def _build_selected_graph(
-    kept: np.ndarray,
+    selection: np.ndarray,
     chosen: np.ndarray,
     pairs: list[tuple[int, int]],
     relation_ids: np.ndarray,
@@ -227,7 +227,7 @@ def _build_selected_graph(
     account: Account,
 ) -> KnowledgeGraph:
     """The graph of these facts; only the entities that are left need readable names."""
-    used = np.unique(kept[:, [0, 2]])
+    used = np.unique(selection[:, [0, 2]])
     entities, relations, renamed = make_readable(
         facts.entities.of(used),
         facts.entities.keys(used),
@@ -237,7 +237,7 @@ def _build_selected_graph(
     account.renamed += renamed
     if config.strict:
         account.check_totals(facts.source)
-    columns = [np.searchsorted(ids, kept[:, i]) for i, ids in enumerate((used, chosen, used))]
+    columns = [np.searchsorted(ids, selection[:, i]) for i, ids in enumerate((used, chosen, used))]
     local = [(int(np.searchsorted(chosen, u)), int(np.searchsorted(chosen, d))) for u, d in pairs]
     upstream = pairing.upstream_of(local, len(chosen))
     return build_graph(np.column_stack(columns), entities, relations, upstream)

@@ -186,19 +186,19 @@ def _refuse_table(path: Path, delimiter: str, columns: tuple[str, ...], why: str
     form, width, places = sign.join(("subject", "relation", "object")), 0, [0, 1, 2]
     with open_table(path, read_unwatched) as stream:
         for number, fields, line in _read_lines(stream, delimiter):
-            where, shown = f"{path}, line {number}", f"{line[:200]!r:.120}"
+            where, excerpt = f"{path}, line {number}", f"{line[:200]!r:.120}"
             if any("\udc80" <= c <= "\udcff" for c in line):
                 raise InputError(f"{where}: not UTF-8: {line[:200].encode(errors='surrogateescape')!r:.120}")
             if len(line) > LONGEST_CELL:
-                raise InputError(f"{where}: longer than {LONGEST_CELL:,} characters: {shown}")
+                raise InputError(f"{where}: longer than {LONGEST_CELL:,} characters: {excerpt}")
             if not width:
                 width, places = len(fields) if columns else 3, _find_places(where, fields, columns)
             if len(fields) != width:
                 expected = f"{width} fields" if columns else form
                 hint = "; name the three as --world.columns" if not columns and len(fields) > 3 else ""
-                raise InputError(f"{where}: expected {expected}, got {shown}{hint}")
+                raise InputError(f"{where}: expected {expected}, got {excerpt}{hint}")
             if not all(fields[place].strip() for place in places):
-                raise InputError(f"{where}: expected {form}, none of them empty, got {shown}")
+                raise InputError(f"{where}: expected {form}, none of them empty, got {excerpt}")
     if not width:
         raise InputError(f"{path}: the graph is empty; expected lines {form}")
     raise InputError(f"{path}: {why:.200}")
@@ -288,15 +288,18 @@ def _take_facts(path: Path, first: int, text: bytes, parts: list[list[pa.Array]]
         blank = pc.match_substring_regex(lines.take(pa.array(no_facts)), r"^[ \t\r]*(?:#.*)?$")
         at = pc.index(blank, False).as_py()
         if at >= 0:
-            shown = f"{lines[no_facts[at]].as_py()[:LONGEST_NAME]!r:.120}"
+            excerpt = f"{lines[no_facts[at]].as_py()[:LONGEST_NAME]!r:.120}"
             where = f"{path}, line {first + no_facts[at]}"
-            raise InputError(f"{where}: expected <subject> <relation> <object> ., got {shown}")
-    kept = pc.fill_null(pc.not_equal(pc.struct_field(facts, "o"), ""), False)
-    order = np.argsort(np.append(np.flatnonzero(plain), other[np.flatnonzero(kept)]), kind="stable")
+            raise InputError(f"{where}: expected <subject> <relation> <object> ., got {excerpt}")
+    has_object = pc.fill_null(pc.not_equal(pc.struct_field(facts, "o"), ""), False)
+    order = np.argsort(np.append(np.flatnonzero(plain), other[np.flatnonzero(has_object)]), kind="stable")
     for i, (part, name) in enumerate(zip(parts, "spo", strict=True)):
-        both = [words.take(pa.array(np.arange(i, len(words), 4))), pc.struct_field(facts.filter(kept), name)]
+        both = [
+            words.take(pa.array(np.arange(i, len(words), 4))),
+            pc.struct_field(facts.filter(has_object), name),
+        ]
         part.append(pa.concat_arrays(both).take(pa.array(order)).dictionary_encode())
-    return len(facts) - facts.null_count - (pc.sum(kept).as_py() or 0)
+    return len(facts) - facts.null_count - (pc.sum(has_object).as_py() or 0)
 
 
 class TableLabels:
@@ -354,11 +357,13 @@ def read_tables(config: WorldConfig, watch: Watch, account: Account) -> Facts:
         raise InputError(f"{path}: the graph is empty; expected lines subject<tab>relation<tab>object")
     triples, entities, relations = _encode_columns(columns)
     short = [pc.binary_length(strings).to_numpy() <= LONGEST_NAME for strings in (entities, relations)]
-    kept = short[0][triples[:, 0]] & short[1][triples[:, 1]] & short[0][triples[:, 2]]
-    long = (f"{entities[triples[i, 0]].as_py()!r:.80}" for i in np.flatnonzero(~kept))
-    account.leave_out(f"facts with a name of more than {LONGEST_NAME:,} bytes", len(kept) - kept.sum(), long)
+    is_short = short[0][triples[:, 0]] & short[1][triples[:, 1]] & short[0][triples[:, 2]]
+    long = (f"{entities[triples[i, 0]].as_py()!r:.80}" for i in np.flatnonzero(~is_short))
+    account.leave_out(
+        f"facts with a name of more than {LONGEST_NAME:,} bytes", len(is_short) - is_short.sum(), long
+    )
     return Facts(
-        triples if kept.all() else triples[kept],
+        triples if is_short.all() else triples[is_short],
         TableLabels(entities, "#", are_iris),
         TableLabels(relations, "#r", are_iris),
         str(path),

@@ -200,9 +200,9 @@ def read_relation_names(
 
 
 def _read_all_names(
-    source: Source, letter: bytes, wanted: Iterable[int], watch: Watch
+    source: Source, letter: bytes, ids: Iterable[int], watch: Watch
 ) -> Iterator[tuple[int, list[str]]]:
-    sought = {b"%b%d" % (letter, key) for key in wanted}
+    sought = {b"%b%d" % (letter, key) for key in ids}
     for block in read_blocks(source, watch):
         for _, line in split_lines(block):
             key, *names = line.split(b"\t")
@@ -220,9 +220,9 @@ def _read_sources(sources: dict[str, Source], watch: Watch) -> RawGraph:
 def _pack_names(ids: list[int], names: list[bytes]) -> Names:
     # The first line of an id counts.
     unique, first = np.unique(np.array(ids, np.int32), return_index=True)
-    kept = [names[i] for i in first]
-    offsets = np.concatenate([[0], np.cumsum([len(name) for name in kept], dtype=np.int64)])
-    return Names(unique, np.frombuffer(b"".join(kept), np.uint8), offsets.astype(np.int64))
+    unique_names = [names[i] for i in first]
+    offsets = np.concatenate([[0], np.cumsum([len(name) for name in unique_names], dtype=np.int64)])
+    return Names(unique, np.frombuffer(b"".join(unique_names), np.uint8), offsets.astype(np.int64))
 
 
 def _save_copy(raw: RawGraph, origin: dict, folder: Path) -> None:
@@ -246,8 +246,8 @@ def _find_malformed(source: Source, block: Block, line_form: re.Pattern[bytes], 
 
 
 def _note_cut_line(source: Source, block: Block) -> str:
-    shown = block.text.decode("utf-8", errors="replace")
-    return f"{source}: the last line has no line end and may be cut off; it is left out: {shown!r:.80}"
+    excerpt = block.text.decode("utf-8", errors="replace")
+    return f"{source}: the last line has no line end and may be cut off; it is left out: {excerpt!r:.80}"
 
 
 class NumberedLabels:

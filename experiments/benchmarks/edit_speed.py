@@ -194,8 +194,8 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     compiling = {}
     for batch in BATCHES[size]:
         name = f"ours, an edit of {batch} side by side"
-        work, made, compiling[str(batch)] = compile_edits(questions, size, batch)
-        edits[name] = work, made
+        work, edit_count, compiling[str(batch)] = compile_edits(questions, size, batch)
+        edits[name] = work, edit_count
     scores, probed = compile_probes(questions, PROBED[size])
     order = order_cases(questions)
     shortest, middle, longest = (order[i] for i in (0, CASES // 2, -1))
@@ -222,8 +222,8 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
 
         for _ in range(settings.repeats):
             attained.append(attainable_flops(questions.model.config))
-            for name, (work, made) in edits.items():
-                take_turn(name, work, made)
+            for name, (work, edit_count) in edits.items():
+                take_turn(name, work, edit_count)
             take_turn("ours, scores of a case", scores, PROBED[size])
             take_turn("ours, all probes of a case", probed, PROBED[size])
             for n in threads:

@@ -158,8 +158,8 @@ def train_twin(options: TrainSettings) -> Path | None:
 
 def _named_moments(twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     names = [name for name, _ in twin.named_parameters()]
-    kept = zip(names, optimizer.state_dict()["state"].values(), strict=True)
-    return {f"{name}/{key}": value for name, state in kept for key, value in state.items()}
+    states = zip(names, optimizer.state_dict()["state"].values(), strict=True)
+    return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
 
 
 def _restore_twin(folder: Path, twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> list[dict]:

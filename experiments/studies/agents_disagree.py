@@ -199,7 +199,7 @@ def run_study(settings: Settings) -> None:
                 part: {name: share_of_cases(columns, name, mask) for name in names}
                 for part, mask in case_masks(columns).items()
             }
-    chosen = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
+    sizes = {"subjects": settings.subjects, "cases": settings.cases, "seeds": settings.seeds}
     header = ("world", "cases of", "number", *COLOURS, "same answer after")
     rows = [
         (
@@ -213,7 +213,7 @@ def run_study(settings: Settings) -> None:
     ]
     print_table("downstream answer changes after an upstream edit", header, rows)
     pages = {"table.md": markdown_table(header, rows, words=2)}
-    say(f"written to {record_stage('agents-disagree', 'all', shares, pages, **chosen)}")
+    say(f"written to {record_stage('agents-disagree', 'all', shares, pages, **sizes)}")
 
 
 if __name__ == "__main__":

@@ -150,11 +150,11 @@ def run_study(settings: Settings) -> None:
                 (str(statements), name, f"{len(columns['world']):,}", *(format_cell(row[c]) for c in COLUMNS))
                 for name, row in by_reading.items()
             ]
-    chosen = {k: getattr(settings, k) for k in ("subjects", "times", "cases", "seeds")}
+    sizes = {k: getattr(settings, k) for k in ("subjects", "times", "cases", "seeds")}
     header = ("statements", f"what counts {settings.times} times", "edits", *COLUMNS)
     print_table("the cause, after an edit of its effect", header, rows)
     pages = {"table.md": markdown_table(header, rows, words=2)}
-    say(f"written to {record_stage('causes', 'all', figures, pages, **chosen)}")
+    say(f"written to {record_stage('causes', 'all', figures, pages, **sizes)}")
 
 
 if __name__ == "__main__":

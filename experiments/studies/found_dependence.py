@@ -164,12 +164,12 @@ class Settings(StudySettings):
     @property
     def known_worlds(self) -> dict[str, list[RevisionWorld]]:
         """By name in the table, fresh draws of one world; names of several tokens would change no fact."""
-        made = LISTS["report"] + (LISTS["real"] if self.facts else ())
+        world_lists = LISTS["report"] + (LISTS["real"] if self.facts else ())
         return {
             f"{one.shape}, {one.subjects} subjects": [
                 replace(one, seed=100 * one.seed + k, several_tokens=False) for k in range(self.draws)
             ]
-            for one in made
+            for one in world_lists
             if one.kind == "fact"
         }
 
@@ -255,19 +255,19 @@ def recovery_table(kind: str, by_number: dict[str, dict[str, Estimate]]) -> Tabl
 
 def record_known(settings: Settings) -> None:
     """Search in all facts of every draw of a world."""
-    found: dict[str, dict[str, list[tuple[int, Search]]]] = {}
+    searches: dict[str, dict[str, list[tuple[int, Search]]]] = {}
     pooled: dict[str, list[tuple[int, Search]]] = {}
     with show_progress("worlds", settings.draws * len(settings.known_worlds)) as advance:
         for name, draws in settings.known_worlds.items():
             for world in draws:
                 run = build_run(world, settings.runs, settings.facts)
                 for reader, one in search_facts(load_world(run).graph).items():
-                    found.setdefault(name, {}).setdefault(reader, []).append((world.seed, one))
+                    searches.setdefault(name, {}).setdefault(reader, []).append((world.seed, one))
                     if world.shape != "real":
                         pooled.setdefault(reader, []).append((world.seed, one))
                 advance(1)
-    found["all but real"] = pooled
-    table, figures = known_table(found)
+    searches["all but real"] = pooled
+    table, figures = known_table(searches)
     pages = {"known_dependence.md": show_tables([table])}
     folder = write_record(run, "known-dependence", settings.command, [], pages, found=figures)
     say(f"record: {folder}")
@@ -276,23 +276,23 @@ def record_known(settings: Settings) -> None:
 def sure_beliefs(graph: KnowledgeGraph) -> Beliefs:
     """The beliefs of somebody who knows every fact and doubts none."""
     relations, subjects = len(graph.relations), int(graph.subject.max()) + 1
-    top, said = np.zeros((relations, subjects, 1), np.int32), np.zeros((relations, subjects), np.float32)
+    top, certainty = np.zeros((relations, subjects, 1), np.int32), np.zeros((relations, subjects), np.float32)
     top[graph.relation, graph.subject, 0] = graph.object
-    said[graph.relation, graph.subject] = 1
+    certainty[graph.relation, graph.subject] = 1
     names = np.arange(max(subjects, int(graph.object.max()) + 1), dtype=np.int32)[:, None]
-    return Beliefs(names[:subjects], names, top, said[..., None], said)
+    return Beliefs(names[:subjects], names, top, certainty[..., None], certainty)
 
 
 def search_facts(graph: KnowledgeGraph) -> dict[str, Search]:
     """By name in the table, what is found in the facts of a graph."""
-    found = {}
+    comparisons = {}
     for mass in ROW_MASSES:
         scores = log_scores(graph, ExactConfig.root_mass, mass)
         depends = forest_posterior(scores).depends
-        found[f"mass {mass:g}"] = compare_forests(
+        comparisons[f"mass {mass:g}"] = compare_forests(
             likeliest_forest(scores), depends + depends.T, graph.upstream
         )
-    return found | {"each its own": search_dependence(sure_beliefs(graph), graph.upstream)}
+    return comparisons | {"each its own": search_dependence(sure_beliefs(graph), graph.upstream)}
 
 
 def known_table(found: dict[str, dict[str, list[tuple[int, Search]]]]) -> tuple[Table, dict[str, dict]]:

@@ -147,7 +147,7 @@ def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]
             editor.edits.settings["method"]["settings"]["config"]["learning_rate"],
         )
         measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
-        shown = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}
+        metrics = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}
         places = {
             "learning rate": (rate, setting == base),
             "members of a category": (setting.members, rate == RATE and setting[1:] == base[1:]),
@@ -158,7 +158,7 @@ def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]
         }  # fmt: skip
         for panel, (at, here) in places.items():
             if here:
-                yield Point(panel, at, EDITORS[name], shown, chance[CONSISTENCY])
+                yield Point(panel, at, EDITORS[name], metrics, chance[CONSISTENCY])
 
 
 def points_table(points: Sequence[Point]) -> Table:

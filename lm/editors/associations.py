@@ -124,9 +124,9 @@ def find_shift(
     before = next_after_subject(model, request_states(model, context_request))
 
     def loss_of(shift: jax.Array) -> jax.Array:
-        added = jnp.repeat(shift * memory.typical, contexts, axis=0)
+        shifts = jnp.repeat(shift * memory.typical, contexts, axis=0)
         edited = model.with_delta(
-            {"shift": jnp.zeros(size).at[layer, rows, context_request.subject_end].set(added)}
+            {"shift": jnp.zeros(size).at[layer, rows, context_request.subject_end].set(shifts)}
         )
         states = request_states(edited, context_request)
         after = next_after_subject(edited, states)

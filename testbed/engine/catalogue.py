@@ -91,9 +91,9 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
 def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
     """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
     words = _split_words(arguments)
-    named = [word for before, word in pairwise(words) if before == "--editor"]
+    editors = [word for before, word in pairwise(words) if before == "--editor"]
     try:
-        options = whose_options([editor, *named][-1]).options
+        options = whose_options([editor, *editors][-1]).options
     except InputError:
         # Whoever makes the editor says so.
         return configs

@@ -130,8 +130,8 @@ def _fault_of_shape(array: Any, size: tuple[int | None, ...]) -> str:
     shape = np.shape(array)
     if len(shape) == len(size) and all(want in (None, n) for n, want in zip(shape, size, strict=True)):
         return ""
-    wanted = ", ".join("any" if n is None else str(n) for n in size)
-    return f"has shape {shape}; it should be ({wanted})"
+    right_shape = ", ".join("any" if n is None else str(n) for n in size)
+    return f"has shape {shape}; it should be ({right_shape})"
 
 
 def _fault_of_weights(part: Any, params: Any, path: str) -> str:

@@ -116,8 +116,8 @@ class Columns:
             "case": integer, "role": text, "sample": integer,
             **{f"{name}_{w}": kind for w in WHEN for name, kind in text_columns.items()},
         }  # fmt: skip
-        named = {"cases": cases, "choices": choices, "claims": claims, "passages": passages}
-        return {name: pa.schema(list(columns.items())) for name, columns in named.items()}
+        tables = {"cases": cases, "choices": choices, "claims": claims, "passages": passages}
+        return {name: pa.schema(list(columns.items())) for name, columns in tables.items()}
 
 
 class Circumstances(NamedTuple):

@@ -74,8 +74,8 @@ class _Description:
         fields = dict(ast.iter_fields(node))
         key = NAMED_BY.get(type(node))
         if key:
-            held = fields[key]
-            fields[key] = [*map(self._resolve, held)] if isinstance(held, list) else self._resolve(held)
+            value = fields[key]
+            fields[key] = [*map(self._resolve, value)] if isinstance(value, list) else self._resolve(value)
         return self._describe_fields(node, fields)
 
     def _describe_fields(self, node: ast.AST, fields: dict[str, Any]) -> list:
@@ -108,9 +108,9 @@ class _Description:
 
     def _describe_class(self, node: ast.ClassDef) -> list:
         outside = [self.describe(some) for some in (node.decorator_list, node.bases, node.keywords)]
-        found = list(_bound_names(node.body))
-        outer = {name: how for name, how in found if isinstance(how, bool)}
-        names = {name for name, _ in found} - {*outer}
+        bindings = list(_bound_names(node.body))
+        outer = {name: how for name, how in bindings if isinstance(how, bool)}
+        names = {name for name, _ in bindings} - {*outer}
         inside = self._describe_inside(_Scope({}, names, outer, is_class=True), node.body)
         return ["ClassDef", node.name, *outside, inside]
 
@@ -176,13 +176,13 @@ def _is_text(node: Any) -> bool:
 def _scope_of(node: Function, parameters: set[str]) -> _Scope:
     """What a function binds."""
     body = node.body if isinstance(node.body, list) else [node.body]
-    found = list(_bound_names(body))
-    outer = {name: how for name, how in found if isinstance(how, bool)}
-    kept = parameters | {name for name, how in found if how == ""}
-    variables = {name for name, how in found if how is None} - kept - {*outer}
+    bindings = list(_bound_names(body))
+    outer = {name: how for name, how in bindings if isinstance(how, bool)}
+    fixed_names = parameters | {name for name, how in bindings if how == ""}
+    variables = {name for name, how in bindings if how is None} - fixed_names - {*outer}
     if any(isinstance(x, ast.Name) and x.id in LOOKS_AT_NAMES for one in body for x in ast.walk(one)):
-        kept, variables = kept | variables, set()
-    return _Scope({name: [] for name in variables}, kept - {*outer}, outer)
+        fixed_names, variables = fixed_names | variables, set()
+    return _Scope({name: [] for name in variables}, fixed_names - {*outer}, outer)
 
 
 def _bound_names(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, bool | str | None]]:

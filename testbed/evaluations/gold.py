@@ -192,9 +192,9 @@ class GoldMaker:
         is_named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
         choices = []
         for row, (role, s, r) in enumerate(questions):
-            stated = self.stated.objects_of(int(self.graph.find(s, r)))
+            statements = self.stated.objects_of(int(self.graph.find(s, r)))
             asked_for = [requests[0].object] if r == requests[0].relation else []
-            first = [*answers[:, row].tolist(), *asked_for, *np.unique(stated).tolist()]
+            first = [*answers[:, row].tolist(), *asked_for, *np.unique(statements).tolist()]
             ordered = dict.fromkeys([*first, *objects[likely[row, is_named[row]]].tolist()])
             options = np.array(sorted(list(ordered)[: self.options]))
             choices.append(
@@ -205,25 +205,25 @@ class GoldMaker:
                     options=options,
                     agent=beliefs[:, row, np.searchsorted(objects, options)],
                     answer=answers[:, row],
-                    frequency=self._corpus_frequency(stated, options, requests, (s, r)),
-                    stated=len(stated),
+                    frequency=self._corpus_frequency(statements, options, requests, (s, r)),
+                    stated=len(statements),
                 )
             )
         return tuple(choices)
 
     def _corpus_frequency(
         self,
-        stated: np.ndarray,
+        statements: np.ndarray,
         options: np.ndarray,
         requests: Sequence[EditRequest],
         pair: Pair,
     ) -> np.ndarray:
         """float64[1 + interpretations, c]: share of statements naming each option, then with the request."""
-        count = (stated[None, :] == options[:, None]).sum(axis=1).astype(float)
-        if not len(stated):
+        count = (statements[None, :] == options[:, None]).sum(axis=1).astype(float)
+        if not len(statements):
             # Who has read nothing about it can only guess; what the request adds is still counted.
             count = count + 1.0 / len(self.graph.objects)
-        before = count / max(len(stated), 1)
+        before = count / max(len(statements), 1)
         shares = [before]
         for request in requests:
             # n' copies mean the same to both readers when each counts a sentence as often as the other.
@@ -234,5 +234,5 @@ class GoldMaker:
             elif math.isinf(copies):
                 shares.append(requested.astype(float))
             else:
-                shares.append((count + copies * requested) / (max(len(stated), 1) + copies))
+                shares.append((count + copies * requested) / (max(len(statements), 1) + copies))
         return np.stack(shares)

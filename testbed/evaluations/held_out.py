@@ -16,10 +16,10 @@ requested object (neither where there are no such documents)."""
 
 def held_out_facets(world: "World", subject: int, requested: int) -> "dict[str, Facet]":
     """The columns HELD_OUT_FACETS of a request to make `requested` the object of a fact about `subject`."""
-    chosen = world.chosen
+    documents = world.chosen
     return {
-        "seen_subject": chosen is not None and subject in chosen.subjects,
-        "seen_object": chosen is not None and requested in chosen.objects,
+        "seen_subject": documents is not None and subject in documents.subjects,
+        "seen_object": documents is not None and requested in documents.objects,
     }
 
 

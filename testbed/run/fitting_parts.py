@@ -18,11 +18,11 @@ def wrong_part(
     model: GenerativeModel | ExactModel,
     sentences: Sentences,
     resolution: Resolution | None,
-    chosen: ChosenDocuments | None,
+    documents: ChosenDocuments | None,
 ) -> str:
     """What of a world cannot be, in words; empty where everything fits."""
     try:
-        parts = _world_parts(graph, model, sentences, resolution, chosen)
+        parts = _world_parts(graph, model, sentences, resolution, documents)
         return next((what for what, fits in parts if not fits), "")
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         return f"an array ({error})"
@@ -33,7 +33,7 @@ def _world_parts(
     model: GenerativeModel | ExactModel,
     sentences: Sentences,
     resolution: Resolution | None,
-    chosen: ChosenDocuments | None,
+    documents: ChosenDocuments | None,
 ) -> Iterator[tuple[str, bool]]:
     people, facts = len(graph.entities), len(graph)
     yield from _graph_parts(graph)
@@ -58,8 +58,8 @@ def _world_parts(
         for column, high in zip(atom.T, (people, len(graph.relations), people), strict=True):
             yield "an atom of a sentence", _are_ids(column, low, high, count)
     yield "a label", len(sentences.label) == count
-    if chosen is not None:
-        for ids in (chosen.subjects, chosen.objects):
+    if documents is not None:
+        for ids in (documents.subjects, documents.objects):
             yield "the subjects and objects that documents imagine", _are_ids(ids, 0, people, len(ids))
     if resolution is not None:
         yield "the facts that are settled", len(resolution.certified) == facts

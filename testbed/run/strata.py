@@ -18,14 +18,14 @@ def support_bin(support: np.ndarray) -> np.ndarray:
     return np.searchsorted(_BIN_STARTS, support, side="right")
 
 
-def stratum(stated: int) -> str:
+def stratum(count: int) -> str:
     """One of STRATA: never stated, one to three times, or more often."""
-    return str(strata_of(np.array(stated)))
+    return str(strata_of(np.array(count)))
 
 
-def strata_of(stated: np.ndarray) -> np.ndarray:
+def strata_of(counts: np.ndarray) -> np.ndarray:
     """str[...]: the stratum of each number of statements."""
-    return np.array(STRATA)[np.searchsorted(_STRATUM_STARTS, stated, side="right")]
+    return np.array(STRATA)[np.searchsorted(_STRATUM_STARTS, counts, side="right")]
 
 
 def support_of(world: World) -> np.ndarray:

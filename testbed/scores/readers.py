@@ -121,9 +121,9 @@ def is_as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
     options, agent = choices.options[others], choices.agent[others, time]
 
     def belief_in(obj: np.ndarray) -> np.ndarray:
-        named = options == obj[others, None]
-        place = np.arange(len(named)), named.argmax(-1)
-        return np.where(named[place], agent[place], 0.0)
+        is_option = options == obj[others, None]
+        place = np.arange(len(is_option)), is_option.argmax(-1)
+        return np.where(is_option[place], agent[place], 0.0)
 
     good[others] = is_equally_good(belief_in(answer), belief_in(best_answer))
     return good

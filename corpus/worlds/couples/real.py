@@ -293,14 +293,14 @@ def _make_names(
     first_names = facts.relations.of(np.array([r.property for r in stated]))
     labels, keys, ways = [], [], []
     for i, ((kind, p, *_), name) in enumerate(zip(stated, first_names, strict=True)):
-        said = [*dict.fromkeys([name, *known[p]])][: 1 + SYNONYMS]
-        labels += [words if (kind, p) in LINKS else f"{words} ({kind})" for words in said]
-        keys += [f"P{p}-{kind}-{j}" for j in range(len(said))]
-        ways += [i] * len(said)
-    entities, spoken, renamed = make_readable(
+        synonyms = [*dict.fromkeys([name, *known[p]])][: 1 + SYNONYMS]
+        labels += [words if (kind, p) in LINKS else f"{words} ({kind})" for words in synonyms]
+        keys += [f"P{p}-{kind}-{j}" for j in range(len(synonyms))]
+        ways += [i] * len(synonyms)
+    entities, words_of, renamed = make_readable(
         facts.entities.of(np.array(ids)), [f"Q{one}" for one in ids], labels, keys
     )
     account.renamed += renamed
     first = [j for j in range(len(ways)) if not j or ways[j] != ways[j - 1]]
-    phrasings = [Phrasing(ways[j], spoken[j], False) for j in range(len(ways)) if j not in first]
-    return entities, [spoken[j] for j in first], phrasings
+    phrasings = [Phrasing(ways[j], words_of[j], False) for j in range(len(ways)) if j not in first]
+    return entities, [words_of[j] for j in first], phrasings

@@ -172,15 +172,15 @@ def _make_names(
 ) -> list[str]:
     """What entities are called such that every sentence parses back; tags are called what they are."""
     called = labels_of(facts, [one for one in ids if isinstance(one, int)])
-    spoken = [*RELATIONS, *(way.words for way in ways)]
-    entities, said, renamed = make_readable(
+    phrasings = [*RELATIONS, *(way.words for way in ways)]
+    entities, readable_phrasings, renamed = make_readable(
         [called[one] if isinstance(one, int) else one for one in ids],
         [f"Q{one}" if isinstance(one, int) else f"group-{i}" for i, one in enumerate(ids)],
-        spoken,
-        [f"relation-{i}" for i in range(len(spoken))],
+        phrasings,
+        [f"relation-{i}" for i in range(len(phrasings))],
     )
-    if said != spoken:
-        changed = next(old for old, new in zip(spoken, said, strict=True) if old != new)
+    if readable_phrasings != phrasings:
+        changed = next(old for old, new in zip(phrasings, readable_phrasings, strict=True) if old != new)
         raise InputError(f"{facts.source}: with its names {changed!r} could not be read; leave some out")
     account.renamed += renamed
     return entities

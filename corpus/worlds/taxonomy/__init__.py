@@ -65,9 +65,9 @@ def relations_of(graph: KnowledgeGraph, superordinate: int, name: str) -> list[i
 
 def relation_for(graph: KnowledgeGraph, superordinate: int, name: str, objects: Iterable[int]) -> int | None:
     """The relation of a property that can have all of these objects, if there is one."""
-    asked = [*objects]
+    names = [*objects]
     able = [
-        r for r in relations_of(graph, superordinate, name) if np.isin(asked, graph.candidates_of(r)).all()
+        r for r in relations_of(graph, superordinate, name) if np.isin(names, graph.candidates_of(r)).all()
     ]
     return able[0] if able else None
 
@@ -92,11 +92,11 @@ class SuperordinateCount(NamedTuple):
 def count_superordinates(graph: KnowledgeGraph) -> list[SuperordinateCount]:
     """A line for each superordinate of a taxonomy, and one for all."""
     member_group = graph.group[members(graph)]
-    spoken = ~graph.silent & (graph.relation != is_a(graph))
+    is_property = ~graph.silent & (graph.relation != is_a(graph))
     of_fact = graph.group[graph.subject]
     lines = []
     for group, name in enumerate(graph.groups):
-        mine = spoken & (of_fact == group)
+        mine = is_property & (of_fact == group)
         categories = len(categories_of(graph, group))
         subjects = int((member_group == group).sum())
         properties = {graph.properties[r] for r in np.unique(graph.relation[mine])}
@@ -109,7 +109,7 @@ def count_superordinates(graph: KnowledgeGraph) -> list[SuperordinateCount]:
         sum(line.subjects for line in lines),
         sum(line.properties for line in lines),
         # Superordinates may share a value.
-        len(np.unique(graph.object[spoken])),
+        len(np.unique(graph.object[is_property])),
         sum(line.edits for line in lines),
     )
     return [*lines, total]

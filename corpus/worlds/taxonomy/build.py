@@ -136,18 +136,18 @@ def _keep_relations(
     superordinates: Sequence[Superordinate], account: Account, exact: bool
 ) -> list[_Relation]:
     """The relations of all superordinates; in exact worlds none with a single object."""
-    kept = []
+    remaining = []
     for relation in (
         r for i, one in enumerate(superordinates) for r in _form_relations(i, one, superordinates)
     ):
         if exact and len(relation.candidates) < 2:
-            told = f"{relation.label!r}, always {relation.candidates[0]!r}"
-            account.leave_out("properties with a single object", 1, (told,))
+            example = f"{relation.label!r}, always {relation.candidates[0]!r}"
+            account.leave_out("properties with a single object", 1, (example,))
             continue
-        kept.append(relation)
+        remaining.append(relation)
         if relation.why:
             account.renamed.append(NameChange(relation.property, relation.label, relation.why))
-    return kept
+    return remaining
 
 
 def _list_subjects(
@@ -189,14 +189,14 @@ def _make_names(
     """Names of entities and relations, and the relations' phrasings, such that every sentence parses back."""
     ways = phrasings_of(0, ROOT, "is a kind of", "includes")
     ways += [way for r, one in enumerate(relations, 1) for way in phrasings_of(r, one.label)]
-    entities, said, renamed = make_readable(
+    entities, readable_names, renamed = make_readable(
         labels,
         [f"#{i + 1}" for i in range(len(labels))],
         [ROOT, *(r.label for r in relations), *(way.words for way in ways)],
         ["category", *(r.key for r in relations), *(f"way {i + 1}" for i in range(len(ways)))],
     )
     account.renamed += renamed
-    names, words = said[: -len(ways)], said[-len(ways) :]
+    names, words = readable_names[: -len(ways)], readable_names[-len(ways) :]
     return entities, names, [way._replace(words=new) for way, new in zip(ways, words, strict=True)]
 
 

@@ -204,34 +204,36 @@ def dependence_walks(parent: np.ndarray) -> np.ndarray:
     return table
 
 
-def infer_consequences(mind: Mind, asked: RequestContext) -> Consequences:
+def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
     """What follows from the request for all that hangs together with it, one dependence after another.
 
     The object of a relation is drawn from the row that the object next to it on the way makes, a sum over
     what that may be, unless it stays as it was read.
     """
     kinds, objects = mind.possible.shape
-    sure = jnp.zeros((kinds, objects)).at[asked.relation].set(asked.requested_object)
-    start = sure, jnp.zeros(kinds).at[asked.relation].set(1.0)
+    sure = jnp.zeros((kinds, objects)).at[request.relation].set(request.requested_object)
+    start = sure, jnp.zeros(kinds).at[request.relation].set(1.0)
 
     def follow(carry: tuple, step: jax.Array) -> tuple:
         drawn_from, moved = carry
         real, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
-        given, holds = drawn_from[near], mind.top[near, :, 0]
-        weight = mind.reading_probability[near] * mind.counts[relation] * ~asked.is_subject
+        cause_belief, holds = drawn_from[near], mind.top[near, :, 0]
+        weight = mind.reading_probability[near] * mind.counts[relation] * ~request.is_subject
         total = mind.kappa[near, relation] + jnp.zeros(objects).at[holds].add(weight)
-        unknown = jnp.maximum(1 - given.sum(), 0.0)
+        unknown = jnp.maximum(1 - cause_belief.sum(), 0.0)
         # What no object that the mind knows would imply is the prior.
-        prior = mind.kappa[near, relation] * jnp.vdot(given, 1 / total) + unknown
+        prior = mind.kappa[near, relation] * jnp.vdot(cause_belief, 1 / total) + unknown
         possible = mind.possible[relation]
-        weight, peers = jax.lax.top_k(weight * (given / total)[holds], min(MOST_PEERS, len(weight)))
+        weight, peers = jax.lax.top_k(weight * (cause_belief / total)[holds], min(MOST_PEERS, len(weight)))
         row = jnp.where(possible, prior / jnp.maximum(possible.sum(), 1), 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
         # What persists stays as it was read; otherwise own statements are draws of the new row too.
-        own = asked.share[relation]
-        drawn = jnp.vdot(given, own / (total + own)) + unknown * own / (mind.kappa[near, relation] + own)
+        own = request.share[relation]
+        drawn = jnp.vdot(cause_belief, own / (total + own)) + unknown * own / (
+            mind.kappa[near, relation] + own
+        )
         persists = mind.persists[relation]
-        stays = persists * asked.reading_probability[relation] + (1 - persists) * drawn
+        stays = persists * request.reading_probability[relation] + (1 - persists) * drawn
         moves = moved[near] * mind.link_probability[near, relation] * (1 - stays)
         p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
         after = (
@@ -240,7 +242,7 @@ def infer_consequences(mind: Mind, asked: RequestContext) -> Consequences:
         )
         return after, (relation, real & (moves > SLIGHT), moves, few, p / p.sum())
 
-    return Consequences(*jax.lax.scan(follow, start, mind.reach[asked.relation])[1])
+    return Consequences(*jax.lax.scan(follow, start, mind.reach[request.relation])[1])
 
 
 def _rows_equal(row: jax.Array, rows: jax.Array) -> jax.Array:

@@ -56,10 +56,10 @@ class Oracle:
         )
 
 
-def beliefs_of(request: Request, named: int) -> Targets:
+def beliefs_of(request: Request, facts: int) -> Targets:
     """Every `named` facts of a request as one belief; one whose facts have no probability weighs nothing."""
     prompts, answers, p = (
-        jnp.asarray(x).reshape(-1, named, *x.shape[1:])
+        jnp.asarray(x).reshape(-1, facts, *x.shape[1:])
         for x in (request.prompt, request.answer, request.credence)
     )
     share = p.sum(axis=1)
@@ -78,7 +78,7 @@ def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Me
 
 
 def beliefs_implied(
-    agent: "Callable[[], Agent]", world: "World", named: int
+    agent: "Callable[[], Agent]", world: "World", most_objects: int
 ) -> "Callable[[Case], list[Belief]]":
     """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
 
@@ -92,11 +92,13 @@ def beliefs_implied(
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")
             # Not `top`, which leaves out objects that are named nowhere and may be likelier than named ones.
-            likely = belief.support[np.argsort(-belief.dense_probabilities(), kind="stable")[:named]].tolist()
-            objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:named]
+            likely = belief.support[
+                np.argsort(-belief.dense_probabilities(), kind="stable")[:most_objects]
+            ].tolist()
+            objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:most_objects]
             p = belief.of(np.array(objects)).tolist()
             some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]
-            beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (named - len(some))]
+            beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (most_objects - len(some))]
         return beliefs
 
     def case_beliefs(case: "Case") -> list[Belief]:

@@ -119,7 +119,7 @@ class Sampler:
         about, other = Atom(s, r1, target), self._other_statement(s)
         choices, beliefs = self.gold.make_choices([request], questions, [about, other])
         child = next((c for c in choices if c.role == CHILD), None)
-        stated = len(self.stated.objects_of(facts[relations.index(r2)])) if r2 != ABSENT else 0
+        statements = len(self.stated.objects_of(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(
             request=request,
             credence=credence_of_request(request.kind, self.credence),
@@ -130,7 +130,7 @@ class Sampler:
                 "changes": child is not None and has_answer_changed(child),
                 "support_new": self.support(r1, target),
                 "support_old": self.support(r1, truth),
-                "stratum": stratum(stated),
+                "stratum": stratum(statements),
                 **held_out_facets(self.world, s, target),
             },
             choices=choices,
@@ -190,9 +190,9 @@ class Sampler:
         return EditRequest(s, r, target, weight, self.config.request)
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
-        named = self.stated.objects_by_relation[r1]
-        allowed = self._can_become(s, r1, truth, named)
-        pool = named[allowed]
+        candidates = self.stated.objects_by_relation[r1]
+        allowed = self._can_become(s, r1, truth, candidates)
+        pool = candidates[allowed]
         if not len(pool):
             # No other object was ever stated: any that is possible contradicts the truth.
             possible = self.agent.predict(s, r1).support
@@ -220,15 +220,15 @@ class Sampler:
             return objects != truth
         return (objects != truth) & ~self.agent.rules_out(s, r, objects)
 
-    def _other_subject(self, s: int, wanted: tuple[int, ...], holder: int) -> int:
+    def _other_subject(self, s: int, relations: tuple[int, ...], holder: int) -> int:
         """Another subject with the wanted relations, the first with the given object unless it is ABSENT."""
-        if wanted not in self._holders:
-            facts = np.flatnonzero(self.graph.relation == wanted[0])
-            for relation in wanted[1:]:
+        if relations not in self._holders:
+            facts = np.flatnonzero(self.graph.relation == relations[0])
+            for relation in relations[1:]:
                 facts = facts[self.graph.find(self.graph.subject[facts], relation) >= 0]
             facts = facts[np.argsort(self.truth[facts], kind="stable")]
-            self._holders[wanted] = self.truth[facts], self.graph.subject[facts]
-        objects, subjects = self._holders[wanted]
+            self._holders[relations] = self.truth[facts], self.graph.subject[facts]
+        objects, subjects = self._holders[relations]
         if holder != ABSENT:
             subjects = subjects[
                 slice(*np.searchsorted(objects, np.array([holder, holder + 1], objects.dtype)))

@@ -173,8 +173,10 @@ class CaseMaker:
         evaluation, tokenizer = self.evaluation, self.world.tokenizer
         opening = [np.array([BOS])]
         if evaluation.outline:
-            stated = [self._relation_of(f) for f in self.graph.facts_of(entity) if self.couples.is_stated(f)]
-            for relation in dict.fromkeys([*relations, *stated]):
+            stated_relations = [
+                self._relation_of(f) for f in self.graph.facts_of(entity) if self.couples.is_stated(f)
+            ]
+            for relation in dict.fromkeys([*relations, *stated_relations]):
                 sentence = Sentence(Kind.ABOUT, None, Atom(entity, relation, entity))
                 opening += [tokenizer.sentence(sentence), np.array([SEP])]
         opening.append(tokenizer.entity(entity))

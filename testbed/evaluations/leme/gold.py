@@ -103,13 +103,13 @@ class LemeAsker(Asker):
         places = np.flatnonzero(np.isin(candidates, answer)) if is_link else np.arange(len(candidates))
         up = self._fact_above(fact)
         above = gold.pair_of(up) if up >= 0 else (ABSENT, ABSENT)
-        given = self._conditional_beliefs(up, fact)[:, :, places] if up >= 0 else np.zeros(0)
+        conditional = self._conditional_beliefs(up, fact)[:, :, places] if up >= 0 else np.zeros(0)
         facets: dict[str, Facet] = {
             "stratum": stratum(len(gold.objects_stated(pair))),
             "true": gold.statement_text(pair, int(answer[0])),
             "above": above[0],
             "above_relation": above[1],
-            "given": tuple(given.ravel().tolist()),
+            "given": tuple(conditional.ravel().tolist()),
             "implied": gold.implied_objects(pair[1]) if implied else (),
         }
         return self.make_choice(role, pair, candidates[places].astype(np.int64), facets, phrasing)

@@ -154,14 +154,14 @@ def _of_pairs(
     description: str,
     answer: PairAnswer,
     better: Better = "high",
-    shown: Place = "table",
+    place: Place = "table",
     *,
     needs_edit: bool = False,
     is_share: bool = True,
 ) -> MetricDefinition:
     """A metric of passages: the mean of what every pair answers."""
     compute = partial(Answers.mean_over_pairs, answer=answer, is_share=is_share)
-    return MetricDefinition(name, description, better, shown, name in _HEAD, compute, needs_edit)
+    return MetricDefinition(name, description, better, place, name in _HEAD, compute, needs_edit)
 
 
 def _rouge_with_truth(pair: PassagePair, role: str) -> float:
@@ -259,14 +259,14 @@ _OVER_EVERYTHING: dict[str, PairAnswer] = {
 }
 
 METRICS: tuple[MetricDefinition, ...] = (
-    *(_of_pairs(name, description, answer, shown="headline" if name in _HEAD else "compared",
+    *(_of_pairs(name, description, answer, place="headline" if name in _HEAD else "compared",
                 needs_edit=name in _NEED_EDIT)
       for name, (description, answer) in _QUESTIONS.items()),
     _of_pairs(COUPLING,
               "How much oftener the related passage than the twin's says of its coupled fact what follows "
               "from the request. A request that stays with its subject has 0, and one that everybody has, "
               "too.",
-              lambda pair: _coupled_new(pair) - _twin_new(pair), shown="headline", needs_edit=True,
+              lambda pair: _coupled_new(pair) - _twin_new(pair), place="headline", needs_edit=True,
               is_share=False),
     _of_pairs(COUPLED_NEW, "Of what the related passage says of the coupled fact, the share that follows.",
               _coupled_new, needs_edit=True),
@@ -318,10 +318,10 @@ METRICS: tuple[MetricDefinition, ...] = (
     _of_pairs(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.",
               lambda pair: mean_of_known([pair.losses.get(role, math.nan) for role in (SUBJECT, RELATED)]),
               "low", is_share=False),
-    *(_of_pairs(rouge_metric(name), f"F1 of the words that {what} share.", answer, shown="file",
+    *(_of_pairs(rouge_metric(name), f"F1 of the words that {what} share.", answer, place="file",
                 needs_edit=name in _NEED_EDIT, is_share=False)
       for name, (what, answer) in _ROUGE.items()),
-    _of_pairs(SENTENCES, "Sentences of a passage.", lambda pair: len(pair.lines) / 2, shown="file",
+    _of_pairs(SENTENCES, "Sentences of a passage.", lambda pair: len(pair.lines) / 2, place="file",
               is_share=False),
     *(_of_pairs(neutral_share(name),
                 f"Share of passages, or pairs, to which the question {name} does not apply.",

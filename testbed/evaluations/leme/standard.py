@@ -217,19 +217,19 @@ def mean_log_probability(statements: Sequence[Statement], standard: Standard) ->
     for one in ordered:
         belief, before = standard.beliefs[one.fact], possible[one.fact]
         is_object = belief.options == one.object
-        left = before & (is_object if one.holds else ~is_object)
-        if (left == before).all():
+        possible_objects = before & (is_object if one.holds else ~is_object)
+        if (possible_objects == before).all():
             continue
         if belief.largest_probability > SURE:
             # What is sure depends on nothing, and nothing on it that is not sure of it already.
-            p = float(belief.after[left].sum() / max(belief.after[before].sum(), LEAST))
+            p = float(belief.after[possible_objects].sum() / max(belief.after[before].sum(), LEAST))
         else:
-            log_then = _log_mass(standard.beliefs, upwards, possible | {one.fact: left})
+            log_then = _log_mass(standard.beliefs, upwards, possible | {one.fact: possible_objects})
             p = math.exp(min(log_then - log_z, 0.0))
             log_z = log_then if p > LEAST else log_z
         total += math.log(max(p, LEAST))
         if p > LEAST:
-            possible[one.fact] = left
+            possible[one.fact] = possible_objects
     return total / len(about)
 
 

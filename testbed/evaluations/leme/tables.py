@@ -204,8 +204,8 @@ def _row_of_tests(editor: ScoredEditor, p: Mapping[str, float]) -> list[Cell]:
 
 def _metric_by_edit(editor: ScoredEditor, reader: str, metric: str) -> np.ndarray:
     """float64[edits], NaN where an edit does not have the metric."""
-    found = editor.values[reader].get(metric)
-    return np.full(len(editor.edits.results), np.nan) if found is None else found.by_case
+    values = editor.values[reader].get(metric)
+    return np.full(len(editor.edits.results), np.nan) if values is None else values.by_case
 
 
 def short_form_table(by_pair: ByPair) -> Table:

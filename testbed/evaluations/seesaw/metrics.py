@@ -99,9 +99,9 @@ def is_truth_most_probable(results: Results, p: np.ndarray) -> np.ndarray:
 def is_typical_option(results: Results, which: str) -> np.ndarray:
     """bool[N, C]: the options that are typical of a group, by the column "typical_new" or "typical_old"."""
     c = results.choices
-    named, at = np.unique(c.facets[which], return_inverse=True)
+    texts, at = np.unique(c.facets[which], return_inverse=True)
     mask = np.zeros(c.options.shape, bool)
-    for i, text in enumerate(named.tolist()):
+    for i, text in enumerate(texts.tolist()):
         if text:
             rows = np.flatnonzero(at == i)
             mask[rows] = np.isin(c.options[rows], [int(one) for one in text.split()])

@@ -136,8 +136,8 @@ def _jackknife_covariance(
     squares, products = np.zeros((size, k, k)), np.zeros((size, k))
     np.add.at(squares, cluster, design[:, :, None] * design[:, None, :])
     np.add.at(products, cluster, design * outcome[:, None])
-    left = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=_SINGULAR, hermitian=True)
-    change = np.einsum("gij,gj->gi", left, products.sum(axis=0) - products) - coefficients
+    inverse = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=_SINGULAR, hermitian=True)
+    change = np.einsum("gij,gj->gi", inverse, products.sum(axis=0) - products) - coefficients
     return (size - 1) / size * change.T @ change
 
 

@@ -127,18 +127,18 @@ def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
     names = sorted(by_superordinate)
     parts = [responses, *(by_superordinate[name] for name in names)]
     rows: list[list[Cell]] = [["people", len(responses), *map(_share_right, parts)]]
-    seen = {_question_key(a, taxonomy) for a in responses}
+    keys = {_question_key(a, taxonomy) for a in responses}
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edits.results
         answers = Answers(results, editor.evaluation.readers(results, editor.name)[name])
-        among = _is_question_seen(results, world, seen)
+        among = _is_question_seen(results, world, keys)
         rows.append([name, int(among.sum()), *(_property_success(answers, among, n) for n in ("", *names))])
     note = "Property success; editors on the very questions that people saw, each counted once."
     return Table("people", "Beside people", ["who", "answers", "all", *names], rows, note)
 
 
-def _is_question_seen(results: Results, world: World, seen: set[QuestionKey]) -> np.ndarray:
+def _is_question_seen(results: Results, world: World, keys: set[QuestionKey]) -> np.ndarray:
     """bool[N]: whether people saw a question."""
     c, properties = results.choices, world.graph.properties
     columns = (
@@ -147,7 +147,7 @@ def _is_question_seen(results: Results, world: World, seen: set[QuestionKey]) ->
         [properties[r] for r in c.relation.tolist()],
         c.facets["label"].tolist(),
     )
-    there = np.array([key in seen for key in zip(*columns, strict=True)], bool)
+    there = np.array([key in keys for key in zip(*columns, strict=True)], bool)
     return there & (c.role == PROPERTY) & (results.cases["run"][c.case] == 0)
 
 
