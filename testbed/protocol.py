@@ -32,7 +32,8 @@ class Choice(NamedTuple):
         subject, relation: what is asked; in an inverse phrasing `subject` is the object that is said first.
         options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
         agent: float64[T, c], p(o | subject, relation) under the agent.
-        answer: int64[T], the agent's most probable object, among all there are.
+        answer: int64[T], the agent's most probable object, among all there are; ABSENT where the corpus
+            leaves it undetermined, so that no answer is right or wrong.
         frequency: float64[T, c], share of the corpus's statements that name each option, the request
             added with its weight.
         stated: how many statements of the corpus are about (subject, relation); ABSENT where nobody counted.

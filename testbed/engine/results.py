@@ -27,7 +27,7 @@ class Choices(NamedTuple):
         agent, frequency: float64[N, T, C]; 0 as padding.
         lm: float64[N, 2, C], before and after the edit.
         lm_open: as lm, without the probability that the object ends there (Hase's definition).
-        agent_answer: int64[N, T], the agent's most probable object.
+        agent_answer: int64[N, T], the agent's most probable object; ABSENT where it is undetermined.
         lm_answer: int64[N, 2], what the model generates; ABSENT if that is not an object.
         offered: bool[N, C], the options that may be chosen; False as padding.
         facets: the columns that the evaluation declares for choices, each [N].

@@ -28,7 +28,7 @@ from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.readers import BEFORE_EDIT, is_undetermined
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, summary_rows
 from testbed.scores.tables import Cell, Table, better_of, format_cell
@@ -241,7 +241,11 @@ def before_section(material: Material) -> Section:
     picture = Picture(PICTURE, "The unedited model's distance to the agent, and its calibration, by stratum")
     about = f"; questions are those of {first.name}" if len(material.editors) > 1 else ""
     table = before_table(strata)
-    table = table._replace(note=f"{table.note[:-1]}{about}.")
+    undetermined = int(is_undetermined(first.edits.results.choices).sum())
+    left_out = (
+        f" Left out: {undetermined:,} to which the corpus determines no answer." if undetermined else ""
+    )
+    table = table._replace(note=f"{table.note[:-1]}{about}.{left_out}")
     return Section("before", "Is the unedited model the agent?", TEXT, [picture], [table])
 
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.engine.results import Results, cluster_levels
+from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, sum_by_case
-from testbed.scores.readers import is_as_good
+from testbed.scores.readers import is_as_good, is_undetermined
 from testbed.scores.statistics import Estimate, estimate_metrics
 
 BINS = 10
@@ -80,11 +81,15 @@ def metrics_over(values: Mapping[str, np.ndarray], results: Results, among: np.n
 
 
 def score_before_edit(results: Results) -> dict[str, Stratum]:
-    """By stratum of the asked fact, and over ALL: the unedited model beside the agent before any edit."""
-    c = results.choices
-    stratum, confidence = strata_of(c.stated), c.lm[:, 0].max(-1)
+    """By stratum of the asked fact, and over ALL: the unedited model beside the agent before any edit.
+
+    Questions to which the agent has no answer are left out. Those whose statements nobody counted, as of
+    inverse ones, are of no stratum.
+    """
+    c, has_answer = results.choices, ~is_undetermined(results.choices)
+    stratum, confidence = np.where(c.stated == ABSENT, "", strata_of(c.stated)), c.lm[:, 0].max(-1)
     at = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    parts = {ALL: np.ones(len(stratum), bool)} | {name: stratum == name for name in STRATA}
+    parts = {ALL: has_answer} | {name: has_answer & (stratum == name) for name in STRATA}
     values = unedited_values(results)
     return {name: _score_stratum(values, results, among, at) for name, among in parts.items() if among.any()}
 

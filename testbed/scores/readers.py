@@ -8,7 +8,7 @@ import numpy as np
 
 from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Results
-from testbed.protocol import Facet, is_equally_good
+from testbed.protocol import ABSENT, Facet, is_equally_good
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_by_case
 
@@ -127,6 +127,11 @@ def is_as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:
 
     good[others] = is_equally_good(belief_in(answer), belief_in(best_answer))
     return good
+
+
+def is_undetermined(choices: Choices, time: int = 0) -> np.ndarray:
+    """bool[N]: to which questions the corpus leaves the agent no answer, at 0 before the edit."""
+    return choices.agent_answer[:, time] == ABSENT
 
 
 def has_to_change(choices: Choices, time: int = 1) -> np.ndarray:

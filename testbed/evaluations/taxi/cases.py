@@ -14,7 +14,16 @@ from testbed.evaluations.gold import SURE, Asker, Gold, Pair, ask_beliefs
 from testbed.evaluations.held_out import held_out_facets
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, OTHER_FACT, PROPERTY, REVERSE, UNSHARED, Taxi
 from testbed.evaluations.taxi.edits import QUERIES, Edit, Taxonomy, build_edits, draw_stratified, read_edits
-from testbed.protocol import ABSENT, Case, Choice, Claim, ControlRequest, Facet, credence_of_request
+from testbed.protocol import (
+    ABSENT,
+    Case,
+    Choice,
+    Claim,
+    ControlRequest,
+    Facet,
+    credence_of_request,
+    is_equally_good,
+)
 from testbed.run.strata import STRATA, stratum
 from testbed.run.world import World
 
@@ -129,11 +138,15 @@ class TaxiAsker(Asker):
         return self.make_choice(role, pair, options, facets, offered=np.isin(options, offered))
 
     def ask_inversely(self, relation: int, obj: int, subjects: Sequence[int], changed: bool) -> Choice:
-        """Which of some subjects has an object: by the belief in each, and how often each is spoken of."""
+        """Which of some subjects has an object: by the belief in each, and how often each is spoken of.
+
+        The agent has no answer where the corpus leaves more doubt than the beliefs tell apart.
+        """
         options, request = np.unique(subjects), self.requests[0]
         often = self.graph.frequency[options].astype(float)
         place = int(np.searchsorted(self.graph.candidates_of(relation), obj))
         beliefs, counts = np.zeros((len(self.agents), len(options))), np.zeros(len(options))
+        doubt = self.gold.agent.exactness.bound or 0.0
         for at, subject in enumerate(options.tolist()):
             if self.graph.find(subject, relation) >= 0:
                 beliefs[:, at] = self.beliefs_in((subject, relation))[:, place]
@@ -148,7 +161,7 @@ class TaxiAsker(Asker):
             relation=relation,
             options=options,
             agent=agent,
-            answer=options[agent.argmax(axis=1)].astype(np.int64),
+            answer=np.array([find_answer(options, belief, often, doubt) for belief in beliefs]),
             frequency=np.stack([before, *([after] * len(self.requests))]),
             stated=ABSENT,
             phrasing=self.taxonomy.inverse_phrasing(relation),
@@ -162,6 +175,29 @@ class TaxiAsker(Asker):
 
     def _make_facets(self, pair: Pair, label: int, old: int, changed: bool) -> dict[str, Facet]:
         return {"label": label, "old": old, "changed": changed, "stratum": self.taxi_gold.stratum_of(pair)}
+
+
+def find_answer(options: np.ndarray, beliefs: np.ndarray, often: np.ndarray, doubt: float) -> int:
+    """Which option has what is asked, each counting by the belief in it and how often it is spoken of.
+
+    A belief b takes the facts of everybody else for settled. With probability `doubt` at most they are not,
+    so that Bayes' rule for the corpus gives something between (1 - doubt) b and (1 - doubt) b + doubt. An
+    answer is one that stays the best wherever in these intervals the beliefs are. Equal beliefs above the
+    doubt are a tie, of which the first is given, as everywhere; below it any of them may be the larger one.
+
+    Args:
+        options: int[n].
+        beliefs, often: float[n] of each option.
+
+    Returns:
+        One of the options; ABSENT where the answer is undetermined.
+    """
+    weights = beliefs * often
+    is_best = is_equally_good(weights, weights.max())
+    is_rival = ~is_best | ((is_best.sum() > 1) & (beliefs <= doubt))
+    least = (1 - doubt) * beliefs
+    is_determined = (least * often)[is_best].min() > ((least + doubt) * often)[is_rival].max(initial=0.0)
+    return int(options[weights.argmax()]) if is_determined else ABSENT
 
 
 def _normalise_weights(weights: np.ndarray) -> np.ndarray:

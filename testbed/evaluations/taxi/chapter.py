@@ -17,6 +17,7 @@ from testbed.evaluations.taxi.pictures import choose_case, draw_edit
 from testbed.evaluations.taxi.tables import (
     agreement_table,
     count_table,
+    describe_undetermined,
     exception_table,
     forward_table,
     member_table,
@@ -129,8 +130,9 @@ def _directions_section(material: Material) -> Section:
     draw_lines(lines, ticks, "question", "share right", material.folder / "directions.png")
     text = (
         "Asked which subject is a dog, an edit of what a Siamese is helps only a model that reads both ways. "
-        "A context that names the subject makes it likelier whatever the context says: see the controls."
+        "A context that names the subject makes it likelier whatever the context says: see the controls. "
     )
+    text += describe_undetermined(material.editors[0].edits.results)
     picture = Picture("directions.png", "Questions asked forward and inversely, for every editor (Figure 3)")
     return Section("directions", "Does the inverse follow?", text, [picture])
 

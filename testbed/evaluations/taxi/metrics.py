@@ -1,6 +1,8 @@
 """TAXI's metrics, their reverse twins, and what they leave out (Powell et al. 2024, §3).
 
-Labels are TAXI's. Right is the most probable of the options offered; of several as probable, each in part.
+Labels are TAXI's. Right is the most probable of the options offered; of several as probable, each in part. An
+inverse question to which the corpus leaves the agent no answer counts neither as right nor as wrong, whoever
+is held against that agent.
 """
 
 from functools import cached_property, partial
@@ -17,7 +19,7 @@ from testbed.scores import readers
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
 from testbed.scores.movement import Movement
-from testbed.scores.readers import BAYESIAN, CHANCE, Reader, reference_readers
+from testbed.scores.readers import BAYESIAN, CHANCE, Reader, is_undetermined, reference_readers
 
 SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY = (
     "edit success", "property success", "invariance", "consistency",
@@ -107,6 +109,7 @@ class Answers(readers.Answers):
         if inverse:
             of_category = c.relation == self.cases["relation"][c.case]
             questions = self.has_role(REVERSE) & (of_category == (metric == SUCCESS))
+            questions = questions & ~is_undetermined(c, self.reader.time)
         else:
             questions = self.has_role(EDIT if metric == SUCCESS else PROPERTY)
         if metric in (INVARIANCE, CONSISTENCY):
@@ -199,7 +202,8 @@ METRICS: tuple[MetricDefinition, ...] = (
       for name in FOUR),
     *(MetricDefinition(
           reverse_name(name),
-          f"The same asked inversely: which subject is one, or has it; the edited one is right ({name}).",
+          f"The same asked inversely: which subject is one, or has it; the edited one is right ({name}). "
+          "Questions are left out whose answer the corpus leaves undetermined.",
           "high", "compared", compute=partial(_share_right, metric=name, inverse=True), needs_edit=True)
       for name in FOUR),
     MetricDefinition(

@@ -29,7 +29,7 @@ from testbed.protocol import is_equally_good
 from testbed.run.strata import STRATA
 from testbed.run.world import World
 from testbed.scores.metric import Metric
-from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, reference_readers
+from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, is_undetermined, reference_readers
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table, better_of
@@ -65,8 +65,23 @@ def forward_table(editors: Sequence[ScoredEditor], world: World) -> Table:
 
 def reverse_table(editors: Sequence[ScoredEditor]) -> Table:
     """Table 4: the same of questions asked inversely."""
-    note = "As their Table 4: which subject is one, or has it; the edited one is right."
+    note = "As their Table 4: which subject is one, or has it; the edited one is right. "
+    note += describe_undetermined(editors[0].edits.results)
     return _paper_table(4, "The same asked inversely (Table 4)", editors, reverse_name, [], note)
+
+
+def describe_undetermined(results: Results) -> str:
+    """How many inverse questions have no answer, at each of the agent's times, and what becomes of them."""
+    inverse = results.choices.role == REVERSE
+    counts = (
+        f"{int((inverse & is_undetermined(results.choices, t)).sum()):,} ({name})"
+        for t, name in enumerate(results.times)
+    )
+    return (
+        f"Of {int(inverse.sum()):,} inverse questions so many have no answer, since the corpus leaves more "
+        f"doubt than the agent's beliefs tell apart: {', '.join(counts)}. They count neither as right nor as "
+        "wrong."
+    )
 
 
 def _paper_table(
@@ -165,10 +180,13 @@ def count_table(editor: ScoredEditor) -> Table:
             len(np.unique(results.cases["object"][mine])), len(np.unique(c.relation[of[PROPERTY]])),
             int(of[PROPERTY].sum()), int(changed.sum()), int((of[PROPERTY] & ~changed).sum()),
             int(of[REVERSE].sum()),
+            *(int((of[REVERSE] & is_undetermined(c, t)).sum()) for t in range(len(results.times))),
         ])  # fmt: skip
     header = ["superordinate", "edits", "subjects", "categories", "relations", "property questions",
-              "that change", "that stay", "inverse questions"]  # fmt: skip
-    note = "The paper counts forward and inverse questions together: 976 edits, 1,952 and 9,168 questions."
+              "that change", "that stay", "inverse questions",
+              *(f"undetermined, {name}" for name in results.times)]  # fmt: skip
+    note = "Of inverse questions, so many have no answer: the corpus leaves too much doubt. "
+    note += "The paper counts forward and inverse questions together: 976 edits, 1,952 and 9,168 questions."
     return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
 
 
