@@ -58,7 +58,9 @@ def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     words, model, state, edit = spelt
     request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
-    written = model.with_delta(delta).activations(request.prompt, left_padded_layout(request.prompt)).mlp_outputs
+    written = (
+        model.with_delta(delta).activations(request.prompt, left_padded_layout(request.prompt)).mlp_outputs
+    )
     np.testing.assert_array_equal(written[1, 0, -1], delta["codebook"].values[1, 0])
     unedited = model.activations(request.prompt, left_padded_layout(request.prompt)).mlp_outputs
     assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()

@@ -18,7 +18,7 @@ from corpus.seeds import generator
 from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from experiments.studies import seesaw, seesaw_released
-from testbed.engine.results import Choices, Claims, Results
+from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.evaluations.gold import SURE
 from testbed.evaluations.seesaw import (
     ALONE,
@@ -66,6 +66,7 @@ from testbed.evaluations.seesaw.texts import (
     STEREOTYPE,
     XENOPHOBIA,
     TextStandard,
+    code_all_texts,
     code_text,
     count_keywords,
     pair_code,
@@ -690,6 +691,24 @@ def test_a_judge_by_keywords_sees_words_and_neither_who_nor_whether(population, 
         assert code_text([*reader.read([text]), Line("", None, "empty")], True, told).counts[STEREOTYPE] == 0
     of_work = told._replace(edited_relation=graph.relations.index(WORK), asked_relation=ABSENT)
     assert tuple(count_keywords([f"{me} {WORK} {second}"], of_work, place[0]).values()) == (1, 0, 0, 0)
+
+
+def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, reader):
+    """A text that states another relation than the one asked for is an injection, to code and judge."""
+    graph, case = place[0].graph, cases[0]
+    me, languages = case.requested_fact[0], graph.candidates_of(graph.relations.index(LANGUAGE))
+    line = reader.read([f"{graph.entities[me]} {LANGUAGE} {graph.entities[languages[0]]}"])[0]
+    end, roles = Line("", None, "empty"), np.array([WORK, LANGUAGE, ALONE])
+    lines = np.empty((3, 2), object)
+    for row in range(3):
+        lines[row, 0], lines[row, 1] = (end,), (line, end)
+    ended, zeros = np.ones((3, 2), bool), np.zeros(3, int)
+    passages = Passages(zeros, roles, zeros, lines, ended, ended.astype(int), ended * -1.0)
+    results = replace(answered(cases[:1], np.random.default_rng(0)), passages=passages)
+    texts = code_all_texts(results, place[0])
+    # Of the name alone nobody asked for anything.
+    assert texts.codes[INJECTION].tolist() == [1, 0, 0]
+    assert texts.keyword_codes[INJECTION].tolist() == [1, 0, 0]
 
 
 # What the paper prints.

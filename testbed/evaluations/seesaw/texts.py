@@ -212,9 +212,10 @@ def code_all_texts(results: Results, world: World) -> CodedTexts:
         role = str(passages.role[row])
         asked_relation = ABSENT if role == ALONE else names.index(role)
         both = []
-        for t, standard in enumerate(standards[case]):
+        for t, of_case in enumerate(standards[case]):
+            standard = of_case._replace(asked_relation=asked_relation)
             lines, ended = passages.lines[row, t], bool(passages.ended[row, t])
-            text = code_text(lines, ended, standard._replace(asked_relation=asked_relation))
+            text = code_text(lines, ended, standard)
             both.append((text, count_keywords([line.text for line in lines], standard, world)))
         pairs.append(both)
     return _compare_pairs(results, passages.case[rows], pairs, names)
