@@ -1,5 +1,6 @@
 """The battery that every evaluation passes: the built-in ones, and the one that is there to copy."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from lm.editors.interface import Info
 from lm.language_model import LanguageModel
 from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, is_written, rows_of_cases, write_rows
-from testbed.engine.results import read_results
+from testbed.engine.results import mark_lost_edits, read_results
 from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, prefix_of, rebuild_evaluation
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
@@ -151,6 +152,32 @@ def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
     assert mine.keys() == none.keys()
     for name in mine:
         np.testing.assert_array_equal(mine[name].numerator, none[name].numerator)
+
+
+def test_an_edit_without_numbers_fails_in_every_metric_and_no_other_is_touched(evaluation, results):
+    lost = np.arange(len(results)) % 2 == 0
+    lm = results.choices.lm.copy()
+    lm[lost[results.choices.case], 1] = np.nan
+    marked = mark_lost_edits(replace(results, choices=results.choices._replace(lm=lm)), Path("here"))
+    np.testing.assert_array_equal(marked.lost, lost)
+    mine, whole, none = (
+        evaluation.measure(of, evaluation.readers(of, "somebody")[name])
+        for of, name in ((marked, "somebody"), (results, "somebody"), (marked, "no edit"))
+    )
+    assert mine.keys() == whole.keys()
+    for metric in evaluation.metrics:
+        name = metric.name
+        if name not in mine:
+            continue
+        np.testing.assert_array_equal(mine[name].by_case[~lost], whole[name].by_case[~lost], name)
+        values, floor = mine[name].by_case[lost], none[name].by_case[lost]
+        asked = ~np.isnan(values)
+        assert (asked >= ~np.isnan(whole[name].by_case[lost])).all(), f"{name}: none drops out"
+        far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: np.abs(x - 1)}[metric.better]
+        fails = far(np.float64(metric.better == "low"))
+        assert (far(values[asked]) >= fails - 1e-12).all(), name
+        held = asked & ~np.isnan(floor)
+        assert (far(values[held]) >= far(floor[held]) - 1e-12).all(), name
 
 
 def test_every_metric_has_one_definition_and_a_direction(evaluation, results):

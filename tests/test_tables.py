@@ -156,7 +156,8 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
         for i, row in enumerate(rows)
     ]
     header, better = ["editor", "x", "y", "z", "edits"], dict(zip("xyz", directions, strict=True))
-    table = Table("t", "T", header, cells, better=better, contest=contest)
+    competing = range(len(cells))[:contest]
+    table = Table("t", "T", header, cells, better=better, contest=competing)
     for column, name in enumerate(header):
         for i in range(len(cells)):
             known = {
@@ -178,7 +179,9 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
 
 def test_heads_say_what_is_better():
     better = better_of([MetricDefinition(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
-    table = Table("t", "T", ["editor", *better, "edits"], [["a", 1.0, 1.0, 1.0, 3]], better=better, contest=1)
+    table = Table(
+        "t", "T", ["editor", *better, "edits"], [["a", 1.0, 1.0, 1.0, 3]], better=better, contest=[0]
+    )
     assert table.heads == ["editor", "m high ↑", "m low ↓", "m one →1", "edits"]
     assert set(ARROWS) == set(better.values())
     assert "| m high ↑ |" in markdown_section(table)
@@ -200,7 +203,7 @@ def test_a_table_says_how_much_is_behind_its_cells():
 def test_ranks_are_how_many_are_better(rows):
     header, better = ["editor", "up", "down", "one"], {"up": "high", "down": "low", "one": "one"}
     lines = [[f"e{i}", *map(float, row)] for i, row in enumerate(rows)]
-    table = Table("k", "t", header, lines, better=better, contest=len(rows))
+    table = Table("k", "t", header, lines, better=better, contest=range(len(rows)))
     good = [[row[0], -row[1], -abs(row[2] - 1)] for row in rows]
     for column in (1, 2, 3):
         for i in range(len(rows)):
@@ -216,9 +219,12 @@ def test_ranks_are_how_many_are_better(rows):
 def test_the_worst_column_stands_beside_the_best():
     rows = [["a", 0.9, 0.5], ["b", 0.8, 0.1], ["c", 0.7, 0.3], ["no edit", 1.0, 0.0]]
     header, better = ["editor", "success", "damage"], {"success": "high", "damage": "low"}
-    table = Table("k", "t", header, rows, better=better, contest=3)
+    table = Table("k", "t", header, rows, better=better, contest=range(3))
     assert describe_winners(table) == (
         "a: best in success; worst in damage (rank 3 of 3). "
         "b: best in damage; worst in success (rank 2 of 3)."
     )
-    assert describe_winners(table._replace(contest=0)) == ""
+    assert describe_winners(table._replace(contest=())) == ""
+    assert describe_winners(table._replace(contest=(1, 2))) == (
+        "b: best in success, damage; nowhere worse."
+    ), "a does not compete"

@@ -1,9 +1,9 @@
 """Results as arrays: what one editor's edits came to, read from the tables that a sweep wrote."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -105,7 +105,8 @@ class Results:
             other (one subject, or one sequence of edits), and `position` counts the edits before this one
             in its sequence.
         times: what the agent's T beliefs are: before, then one for each reading of the request.
-        lost_edits: how many further edits there were, which left the model without numbers to answer with.
+        lost: bool[E], the edits that left the model without numbers to answer with: after these it gives no
+            option any probability, and no answer. None where there are none.
     """
 
     cases: dict[str, np.ndarray]
@@ -113,10 +114,15 @@ class Results:
     claims: Claims
     times: tuple[str, ...]
     passages: Passages = NO_PASSAGES
-    lost_edits: int = 0
+    lost: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.cases["case"])
+
+    @property
+    def lost_edits(self) -> int:
+        """How many edits left no numbers."""
+        return 0 if self.lost is None else int(self.lost.sum())
 
 
 class NoNumbersError(InputError):
@@ -159,42 +165,43 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
         columns.times,
         _read_passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
     )
-    return _without_missing_numbers(results, folder)
+    return mark_lost_edits(results, folder)
 
 
-def _without_missing_numbers(results: Results, folder: Path) -> Results:
-    """The results without the edits after which the model gives no numbers, and how many those are."""
+def mark_lost_edits(results: Results, folder: Path) -> Results:
+    """The results with the edits marked after which the model gives no numbers: it answers nothing there.
+
+    Leaving them out would flatter whoever fails like that where other editors fail in numbers.
+
+    Raises:
+        NoNumbersError: that is so of all edits.
+    """
     choices, claims = results.choices, results.claims
-    has_numbers = np.ones(len(results), bool)
+    lost = np.zeros(len(results), bool)
     for case, *answers in ((choices.case, choices.lm, choices.lm_open), (claims.case, claims.lm)):
         for answer in answers:
-            has_numbers[case[~np.isfinite(answer).all(axis=(1, 2))]] = False
-    if has_numbers.all():
+            lost[case[~np.isfinite(answer).all(axis=(1, 2))]] = True
+    if not lost.any():
         return results
-    if not has_numbers.any():
+    if lost.all():
         raise NoNumbersError(
-            f"{folder}: none of {len(has_numbers)} edits gave numbers; look for a division by zero in the "
-            f"editor"
+            f"{folder}: none of {len(lost)} edits gave numbers; look for a division by zero in the editor"
         )
-    row = np.cumsum(has_numbers) - 1
 
-    def keep_rows(rows: Any) -> Any:
-        """Questions of the cases that stay."""
-        stays = has_numbers[rows.case]
+    def silence_answers(answers: np.ndarray, case: np.ndarray) -> np.ndarray:
+        """float64[N, 2, ...] with 0 after the edits that are lost."""
+        silent = np.where(np.isfinite(answers), answers, 0.0)
+        silent[lost[case], 1] = 0.0
+        return silent
 
-        def rows_that_stay(column: Any) -> Any:
-            """A column, or the columns of a mapping."""
-            if isinstance(column, Mapping):
-                return {name: rows_that_stay(one) for name, one in column.items()}
-            return column[stays]
-
-        remaining_rows = type(rows)(*map(rows_that_stay, rows))
-        return remaining_rows._replace(case=row[remaining_rows.case])
-
-    cases = {name: column[has_numbers] for name, column in results.cases.items()}
-    lost_edits = int((~has_numbers).sum())
-    return Results(
-        cases, keep_rows(choices), keep_rows(claims), results.times, keep_rows(results.passages), lost_edits
+    answered = choices.lm_answer.copy()
+    answered[lost[choices.case], 1] = ABSENT
+    lm, lm_open = (silence_answers(x, choices.case) for x in (choices.lm, choices.lm_open))
+    return replace(
+        results,
+        choices=choices._replace(lm=lm, lm_open=lm_open, lm_answer=answered),
+        claims=claims._replace(lm=silence_answers(claims.lm, claims.case)),
+        lost=lost,
     )
 
 

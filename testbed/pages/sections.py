@@ -30,7 +30,7 @@ from testbed.scores.comparison import Differences
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import BEFORE_EDIT, is_undetermined
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, summary_rows
+from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, rows_in_contest, summary_rows
 from testbed.scores.tables import Cell, Table, better_of, format_cell
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
@@ -123,7 +123,8 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
         for floor in first.reference_names
     ]
-    note = "± is half of a 95% interval; the best editor of each column stands out. The last rows bound what "
+    note = "± is half of a 95% interval; the best editor of each column stands out. "
+    note += "Editors with lost or fewer edits are named best nowhere. The last rows bound what "
     note += "the numbers can mean" + (
         f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
     )
@@ -137,7 +138,7 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
             ["smallest detectable difference", None, *_detectable_differences(differences, metrics), None],
         ),
         better=better_of(first.evaluation.metrics),
-        contest=len(editors),
+        contest=rows_in_contest(editors),
     )
 
 

@@ -76,9 +76,9 @@ class EditorResults(NamedTuple):
 
 def describe_missing_numbers(name: str, results: Results) -> str:
     """How many of an editor's edits gave no numbers, in words; empty where all did."""
-    edits = results.lost_edits + len(results)
-    sentence = f"{results.lost_edits} of {edits} edits of {name} gave no numbers and are left out."
-    return sentence if results.lost_edits else ""
+    lost = results.lost_edits
+    sentence = f"{lost} of {len(results)} edits of {name} gave no numbers and count as failures."
+    return sentence if lost else ""
 
 
 class RecordedEvaluation(NamedTuple):
@@ -349,7 +349,7 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         Claims(*(join_column("claims", name) for name in Claims._fields)),
         parts[0].times,
         Passages(*(join_column("passages", name) for name in Passages._fields)),
-        sum(part.lost_edits for part in parts),
+        np.concatenate([np.zeros(len(p), bool) if p.lost is None else p.lost for p in parts]),
     )
 
 

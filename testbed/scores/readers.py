@@ -38,6 +38,8 @@ class Reader(NamedTuple):
         texts: object[P], what it writes where cases ask for passages: tuples of sentences as they were read,
             see `corpus.text.reading.Line`; None where the evaluation has not said.
         losses: float64[P], of a token of each text under the unedited model; NaN of no tokens.
+        lost: bool[E], the cases that it has no numbers for, which count as failures; None where there are
+            none.
     """
 
     probability: np.ndarray
@@ -48,6 +50,7 @@ class Reader(NamedTuple):
     time: int
     texts: np.ndarray | None = None
     losses: np.ndarray | None = None
+    lost: np.ndarray | None = None
 
 
 def reference_readers(results: Results, editor: str, interpretation: int = 1) -> dict[str, Reader]:
@@ -64,7 +67,9 @@ def reference_readers(results: Results, editor: str, interpretation: int = 1) ->
     true = np.stack([believed, 1 - believed], axis=-1)
     return {
         BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
-        editor: Reader(lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], time),
+        editor: Reader(
+            lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], time, lost=results.lost
+        ),
         NO_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], time),
         FREQUENCY: Reader(frequency[time], tops[time], None, frequency[0], tops[0], time),
         BAYESIAN: Reader(agent[time], agent_answer, true, agent[0], c.agent_answer[:, 0], time),

@@ -179,6 +179,16 @@ def summary_rows(
     return ["metric", *rows, "cases (clusters)"], lines
 
 
+def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:
+    """The editors, by number, that may be named best: those that have all cases, and numbers for each."""
+    most = max(len(editor.edits.results) for editor in editors)
+    return tuple(
+        i
+        for i, editor in enumerate(editors)
+        if len(editor.edits.results) == most and not editor.edits.results.lost_edits
+    )
+
+
 class Retention(NamedTuple):
     """The first k edits of every sequence: each scored at once, and all scored after k; by metric."""
 

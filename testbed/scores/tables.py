@@ -33,7 +33,7 @@ class Table(NamedTuple):
         words: how many of the first columns are words, not numbers.
         foot: rows below all others that are never sorted, such as the smallest detectable difference.
         better: what is better in the columns of metrics, by header; their heads get an arrow.
-        contest: so many of the first rows compete in these columns, and the best of them stands out.
+        contest: the rows that compete in these columns, by number; the best of them stands out.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Table(NamedTuple):
     words: int = 1
     foot: Sequence[Sequence[Cell]] = ()
     better: Mapping[str, Better] = {}
-    contest: int = 0
+    contest: Sequence[int] = ()
 
     @property
     def heads(self) -> list[str]:
@@ -67,8 +67,8 @@ class Table(NamedTuple):
             if name not in self.better:
                 continue
             far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: abs(x - 1)}[self.better[name]]
-            numbers = [cell_number(row[column]) for row in self.rows[: self.contest]]
-            away = {i: far(x) for i, x in enumerate(numbers) if x is not None}
+            numbers = {i: cell_number(self.rows[i][column]) for i in self.contest}
+            away = {i: far(x) for i, x in numbers.items() if x is not None}
             if away:
                 ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
         return ranks

@@ -27,7 +27,7 @@ from testbed.evaluations.hase.published import published_metrics, request_groups
 from testbed.run.strata import STRATA, SUPPORT_BINS
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT
 from testbed.scores.statistics import Estimate, estimate_metrics
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 
 MAIN = (
@@ -97,7 +97,7 @@ def kinship_table(editors: Sequence[ScoredEditor]) -> Table:
         rows,
         note,
         better={head: better[m] for head, m in metrics.items()},
-        contest=len(editors),
+        contest=rows_in_contest(editors),
     )
 
 
@@ -119,7 +119,7 @@ def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Tab
         rows,
         "Contradicting edits, by how many subjects have the new object as their true one.",
         better=dict.fromkeys(heads, direction),
-        contest=len(editors),
+        contest=rows_in_contest(editors),
     )
 
 
@@ -136,7 +136,7 @@ def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
         rows,
         note,
         better=better_of(first.evaluation.metrics),
-        contest=len(editors),
+        contest=rows_in_contest(editors),
     )
 
 

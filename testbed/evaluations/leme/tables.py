@@ -22,7 +22,7 @@ from testbed.run.strata import STRATA
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate, adjust_holm, estimate_metrics
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of, format_probability
 
 ByPair = Mapping[tuple[str, str], Correlation]
@@ -144,7 +144,7 @@ def metrics_table(
         if any(metric in e.summary["all"][name] for metric in metrics)
     ]
     better = {name: direction[name] for name in metrics}
-    return Table(key, title, ["who", *metrics], rows, note, better=better, contest=len(editors))
+    return Table(key, title, ["who", *metrics], rows, note, better=better, contest=rows_in_contest(editors))
 
 
 def likelihood_table(editors: Sequence[ScoredEditor]) -> Table:

@@ -31,7 +31,7 @@ from testbed.run.world import World
 from testbed.scores.metric import Metric
 from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, is_undetermined, reference_readers
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 
 PAPER_COLUMNS = {name: ("all", name) for name in FOUR} | {
@@ -113,7 +113,7 @@ def _paper_table(
         note,
         words=2,
         better={column: direction[name] for column, (_, name) in PAPER_COLUMNS.items()},
-        contest=len(editors),
+        contest=rows_in_contest(editors),
     )
 
 
