@@ -105,7 +105,7 @@ def flat(answers, seed=0):
     return Results(answers.scalars, choices, claims, ("before", "evidence"))
 
 
-def asked(answers, seed=0):
+def rows_of_choices(answers, seed=0):
     """Case and role, int[N] each, of the rows of `flat`."""
     return np.random.default_rng(seed).permutation(np.argwhere(answers.present)).T
 

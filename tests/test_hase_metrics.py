@@ -21,9 +21,9 @@ from tests.random_answers import (
     OPTIONS,
     REQUEST,
     RandomAnswers,
-    asked,
     draw_answers,
     flat,
+    rows_of_choices,
     scores,
 )
 
@@ -239,7 +239,7 @@ def tied_exam(seed):
 
 def good(o, answer, when):
     """bool[E, Q]: `as_good`, False where a case has no such question."""
-    right, at = np.zeros(answer.shape, bool), tuple(asked(o))
+    right, at = np.zeros(answer.shape, bool), tuple(rows_of_choices(o))
     right[at] = is_as_good(flat(o).choices, answer[at], when)
     return right
 
@@ -284,7 +284,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     o, present = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
     must = present & ~kept
-    np.testing.assert_array_equal(has_to_change(flat(o).choices), must[tuple(asked(o))])
+    np.testing.assert_array_equal(has_to_change(flat(o).choices), must[tuple(rows_of_choices(o))])
     np.testing.assert_array_equal(make_subsets(flat(o))["answer changes"], must[:, CHILD])
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)

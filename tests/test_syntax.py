@@ -3,6 +3,7 @@
 import ast
 import copy
 import json
+import textwrap
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ NAMES = ("a", "b", "c", "d")
 OTHERS = ("total", "row", "k", "found")
 
 
-def described(source):
+def describe_source(source):
     tree = source if isinstance(source, ast.AST) else ast.parse(source)
     return json.dumps(describe_code(ast.parse(ast.unparse(tree))))
 
@@ -38,16 +39,16 @@ def expressions(inner):
 expression = st.recursive(value, expressions, max_leaves=6)
 
 
-def indented(block):
-    return "".join(f"    {line}\n" for line in block.splitlines())
+def indent_block(block):
+    return textwrap.indent(block, "    ")
 
 
-def indented_all(some):
-    return indented("".join(some))
+def indent_blocks(some):
+    return indent_block("".join(some))
 
 
 def blocks(inner):
-    name, held, block = local, expression, st.lists(inner, min_size=1, max_size=3).map(indented_all)
+    name, held, block = local, expression, st.lists(inner, min_size=1, max_size=3).map(indent_blocks)
     return st.one_of(
         st.builds("for {} in {}:\n{}".format, name, held, block),
         st.builds("if {}:\n{}else:\n{}".format, held, block, block),
@@ -64,7 +65,7 @@ simple = st.one_of(
 )
 statement = st.recursive(simple, blocks, max_leaves=5)
 functions = st.builds(
-    lambda some, end: f"def f(p):\n{START}{indented_all(some)}    return {end}\n",
+    lambda some, end: f"def f(p):\n{START}{indent_blocks(some)}    return {end}\n",
     st.lists(statement, min_size=1, max_size=4),
     expression,
 )
@@ -88,7 +89,7 @@ def put(place, text):
         getattr(node, field)[index] = text
 
 
-def renamed(tree, names):
+def rename_variables(tree, names):
     tree = copy.deepcopy(tree)
     for place in [*names_in(tree)]:
         node, field, index = place
@@ -102,7 +103,9 @@ def renamed(tree, names):
 def test_names_of_locals_change_nothing(source, swapped, others):
     tree = ast.parse(source)
     for names in (swapped, others):
-        assert described(renamed(tree, dict(zip(NAMES, names, strict=True)))) == described(source)
+        assert describe_source(
+            rename_variables(tree, dict(zip(NAMES, names, strict=True)))
+        ) == describe_source(source)
 
 
 @settings(max_examples=30)
@@ -116,7 +119,7 @@ def test_whatever_else_is_changed_counts(source, data):
     operators = [x for x in ast.walk(tree) if isinstance(x, ast.BinOp)]
     whole = [x for x in ast.walk(tree) if isinstance(x, ast.Name) and x.id in ("p", "G")]
     kind = data.draw(st.sampled_from(["constant", "attribute", "keyword", "operator", "global", "argument"]))
-    before = described(tree)
+    before = describe_source(tree)
     if kind == "constant":
         one = data.draw(st.sampled_from(numbers))
         one.value = f"{one.value}!" if isinstance(one.value, str) else one.value + 1
@@ -130,7 +133,7 @@ def test_whatever_else_is_changed_counts(source, data):
         data.draw(st.sampled_from(whole)).id = "other"
     else:
         tree.body[0].args.args[0].arg = "other"
-    assert described(tree) != before
+    assert describe_source(tree) != before
 
 
 BINDINGS = """
@@ -165,7 +168,7 @@ def f(p):
 )
 def test_which_local_is_used_where_counts(old, new):
     assert old in BINDINGS
-    assert described(BINDINGS.replace(old, new, 1)) != described(BINDINGS)
+    assert describe_source(BINDINGS.replace(old, new, 1)) != describe_source(BINDINGS)
 
 
 SAME = [
@@ -187,7 +190,7 @@ SAME = [
 def test_the_same_code(one, other):
     # An import for checkers needs the name of that branch, which is an import as others are.
     other = other.replace("from typing import TYPE_CHECKING\n", "")
-    assert described(one) == described(other)
+    assert describe_source(one) == describe_source(other)
 
 
 DIFFERENT = [
@@ -214,4 +217,4 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_other_code(one, other):
-    assert described(one) != described(other)
+    assert describe_source(one) != describe_source(other)
