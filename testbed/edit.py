@@ -11,15 +11,18 @@ from corpus.files import verify_folder, write_json, write_json_once
 from testbed.console import print_table, run_command, say, show_progress
 from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.launch import launch_command
+from testbed.own import plain_name
 from testbed.presets import EDIT
 from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.runs import Run, folder_digest, provenance
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
+    from bayes.interface import Agent
     from lm.language_model import LanguageModel
     from testbed.engine.methods import Method
     from testbed.engine.records import Columns
+    from testbed.protocol import Case
     from testbed.run.world import World
 
 
@@ -43,6 +46,7 @@ def edit(options: EditSettings) -> None:
                 say(f"{job.folder} has these edits already")
         if pending:
             run_jobs(jobs, pending, options)
+        recalibrate_model(jobs, options)
         print_headlines(jobs, options)
 
 
@@ -64,6 +68,7 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
                     controls = read_config(job.folder)["controls"]
                     missing_shards |= {*finish_sweep(job.folder, jobs.columns, controls)}
             if not missing_shards:
+                recalibrate_model(jobs, options)
                 print_headlines(jobs, options)
     except BusyError:
         say(f"shard {options.shard} is done; others are at work, and the last one puts the parts together")
@@ -87,6 +92,7 @@ class Jobs(NamedTuple):
     Attributes:
         columns: of the tables of results.
         origin: where settings were tuned, and by which versions edits are made; results do not depend on it.
+        temperatures: the file of those that recalibrate the unedited model.
     """
 
     run: Run
@@ -95,6 +101,7 @@ class Jobs(NamedTuple):
     columns: "Columns"
     jobs: list[Job]
     origin: dict[str, Any]
+    temperatures: Path
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
@@ -106,6 +113,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
+    from testbed.scores.recalibration import temperatures_file
 
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -129,7 +137,8 @@ def plan_jobs(options: EditSettings) -> Jobs:
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
     origin = {"tuned": tuning_origin(options), "made_with": provenance()}
-    return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin)
+    temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
+    return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
@@ -138,8 +147,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     from testbed.run.agents import agent_named
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    evaluation, config = options.chosen_evaluation, options.cases
-    cases = list(evaluation.make_cases(jobs.world, agent, config.count, config.credence, options.seed))
+    cases, config = draw_cases(jobs, agent, options), options.cases
     if len(cases) < config.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
@@ -153,6 +161,27 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
             bench.edit_cases(job.method, job.folder, advance)
 
 
+def draw_cases(jobs: Jobs, agent: "Agent", options: EditSettings) -> "list[Case]":
+    """As many cases as there are, at most those asked for."""
+    evaluation, config = options.chosen_evaluation, options.cases
+    return list(evaluation.make_cases(jobs.world, agent, config.count, config.credence, options.seed))
+
+
+def recalibrate_model(jobs: Jobs, options: EditSettings) -> None:
+    """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model."""
+    from testbed.engine.unasked import ask_unasked_facts
+    from testbed.run.agents import agent_named
+    from testbed.scores.recalibration import fit_temperatures, write_temperatures
+
+    path = jobs.temperatures
+    if path.exists():
+        return
+    agent = agent_named(options.agent, jobs.world, options.paper_agent)
+    cases = draw_cases(jobs, agent, options)
+    facts = ask_unasked_facts(jobs.world, jobs.model, agent, cases, options.seed)
+    write_temperatures(path, fit_temperatures(*facts))
+
+
 def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
     from testbed.engine.records import control_stem
@@ -161,6 +190,7 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     from testbed.run.agents import describe_standard
     from testbed.scores.gather import describe_missing_numbers
     from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.recalibration import recalibrate_results
     from testbed.scores.summary import summarise_results, write_summary
     from testbed.scores.tables import format_cell
 
@@ -172,7 +202,7 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
         config = read_config(job.folder)
         judged_by = describe_standard(config["standard"]["agent"], config["standard"]["exactness"])
         try:
-            results = read_results(job.folder, columns)
+            results = recalibrate_results(read_results(job.folder, columns), jobs.temperatures)
             controls = {
                 name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
             }

@@ -36,7 +36,7 @@ def tune(options: TuneSettings) -> None:
 
     Every editor gets the same budget: trials, cases, and this one world, which no report may share. Chosen
     is, among settings with enough of an evaluation's first headline metric (or else the highest), the one
-    with the highest last headline metric; Hase's are edit success and coherence skill.
+    with the highest last headline metric; Hase's are edit success and recalibrated skill.
     `testbed.edit --tuned RUN` uses it on other runs.
 
     Raises:
@@ -97,6 +97,7 @@ def search_settings(
     """Edit with every setting; what came of each, and the one that is chosen."""
     from testbed.engine.results import read_results
     from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.summary import measure_reader
 
     run, world, bench, columns = development
     evaluation = options.chosen_evaluation
@@ -111,7 +112,7 @@ def search_settings(
             shutil.rmtree(folder, ignore_errors=True)
             bench.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
             results = read_results(folder, columns)
-            measured = evaluation.measure(results, evaluation.readers(results, name)[name])
+            measured = measure_reader(evaluation, results, evaluation.readers(results, name)[name])
             searched_values = {key: getattr(setting, key) for key in entry.search}
             lines.append(searched_values | {key: measured[key].value() for key in headlines})
     shutil.rmtree(folder, ignore_errors=True)

@@ -68,6 +68,8 @@ def parts_of(run: Run) -> Iterator[Part]:
     if run.finished_file.exists():
         yield Part(run.finished_file, lambda: _check_finished(run), how("train"), aside=False)
         yield Part(run.metrics, lambda: _check_metrics(run), how("train"), aside=False)
+    for path in sorted(run.folder.glob("recalibrated/*.json")):
+        yield Part(path, partial(read_record, path), how("edit"))
     for path in sorted(run.folder.glob("tuned/*/*.json")):
         yield Part(path, partial(read_record, path), how(f"tune {':'.join(path.stem.rsplit('.', 1))}"))
     # Imported late, so that --help loads no NumPy.

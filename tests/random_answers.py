@@ -1,5 +1,6 @@
 """Answers that nobody gave, drawn at random: by case and role, and as the results that these would be."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,8 @@ from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import ROLES, Hase
 from testbed.protocol import ABSENT
+from testbed.scores.summary import measure_reader
+from testbed.scores.temperature import temper
 
 HASE = Hase()
 CASES, OPTIONS = 11, 4
@@ -94,7 +97,7 @@ def flat(answers, seed=0):
     )
     at = answers.objects[:, REQUEST] == answers.scalars["object"][:, None]
     a = answers.agent[:, REQUEST].sum(-1, where=at[:, None])
-    b = rng.random(a.shape)
+    b = answers.agent[:, CHILD, :, 0]
     both, either = a * b, a + b - a * b
     said = {"A": a, "not A": 1 - a, "A and B": both, "B and A": both, "A or B": either, "B or A": either}
     said |= {"B": b, "not B": 1 - b}
@@ -102,7 +105,9 @@ def flat(answers, seed=0):
     of, which = rng.permutation(np.argwhere(np.ones((len(answers.objects), len(LOGIC)), bool))).T
     words = np.array(LOGIC)[which]
     claims = Claims(of, words, words, believed[of, which], answers.logic[of, which])
-    return Results(answers.scalars, choices, claims, ("before", "evidence"))
+    results = Results(answers.scalars, choices, claims, ("before", "evidence"))
+    softer = temper(choices.lm[:, 0], 1.5)
+    return replace(results, recalibrated=np.stack([softer, softer], axis=1))
 
 
 def rows_of_choices(answers, seed=0):
@@ -113,4 +118,4 @@ def rows_of_choices(answers, seed=0):
 def scores(answers, reader="x"):
     """Every metric of the model, or of another reader, as results are scored."""
     results = flat(answers)
-    return HASE.measure(results, HASE.readers(results, "x")[reader])
+    return measure_reader(HASE, results, HASE.readers(results, "x")[reader])

@@ -20,7 +20,7 @@ from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.metric import ARROWS, metrics_shown_in
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
-from testbed.scores.summary import summarise_results
+from testbed.scores.summary import measure_reader, summarise_results
 from tests.toys import random_model
 from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
 
@@ -161,7 +161,7 @@ def test_an_edit_without_numbers_fails_in_every_metric_and_no_other_is_touched(e
     marked = mark_lost_edits(replace(results, choices=results.choices._replace(lm=lm)), Path("here"))
     np.testing.assert_array_equal(marked.lost, lost)
     mine, whole, none = (
-        evaluation.measure(of, evaluation.readers(of, "somebody")[name])
+        measure_reader(evaluation, of, evaluation.readers(of, "somebody")[name])
         for of, name in ((marked, "somebody"), (results, "somebody"), (marked, "no edit"))
     )
     assert mine.keys() == whole.keys()

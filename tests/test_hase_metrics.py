@@ -13,7 +13,7 @@ from testbed.evaluations.hase.metrics import claims_by_case, make_subsets, rows_
 from testbed.protocol import ABSENT
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import CHANCE, READERS, has_to_change, is_as_good
+from testbed.scores.readers import CHANCE, ONE_HALF, READERS, has_to_change, is_as_good
 from tests.random_answers import (
     CASES,
     CHILD,
@@ -57,7 +57,8 @@ def test_no_edit_moves_nothing(seed):
             ("propagation", "orthogonal", "stray", "coherence", "selective", "false", "damage", "spill")
         )
     ]
-    assert len(still) == 12
+    still = [n for n in still if "over no edit" not in n]
+    assert len(still) == 13
     for name in still:
         if metrics[name].denominator.sum() > 0:
             assert metrics[name].value() == pytest.approx(0, abs=1e-12), name
@@ -65,7 +66,7 @@ def test_no_edit_moves_nothing(seed):
 
 def test_what_tuning_aims_at_comes_first_and_last():
     headline = metrics_shown_in(HASE.metrics, "headline")
-    assert (headline[0], headline[-1]) == ("edit success", "coherence skill")
+    assert (headline[0], headline[-1]) == ("edit success", "coherence skill, recalibrated")
 
 
 @given(seeds)
@@ -73,6 +74,7 @@ def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
     metrics = scores(draw_answers(seed), "perfect revision")
     assert metrics["damage"].value() == 0
     assert metrics["coherence skill"].value() == metrics["coherence skill, moved"].value() == 1
+    assert metrics["coherence skill, recalibrated"].value() == 1
     assert metrics["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
     for name, ideal in (("spill", 0), ("coherence skill, still", 1)):
         assert metrics[name].value() == ideal or not metrics[name].denominator.sum()
@@ -349,7 +351,7 @@ def test_readers_compare_with_the_right_agent():
     readers = HASE.readers(results, "x")
     assert {name: r.time for name, r in readers.items()} == {
         "before edit": 0, "x": 1, "no edit": 1, "frequency reader": 1, "Bayesian reader": 1,
-        "perfect revision": 1,
+        "perfect revision": 1, "no edit, recalibrated": 1, "constant one half": 1,
     }  # fmt: skip
     assert set(HELD_AGAINST) == set(readers) - {"x"}
     assert readers["frequency reader"].claims is None
@@ -387,7 +389,20 @@ def test_every_metric_has_a_meaning_and_stands_where_it_says(seed):
     for reader in (*HELD_AGAINST, "x"):
         metrics = scores(draw_answers(seed), reader)
         assert set(metrics) <= set(named)
-        assert reader == "before edit" or set(metrics) == set(named)
+        if reader == ONE_HALF:
+            assert set(metrics) == {m.name for m in HASE.metrics if m.of_claims}
+        else:
+            assert reader == "before edit" or set(metrics) == set(named)
+
+
+@given(seeds)
+def test_one_half_is_coherent_and_knows_nothing(seed):
+    """It breaks no law that holds for any belief, and is off by all that is known."""
+    given = draw_answers(seed)
+    metrics, beliefs = scores(given, ONE_HALF), flat(given).claims.agent[:, 1]
+    for name in ("Dutch book loss", "logic not", "logic not B", "logic commute", "logic sum"):
+        assert metrics[name].value() == pytest.approx(0, abs=1e-9), name
+    assert metrics["truth values"].value() == pytest.approx(np.abs(beliefs - 0.5).mean())
 
 
 def _with_options(o, more):

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -9,13 +10,16 @@ import pytest
 from scipy.optimize import linprog
 
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.metrics import DAMAGE, METRICS, SKILL, SPILL
+from testbed.evaluations.hase.metrics import DAMAGE, METRICS, SKILL, SKILL_RECALIBRATED, SPILL
 from testbed.run.agents import paper_agent
 from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise_results
+from testbed.scores.temperature import temper
 from tests.edited import HASE, hase_cases
 from tests.forks import answered, fork_world
 
+TEMPERATURE = 1.7
+"""Of the unedited model in the reference that is recalibrated."""
 S2 = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
 
 
@@ -28,7 +32,9 @@ def folder(tmp_path_factory):
 def results(folder):
     world = fork_world()
     cases = hase_cases(world, paper_agent(world), 100, sampler="published", reinforce=0.2)
-    return answered(world, list(map(swayed, cases, range(len(cases)))), folder)
+    results = answered(world, list(map(swayed, cases, range(len(cases)))), folder)
+    recalibrated = temper(results.choices.lm[:, 0], TEMPERATURE)
+    return replace(results, recalibrated=np.stack([recalibrated] * 2, axis=1))
 
 
 def swayed(case, seed):
@@ -177,6 +183,50 @@ def twin_of_skill(rows, name):
     return 1 - sum(after for *_, after in movements) / sum(before for *_, before, _ in movements)
 
 
+def tempered(p, temperature):
+    weights = [x ** (1 / temperature) if x > 1e-9 else 0.0 for x in full(p)]
+    return [x / sum(weights) for x in weights[:-1]]
+
+
+def twin_of_recalibrated_skill(rows, _):
+    """The least distance of a dense grid; the metric finds one that is no greater, or hardly."""
+    by_group = defaultdict(list)
+    for r in rows["choices"]:
+        if r["role"] != "s1r1":
+            by_group[r["case"], (r["stated"] > 0) + (r["stated"] > 3)].append(r)
+    sums = [
+        sum(
+            min(
+                sum(
+                    tv(tempered(r[when], t), r["agent_evidence"])
+                    if t != 1
+                    else tv(r[when], r["agent_evidence"])
+                    for r in of
+                )
+                for t in (1, *np.geomspace(1 / 16, 16, 161))
+            )
+            for of in by_group.values()
+        )
+        for when in ("lm_before", "lm_after")
+    ]
+    return 1 - sums[1] / sums[0]
+
+
+def twin_over_recalibrated(rows, name):
+    kind, part = name.removesuffix(" over no edit, recalibrated"), None
+    if ", " in kind:
+        part = kind.endswith("moved")
+    pairs = []
+    for r in rows["choices"]:
+        moved = sum(map(abs, moves(r)[0])) > 0.02
+        if r["role"] != "s1r1" and part in (None, moved):
+            floor = tv(tempered(r["lm_before"], TEMPERATURE), r["agent_evidence"])
+            pairs.append((floor, tv(r["lm_after"], r["agent_evidence"])))
+    if kind == "damage":
+        return mean(max(0, after - floor) for floor, after in pairs)
+    return 1 - sum(after for _, after in pairs) / sum(floor for floor, _ in pairs)
+
+
 def twin_of_false_change(rows, name):
     return mean(changed(r) for r in at(rows, name.removeprefix("false change ")) if not must(r))
 
@@ -242,6 +292,13 @@ def twin_of_dutch_book(rows, _):
     )
 
 
+def twin_of_truth_values(rows, _):
+    return mean(
+        tv((r["true_after"], r["false_after"]), (r["agent_evidence"], 1 - r["agent_evidence"]))
+        for r in rows["claims"]
+    )
+
+
 TWINS = {
     "edit success": twin_of_success,
     "selective propagation": twin_of_selective,
@@ -255,19 +312,26 @@ TWINS = {
     "error of": twin_of_error,
     "logic": twin_of_logic,
     "Dutch book loss": twin_of_dutch_book,
+    "truth values": twin_of_truth_values,
 }
 
 
 def twin_of(name):
     if ", must " in name:
         return twin_of_kin
+    if name.endswith("over no edit, recalibrated"):
+        return twin_over_recalibrated
+    if name == SKILL_RECALIBRATED:
+        return twin_of_recalibrated_skill
     return next((twin for start, twin in TWINS.items() if name.startswith(start)), twin_at_a_place)
 
 
 @pytest.mark.parametrize("name", [m.name for m in METRICS])
 def test_the_parquet_files_give_the_same_number(name, rows, found):
     assert found[name].denominator.sum() > 0, "the twin has something to say"
-    assert found[name].value() == pytest.approx(twin_of(name)(rows, name), abs=1e-9)
+    # Roots of what is left by rounding are not nothing.
+    off = 0.02 if name == SKILL_RECALIBRATED else 1e-7 if name.endswith("recalibrated") else 1e-9
+    assert found[name].value() == pytest.approx(twin_of(name)(rows, name), abs=off)
 
 
 def test_who_becomes_the_agent_does_no_harm_in_any_part(results):

@@ -228,3 +228,13 @@ def test_the_worst_column_stands_beside_the_best():
     assert describe_winners(table._replace(contest=(1, 2))) == (
         "b: best in success, damage; nowhere worse."
     ), "a does not compete"
+
+
+def test_nobody_stands_out_where_who_knows_nothing_is_as_good():
+    rows = [["a", 0.0, 0.2], ["b", 0.3, 0.4], ["constant", 0.0, 0.5]]
+    better = {"logic": "low", "truth": "low"}
+    table = Table("k", "t", ["editor", "logic", "truth"], rows, better=better, contest=(0, 1))
+    assert table.best_cells == {(0, 1), (0, 2)}
+    assert table._replace(to_beat=(2,)).best_cells == {(0, 2)}
+    missing = table._replace(rows=[*rows[:2], ["constant", None, None]], to_beat=(2,))
+    assert missing.best_cells == table.best_cells

@@ -107,6 +107,8 @@ class Results:
         times: what the agent's T beliefs are: before, then one for each reading of the request.
         lost: bool[E], the edits that left the model without numbers to answer with: after these it gives no
             option any probability, and no answer. None where there are none.
+        recalibrated: float64[N, 2, C], the unedited model's answers under one temperature, and under one of
+            each stratum (see `testbed.scores.recalibration`); None where none were fitted.
     """
 
     cases: dict[str, np.ndarray]
@@ -115,6 +117,7 @@ class Results:
     times: tuple[str, ...]
     passages: Passages = NO_PASSAGES
     lost: np.ndarray | None = None
+    recalibrated: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.cases["case"])

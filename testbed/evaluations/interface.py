@@ -81,22 +81,8 @@ class Evaluation:
     def measure(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
         """The metrics of one reader, case by case; those that mean nothing for it are left out.
 
-        Each is computed from the folder's `metrics.Answers`; without one, from the usual `Answers`. Edits
-        that left no numbers count as failures (see `testbed.scores.lost`).
+        Each is computed from the folder's `metrics.Answers`; without one, from the usual `Answers`.
         """
-        from testbed.scores.lost import count_failures
-        from testbed.scores.readers import NO_EDIT
-
-        measured = self._compute_metrics(results, reader)
-        if reader.lost is None or not reader.lost.any():
-            return measured
-        unedited = self.readers(results, "").get(NO_EDIT)
-        floor = (
-            {} if unedited is None else self._compute_metrics(results, unedited._replace(time=reader.time))
-        )
-        return count_failures(measured, floor, self.metrics, reader.lost)
-
-    def _compute_metrics(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
         answers = self._load("metrics", "Answers", "testbed.scores.readers:Answers")(results, reader)
         computed = {m.name: m.compute(answers) for m in self.metrics if reader.time or not m.needs_edit}
         return {name: metric for name, metric in computed.items() if metric is not None}

@@ -28,7 +28,7 @@ from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT, is_undetermined
+from testbed.scores.readers import BEFORE_EDIT, ONE_HALF, is_undetermined
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, rows_in_contest, summary_rows
 from testbed.scores.tables import Cell, Table, better_of, format_cell
@@ -139,6 +139,7 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         ),
         better=better_of(first.evaluation.metrics),
         contest=rows_in_contest(editors),
+        to_beat=[i for i, row in enumerate(rows) if row[0] == ONE_HALF],
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import hash_content, read_json, verify_folder
-from testbed.engine.records import control_stem
+from testbed.engine.records import Columns, control_stem
 from testbed.engine.results import Choices, Claims, NoNumbersError, Passages, Results, read_results
 from testbed.engine.trace import (
     CONFIG,
@@ -28,6 +28,7 @@ from testbed.protocol import ABSENT
 from testbed.run.agents import describe_standard
 from testbed.run.runs import NotMadeError, Run
 from testbed.scores.readers import EvaluationMetrics, columns_of
+from testbed.scores.recalibration import recalibrate_results, temperatures_file
 
 PER_CASE = ("steps", "forward", "backward", "seconds")
 COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
@@ -200,7 +201,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
     columns = columns_of(evaluation)
 
     def read_pooled(stem: str = "") -> Results:
-        return pool_results([read_results(one.folder, columns, stem) for one in group], numbers)
+        return pool_results([_read_results(one, columns, stem) for one in group], numbers)
 
     folders_by_edits: dict[int, list[_EditFolder]] = {}
     for one in group:
@@ -208,7 +209,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
             folders_by_edits.setdefault(_edits_before(path), []).append(one)
 
     def read_later(k: int) -> Results:
-        parts = [read_results(one.folder, columns, f"retained-{k}-") for one in folders_by_edits[k]]
+        parts = [_read_results(one, columns, f"retained-{k}-") for one in folders_by_edits[k]]
         return pool_results(parts, [one.number for one in folders_by_edits[k]])
 
     later_results = _results_with_numbers({k: partial(read_later, k) for k in sorted(folders_by_edits)})
@@ -230,6 +231,12 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         cost=_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group]),
         seed=min(one.seed for one in group),
     )
+
+
+def _read_results(one: _EditFolder, columns: Columns, stem: str) -> Results:
+    run_folder, evaluation = one.folder.parents[2], one.folder.parent.name
+    path = temperatures_file(run_folder, evaluation, one.config)
+    return recalibrate_results(read_results(one.folder, columns, stem), path)
 
 
 def _results_with_numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any, Results]:
@@ -350,7 +357,13 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         parts[0].times,
         Passages(*(join_column("passages", name) for name in Passages._fields)),
         np.concatenate([np.zeros(len(p), bool) if p.lost is None else p.lost for p in parts]),
+        _join_recalibrated(parts, width),
     )
+
+
+def _join_recalibrated(parts: Sequence[Results], width: int) -> np.ndarray | None:
+    arrays = [pad_last_axis(p.recalibrated, width, 0) for p in parts if p.recalibrated is not None]
+    return np.concatenate(arrays) if len(arrays) == len(parts) else None
 
 
 def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:

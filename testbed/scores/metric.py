@@ -31,6 +31,7 @@ class MetricDefinition(NamedTuple):
         compute: the metric of a reader from its `testbed.scores.readers.Answers`, or what the evaluation has
             in their place; None where it means nothing for that reader.
         needs_edit: whether it means nothing before an edit.
+        of_claims: whether it is about truth values, so that who gives nothing else has it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class MetricDefinition(NamedTuple):
     follows_sequences: bool = False
     compute: Callable[[Any], "Metric | None"] = lambda _: None
     needs_edit: bool = False
+    of_claims: bool = False
 
 
 def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Place) -> list[str]:

@@ -9,9 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from testbed.run.strata import STRATA, strata_of
 from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
 from testbed.scores.metric import Metric
 from testbed.scores.readers import Answers
+from testbed.scores.temperature import nearest_temperatures, temper
 
 MOVED = 0.02
 """A distribution moved where its probabilities changed by more, in sum: the L1 norm of the change."""
@@ -67,6 +69,21 @@ class Movement:
         return self._skill_over(self.where_stayed)
 
     @cached_property
+    def skill_recalibrated(self) -> Metric:
+        """Skill of p1 over p0, each brought as near to q1 as one temperature a case and stratum brings it.
+
+        Strata are those of the facts that are asked. Temperatures multiply: whoever but softens or sharpens
+        p0, be it more in one case than in another, ends up where p0 does, and has 0. The fit is to the very
+        questions, for both alike: a temperature from elsewhere leaves something to gain by another one here.
+        """
+        reader = self._answers.reader
+        before = self._recalibrated_distance(reader.start)
+        after = (
+            before if reader.probability is reader.start else self._recalibrated_distance(reader.probability)
+        )
+        return self._answers.ratio_over(before - after, before, self._among)
+
+    @cached_property
     def propagation_ratio(self) -> Metric:
         """Sum <dp, dq> / sum ||dq||^2 where the agent moved: the part of its movement that was made."""
         return self._answers.ratio_over(self._dot_product, self._squared_norm, self.where_moved)
@@ -108,6 +125,52 @@ class Movement:
     @cached_property
     def _squared_norm(self) -> np.ndarray:
         return sum_last_axis(self._agents_change * self._agents_change)
+
+    @cached_property
+    def skill_over_recalibrated(self) -> Metric:
+        """1 - sum TV(p1, q1) / sum TV(c, q1), c being the unedited model recalibrated by stratum."""
+        return self._skill_over_recalibrated(self._among)
+
+    @cached_property
+    def skill_over_recalibrated_moved(self) -> Metric:
+        """The same where the agent moved."""
+        return self._skill_over_recalibrated(self.where_moved)
+
+    @cached_property
+    def skill_over_recalibrated_stayed(self) -> Metric:
+        """The same where the agent stayed."""
+        return self._skill_over_recalibrated(self.where_stayed)
+
+    @cached_property
+    def damage_over_recalibrated(self) -> Metric:
+        """Mean of max(0, TV(p1, q1) - TV(c, q1)); of no question where nothing was recalibrated."""
+        floor = self._distance_of_recalibrated
+        among = self._among if floor is not None else np.zeros(len(self._among), bool)
+        _, after = self._distances
+        added = np.maximum(after - (after if floor is None else floor), 0)
+        return self._answers.mean_over(added, among)
+
+    @cached_property
+    def _distance_of_recalibrated(self) -> np.ndarray | None:
+        recalibrated = self._answers.results.recalibrated
+        return None if recalibrated is None else total_variation(recalibrated[:, 1], self._goal)
+
+    def _skill_over_recalibrated(self, among: np.ndarray) -> Metric:
+        floor = self._distance_of_recalibrated
+        _, after = self._distances
+        if floor is None:
+            floor, among = after, np.zeros(len(among), bool)
+        return self._answers.ratio_over(floor - after, floor, among)
+
+    def _recalibrated_distance(self, p: np.ndarray) -> np.ndarray:
+        """TV to q1 of each choice that counts, 0 elsewhere."""
+        choices, here = self._answers.choices, self._among
+        kinds = np.stack([choices.case, np.searchsorted(STRATA, strata_of(choices.stated))], axis=1)
+        group = np.unique(kinds[here], axis=0, return_inverse=True)[1].reshape(-1)
+        goal, p = self._goal[here], p[here]
+        distance = np.zeros(len(here))
+        distance[here] = total_variation(temper(p, nearest_temperatures(p, goal, group)[group]), goal)
+        return distance
 
     def _skill_over(self, among: np.ndarray) -> Metric:
         before, after = self._distances

@@ -14,13 +14,17 @@ from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_b
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"
-CHANCE = "chance"
+CHANCE, ONE_HALF = "chance", "constant one half"
+RECALIBRATED = f"{NO_EDIT}, recalibrated"
+RECALIBRATED_BY_STRATUM = f"{NO_EDIT}, recalibrated by stratum"
 READERS = {
     BEFORE_EDIT: "the model and the agent, both before",
     NO_EDIT: "the unedited model against the agent after the edit",
+    RECALIBRATED: "the same under one temperature, or one of each stratum, fitted on facts that no case asks",
     FREQUENCY: "an ideal model that answers with corpus frequencies, the request copied in with its weight",
     PERFECT: "this model, had it become the agent; from other beliefs it has another way to go",
     BAYESIAN: "the agent itself",
+    ONE_HALF: "whoever says p(true) = p(false) = 1/2 of every claim, and nothing else",
     CHANCE: "whoever takes one of the options at random",
 }
 """What each reference row is, for people."""
@@ -38,6 +42,7 @@ class Reader(NamedTuple):
         texts: object[P], what it writes where cases ask for passages: tuples of sentences as they were read,
             see `corpus.text.reading.Line`; None where the evaluation has not said.
         losses: float64[P], of a token of each text under the unedited model; NaN of no tokens.
+        claims_only: whether it gives truth values alone, and has the metrics of claims alone.
         lost: bool[E], the cases that it has no numbers for, which count as failures; None where there are
             none.
     """
@@ -50,6 +55,7 @@ class Reader(NamedTuple):
     time: int
     texts: np.ndarray | None = None
     losses: np.ndarray | None = None
+    claims_only: bool = False
     lost: np.ndarray | None = None
 
 
@@ -65,16 +71,31 @@ def reference_readers(results: Results, editor: str, interpretation: int = 1) ->
     generated_answers = np.moveaxis(c.lm_answer, -1, 0)
     agent_answer, believed = c.agent_answer[:, time], logic.agent[:, time]
     true = np.stack([believed, 1 - believed], axis=-1)
+    unedited = Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], time)
+    half = unedited._replace(claims=np.full_like(logic.lm[:, 0], 0.5), claims_only=True)
     return {
         BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
         editor: Reader(
             lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], time, lost=results.lost
         ),
-        NO_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], time),
+        NO_EDIT: unedited,
+        **_recalibrated_readers(results, unedited),
         FREQUENCY: Reader(frequency[time], tops[time], None, frequency[0], tops[0], time),
         BAYESIAN: Reader(agent[time], agent_answer, true, agent[0], c.agent_answer[:, 0], time),
         PERFECT: Reader(agent[time], agent_answer, true, lm[0], generated_answers[0], time),
+        **({ONE_HALF: half} if len(logic.case) else {}),
     }
+
+
+def _recalibrated_readers(results: Results, unedited: Reader) -> dict[str, Reader]:
+    """The unedited model under one temperature; also under one of each stratum, where these differ."""
+    if results.recalibrated is None:
+        return {}
+    one, by_stratum = np.moveaxis(results.recalibrated, 1, 0)
+    readers = {RECALIBRATED: unedited._replace(probability=one)}
+    if not np.array_equal(one, by_stratum):
+        readers[RECALIBRATED_BY_STRATUM] = unedited._replace(probability=by_stratum)
+    return readers
 
 
 class Answers:

@@ -12,8 +12,9 @@ from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
 from testbed.scores.gather import EditorResults
+from testbed.scores.lost import count_failures
 from testbed.scores.metric import Metric, metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT, EvaluationMetrics
+from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import case_counts, format_cell
 
@@ -79,7 +80,7 @@ def score_editors(editors: Sequence[EditorResults]) -> list[ScoredEditor]:
                 scored_by_digest[key] = scored
         else:
             reader = evaluation.readers(results, edits.name)[edits.name]
-            editor_values = {edits.name: evaluation.measure(results, reader)}
+            editor_values = {edits.name: measure_reader(evaluation, results, reader)}
             summary = estimate_subsets(evaluation, results, editor_values)
             scored = ScoredEditor(
                 edits,
@@ -118,11 +119,28 @@ def measure_readers(
 ) -> MetricsByReader:
     """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
     readers = evaluation.readers(results, editor)
-    values = {name: evaluation.measure(results, reader) for name, reader in readers.items()}
+    measured = {name: measure_reader(evaluation, results, reader) for name, reader in readers.items()}
+    values = {name: metrics for name, metrics in measured.items() if metrics}
     for control, other in (controls or {}).items():
         reader = evaluation.readers(other, editor)[editor]
-        values[control_reader(editor, control)] = evaluation.measure(other, reader)
+        values[control_reader(editor, control)] = measure_reader(evaluation, other, reader)
     return values
+
+
+def measure_reader(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:
+    """Every metric of a reader, case by case.
+
+    Edits that left no numbers count as failures, and who gives truth values alone has their metrics alone.
+    """
+    measured = evaluation.measure(results, reader)
+    if reader.claims_only:
+        of_claims = {m.name for m in evaluation.metrics if m.of_claims}
+        return {name: metric for name, metric in measured.items() if name in of_claims}
+    if reader.lost is None or not reader.lost.any():
+        return measured
+    unedited = evaluation.readers(results, "").get(NO_EDIT)
+    floor = evaluation.measure(results, unedited._replace(time=reader.time)) if unedited is not None else {}
+    return count_failures(measured, floor, evaluation.metrics, reader.lost)
 
 
 def control_reader(editor: str, control: str) -> str:
@@ -206,7 +224,7 @@ def retention_curve(editor: ScoredEditor) -> list[Retention]:
         return {name: metrics[name] for name in names if name in metrics}
 
     for count, after in editor.edits.later_results.items():
-        later = evaluation.measure(after, evaluation.readers(after, editor.name)[editor.name])
+        later = measure_reader(evaluation, after, evaluation.readers(after, editor.name)[editor.name])
         among = results.cases["position"] < count
         now = pick_metrics(editor.values[editor.name])
         curve.append(

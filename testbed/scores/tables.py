@@ -34,6 +34,7 @@ class Table(NamedTuple):
         foot: rows below all others that are never sorted, such as the smallest detectable difference.
         better: what is better in the columns of metrics, by header; their heads get an arrow.
         contest: the rows that compete in these columns, by number; the best of them stands out.
+        to_beat: rows of who knows nothing; where one of them is as good as the best, nobody stands out.
     """
 
     key: str
@@ -45,6 +46,7 @@ class Table(NamedTuple):
     foot: Sequence[Sequence[Cell]] = ()
     better: Mapping[str, Better] = {}
     contest: Sequence[int] = ()
+    to_beat: Sequence[int] = ()
 
     @property
     def heads(self) -> list[str]:
@@ -57,7 +59,12 @@ class Table(NamedTuple):
     def best_cells(self) -> set[tuple[int, int]]:
         """Row and column of the best cells, where several rows compete and differ."""
         ranks = self.ranks.items()
-        return {(i, column) for column, of in ranks if max(of.values()) > 1 for i in of if of[i] == 1}
+        best = {(i, column) for column, of in ranks if max(of.values()) > 1 for i in of if of[i] == 1}
+        return {
+            (i, column)
+            for i, column in best
+            if all(self._distance(i, column) < self._distance(row, column) for row in self.to_beat)
+        }
 
     @property
     def ranks(self) -> dict[int, dict[int, int]]:
@@ -66,12 +73,19 @@ class Table(NamedTuple):
         for column, name in enumerate(self.header):
             if name not in self.better:
                 continue
-            far = {"high": lambda x: -x, "low": lambda x: x, "one": lambda x: abs(x - 1)}[self.better[name]]
-            numbers = {i: cell_number(self.rows[i][column]) for i in self.contest}
-            away = {i: far(x) for i, x in numbers.items() if x is not None}
+            away = {i: self._distance(i, column) for i in self.contest}
+            away = {i: x for i, x in away.items() if x < math.inf}
             if away:
                 ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
         return ranks
+
+    def _distance(self, row: int, column: int) -> float:
+        """What grows as a cell gets worse; infinite where it has no number."""
+        number = cell_number(self.rows[row][column])
+        if number is None:
+            return math.inf
+        better = self.better[self.header[column]]
+        return {"high": -number, "low": number, "one": abs(number - 1)}[better]
 
 
 def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:

@@ -40,7 +40,9 @@ COHERENT = 0.1
 
 SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
 SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
+SKILL_RECALIBRATED, OVER_RECALIBRATED = f"{SKILL}, recalibrated", "over no edit, recalibrated"
 DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
+TRUTH_VALUES = "truth values"
 MUST_CHANGE = {role: f"answer {role}, must change" for role in KIN}
 MUST_STAY = {role: f"answer {role}, must stay" for role in KIN}
 FOLLOWS, STAYS = MUST_CHANGE[CHILD], MUST_STAY[CHILD]
@@ -167,6 +169,16 @@ class Answers(readers.Answers):
         return Metric(twice, twice + wrong, share=True)
 
     @cached_property
+    def distance_of_claims(self) -> Metric:
+        """Total variation between the reader's truth values and the agent's belief, over claims."""
+        claims, size = self.results.claims, len(self.results)
+        if self.reader.claims is None:
+            return mean_of(np.zeros(size), among=False)
+        believed = claims.agent[:, self.reader.time]
+        gap = total_variation(self.reader.claims, np.stack([believed, 1 - believed], axis=-1))
+        return sum_by_case(gap, claims.case, size)
+
+    @cached_property
     def violations(self) -> dict[str, Metric]:
         """Residuals of the axioms of probability in the reader's truth values (Hase A.5), and their price.
 
@@ -273,9 +285,18 @@ def _define_false_change(place: str) -> MetricDefinition:
     )
 
 
+def _define_over_recalibrated(
+    name: str, better: Better, pick: Callable[[Movement], Metric]
+) -> MetricDefinition:
+    says = f"As {name}, held against the unedited model recalibrated on facts that no case asks."
+    return MetricDefinition(
+        f"{name} {OVER_RECALIBRATED}", says, better, compute=lambda a: pick(a.movement), needs_edit=True
+    )
+
+
 def _define_law(law: str) -> MetricDefinition:
     says = f"Mean absolute violation by the model's own truth values: {_LAWS[law]}."
-    return MetricDefinition(f"logic {law}", says, "low", compute=lambda a: a.violations[law])
+    return MetricDefinition(f"logic {law}", says, "low", compute=lambda a: a.violations[law], of_claims=True)
 
 
 METRICS: tuple[MetricDefinition, ...] = (
@@ -308,7 +329,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         RATIO,
         "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
-        "0 is none.", "one", "headline", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
+        "0 is none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
     ),
     MetricDefinition(
         DAMAGE,
@@ -334,17 +355,26 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         SKILL_MOVED,
         "Where the agent moved: share of the unedited model's distance to its new belief that the edit "
-        "removes; below 0 is harm.", "high", "headline",
+        "removes; below 0 is harm.", "high", "compared",
         compute=lambda a: a.movement.skill_moved, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_STILL, "The same where the agent did not move.", "high", "headline",
+        SKILL_STILL, "The same where the agent did not move.", "high", "compared",
         compute=lambda a: a.movement.skill_stayed, needs_edit=True,
     ),
     MetricDefinition(
         SKILL, "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
-        "high", "headline", compute=lambda a: a.movement.skill, needs_edit=True,
+        "high", "compared", compute=lambda a: a.movement.skill, needs_edit=True,
     ),
+    MetricDefinition(
+        SKILL_RECALIBRATED, "The same after both models, edited and not, were brought as near to the agent "
+        "as one temperature a case and stratum brings them: who but softens or sharpens has none of it.",
+        "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
+    ),
+    _define_over_recalibrated(SKILL, "high", lambda m: m.skill_over_recalibrated),
+    _define_over_recalibrated(SKILL_MOVED, "high", lambda m: m.skill_over_recalibrated_moved),
+    _define_over_recalibrated(SKILL_STILL, "high", lambda m: m.skill_over_recalibrated_stayed),
+    _define_over_recalibrated(DAMAGE, "low", lambda m: m.damage_over_recalibrated),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
         "answer",
@@ -359,7 +389,13 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         DUTCH_BOOK,
         "What the model surely loses, for a unit stake, to somebody who bets against its own prices.", "low",
-        "compared", compute=lambda a: a.violations[DUTCH_BOOK],
+        compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True,
+    ),
+    MetricDefinition(
+        TRUTH_VALUES,
+        "Total variation between the model's p(true), p(false) and the agent's, over the request, another "
+        "statement and their compounds: who says one half to all is coherent, and knows nothing.", "low",
+        "compared", compute=lambda a: a.distance_of_claims, of_claims=True,
     ),
     *(
         MetricDefinition(

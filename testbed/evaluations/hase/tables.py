@@ -25,7 +25,7 @@ from testbed.evaluations.hase.metrics import (
 )
 from testbed.evaluations.hase.published import published_metrics, request_groups
 from testbed.run.strata import STRATA, SUPPORT_BINS
-from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT
+from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, ONE_HALF
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
@@ -37,6 +37,7 @@ MAIN = (
 SUBSETS = ("all", CHANGES, FIXES, WAS_COHERENT)
 LAWS = (
     "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
+    "truth values",
 )  # fmt: skip
 ROLE_LABELS = {
     CHILD: "child",
@@ -126,9 +127,12 @@ def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Tab
 def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
     """Residuals of the axioms of probability, and what they would cost in bets."""
     first = editors[0]
-    readers = [(e, e.name) for e in editors] + [(first, BEFORE_EDIT), (first, BAYESIAN)]
+    readers = [(e, e.name) for e in editors] + [(first, name) for name in (BEFORE_EDIT, BAYESIAN, ONE_HALF)]
     rows: list[list[Cell]] = [[name, *(e.summary["all"][name].get(m) for m in LAWS)] for e, name in readers]
-    note = "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent."
+    note = (
+        "Mean absolute violation of each axiom by the model's own truth values; 0 is coherent. Truth values: "
+        f"their distance to the agent's beliefs. Where {ONE_HALF} is as good, nobody stands out."
+    )
     return Table(
         "logic",
         "Logical coherence",
@@ -137,6 +141,7 @@ def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
         note,
         better=better_of(first.evaluation.metrics),
         contest=rows_in_contest(editors),
+        to_beat=[len(rows) - 1],
     )
 
 

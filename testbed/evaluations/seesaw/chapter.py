@@ -42,7 +42,7 @@ from testbed.pages.sections import (
 )
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, measure_reader
 from testbed.scores.tables import Table
 
 WORDS = {
@@ -170,7 +170,7 @@ def _estimates_under(editor: ScoredEditor, name: str, time: int) -> Mapping[str,
     results, evaluation = editor.edits.results, editor.evaluation
     readers = reference_readers(results, editor.name, time) if name == BAYESIAN else None
     reader = (readers or evaluation.readers(results, editor.name))[name]
-    return estimate_all_cases(results, evaluation.measure(results, reader._replace(time=time)))
+    return estimate_all_cases(results, measure_reader(evaluation, results, reader._replace(time=time)))
 
 
 def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Section:

@@ -243,7 +243,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "Dutch book loss",
         "What the model surely loses, for a unit stake, to somebody who bets against its own truth values of "
         "what should follow and of a fact of somebody else.",
-        "low", compute=_dutch_book_loss),
+        "low", compute=_dutch_book_loss, of_claims=True),
     MetricDefinition(
         "TV absent",
         "Total variation to the agent about properties that only the old or only the new category has.",

@@ -31,7 +31,7 @@ from testbed.run.world import World
 from testbed.scores.metric import Metric
 from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, is_undetermined, reference_readers
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
-from testbed.scores.summary import ScoredEditor, rows_in_contest
+from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 
 PAPER_COLUMNS = {name: ("all", name) for name in FOUR} | {
@@ -131,7 +131,7 @@ def _estimate_at(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Est
     results = editor.edits.results
     readers = reference_readers if name == BAYESIAN else editor.evaluation.readers
     reader = readers(results, editor.name)[name]
-    metrics = editor.evaluation.measure(results, reader._replace(time=time))
+    metrics = measure_reader(editor.evaluation, results, reader._replace(time=time))
     return estimate_metrics(metrics, cluster_levels(results), np.ones(len(results), bool))
 
 

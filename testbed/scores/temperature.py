@@ -1,0 +1,79 @@
+"""One temperature for all answers: what softening or sharpening alone would do.
+
+A temperature T turns probabilities p into p^(1/T), normalised, with what is not named as one further outcome.
+It reads no request. An unedited model that is surer than the agent comes nearer to it by a T above 1, so how
+near an edited model comes says something of the edit only beside the best that a temperature does.
+"""
+
+import numpy as np
+
+from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
+
+_OCTAVES, _STEPS = 5.0, 3
+"""Temperatures over ten octaves are tried, so many to an octave, and then around the best of them."""
+_REFINEMENTS = 14
+_GOLDEN = (np.sqrt(5) - 1) / 2
+_ROUNDING = 1e-9
+"""A remainder below it is what sums of probabilities lack by rounding."""
+
+
+def temper(p: np.ndarray, temperature: np.ndarray | float) -> np.ndarray:
+    """Probabilities over the last axis under a temperature, or one of each row; what is 0 stays 0."""
+    logs, temperature = _log_ratios(p), np.asarray(temperature, float)
+    return np.where(temperature[..., None] == 1, p, _temper_ratios(logs, temperature))
+
+
+def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """float64[G]: the temperature of each group with the least sum of total variations to the goal.
+
+    The best on a grid, and then by golden section between its neighbours; 1 where nothing is better. The grid
+    is laid about the temperature at which options fall short of the likeliest by e on average, so that the
+    same answers are found from all that differ by a temperature.
+
+    Args:
+        p, goal: float64[N, C].
+        group: int64[N], from 0.
+    """
+    groups = int(group.max(initial=-1)) + 1
+    ratios = _log_ratios(p)
+    finite = np.isfinite(ratios) & (ratios < 0)
+    fall = np.bincount(group, -np.where(finite, ratios, 0.0).sum(-1), groups)
+    scale = fall / np.maximum(np.bincount(group, finite.sum(-1), groups), 1)
+    scale[scale == 0] = 1.0
+
+    def sum_distances(octaves: np.ndarray) -> np.ndarray:
+        tempered = _temper_ratios(ratios, (scale * 2.0**octaves)[group])
+        return np.bincount(group, total_variation(tempered, goal), groups)
+
+    best, least = np.zeros(groups), np.full(groups, np.inf)
+
+    def try_octaves(octaves: np.ndarray) -> np.ndarray:
+        nonlocal best, least
+        sums = sum_distances(octaves)
+        best, least = np.where(sums < least, octaves, best), np.minimum(sums, least)
+        return sums
+
+    for octave in np.linspace(-_OCTAVES, _OCTAVES, int(2 * _OCTAVES * _STEPS) + 1):
+        try_octaves(np.full(groups, octave))
+    low, high = best - 1 / _STEPS, best + 1 / _STEPS
+    for _ in range(_REFINEMENTS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        nearer_left = try_octaves(left) <= try_octaves(right)
+        low, high = np.where(nearer_left, low, left), np.where(nearer_left, right, high)
+    unchanged = np.bincount(group, total_variation(p, goal), groups)
+    return np.where(least < unchanged, scale * 2.0**best, 1.0)
+
+
+def _log_ratios(p: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities, the remainder last, relative to the highest of each row."""
+    full = with_remainder(p)
+    full[..., -1][full[..., -1] < _ROUNDING] = 0.0
+    with np.errstate(divide="ignore"):
+        logs = np.log(full)
+    return logs - logs.max(-1, keepdims=True)
+
+
+def _temper_ratios(ratios: np.ndarray, temperature: np.ndarray) -> np.ndarray:
+    """Without the remainder."""
+    weights = np.exp(ratios / temperature[..., None])
+    return weights[..., :-1] / sum_last_axis(weights)[..., None]

@@ -1,0 +1,121 @@
+"""Editors that read no request, or fail where nobody looks, as changes of results; and what they score.
+
+    python -m tests.attack.cheats runs/demo/edits/hase/none-*
+
+prints every cheat beside no edit, on the cases of some edits folder of Hase's.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from testbed.engine.results import mark_lost_edits, read_results
+from testbed.protocol import ABSENT
+from testbed.scores.readers import NO_EDIT
+from testbed.scores.summary import measure_reader
+from testbed.scores.temperature import temper
+from tests.edited import COLUMNS, HASE
+
+SHOWN = (
+    "edit success", "answer s1r2, must change", "coherence skill, recalibrated", "coherence skill",
+    "coherence skill, moved", "coherence skill, still", "propagation ratio", "damage", "Dutch book loss",
+    "truth values",
+)  # fmt: skip
+
+
+def answered(results, after, answer=None, claims=None):
+    """The results of an editor that says this after the edit."""
+    c, lm, generated = results.choices, results.choices.lm.copy(), results.choices.lm_answer.copy()
+    lm[:, 1] = after
+    if answer is not None:
+        generated[:, 1] = answer
+    of_claims = results.claims.lm.copy()
+    if claims is not None:
+        of_claims[:, 1] = claims
+    return replace(
+        results,
+        choices=c._replace(lm=lm, lm_answer=generated),
+        claims=results.claims._replace(lm=of_claims),
+    )
+
+
+def soften(temperature):
+    return lambda results, _: answered(results, temper(results.choices.lm[:, 0], temperature))
+
+
+def soften_by_stratum(results, rng):
+    temperatures = rng.uniform(1, 4, 3)[np.searchsorted([1, 4], results.choices.stated, side="right")]
+    return answered(results, temper(results.choices.lm[:, 0], temperatures))
+
+
+def soften_by_case(results, rng):
+    return answered(
+        results, temper(results.choices.lm[:, 0], rng.uniform(1, 4, len(results))[results.choices.case])
+    )
+
+
+def fall_silent(results, _):
+    return answered(results, 0.0, ABSENT, 0.0)
+
+
+def drop_out(results, rng):
+    """Damages every answer, and leaves NaN in the half of cases where that is worst."""
+    c = results.choices
+    noise = temper(c.lm[:, 0][:, rng.permutation(c.lm.shape[-1])], 2.0)
+    harm = np.bincount(c.case, np.abs(noise - c.agent[:, 1]).sum(-1), len(results))
+    after = np.where((harm > np.median(harm))[c.case, None], np.nan, noise)
+    return mark_lost_edits(answered(results, after), Path("cheat"))
+
+
+def copy_frequency(results, rng):
+    """Gives the requested object its share of some statements, wherever it is an option."""
+    c = results.choices
+    named = c.options == results.cases["object"][c.case, None]
+    share = rng.uniform(0.05, 0.45)
+    after = np.where(named.any(-1)[:, None], (1 - share) * c.lm[:, 0] + share * named, c.lm[:, 0])
+    return answered(results, after)
+
+
+def answer_the_same(results, _):
+    """Every option alike, and one half to every claim."""
+    is_option = results.choices.options != ABSENT
+    return answered(results, is_option / is_option.sum(-1, keepdims=True), None, 0.5)
+
+
+CHEATS = {
+    "temperature 1.2": soften(1.2),
+    "temperature 1.5": soften(1.5),
+    "temperature 3": soften(3.0),
+    "temperature by stratum": soften_by_stratum,
+    "temperature by case": soften_by_case,
+    "mute": fall_silent,
+    "dropout": drop_out,
+    "copier of the request's frequency": copy_frequency,
+    "constant": answer_the_same,
+}
+
+
+def measure(results, reader="x"):
+    return measure_reader(HASE, results, HASE.readers(results, "x")[reader])
+
+
+def forget_edits(results):
+    """As if the edits had done nothing."""
+    c = results.choices
+    return answered(results, c.lm[:, 0], c.lm_answer[:, 0], results.claims.lm[:, 0])
+
+
+def main(folder):
+    results = forget_edits(read_results(Path(folder), COLUMNS))
+    print("| cheat | " + " | ".join(SHOWN) + " |")
+    print("|---|" + "---:|" * len(SHOWN))
+    rows = {NO_EDIT: measure(results, NO_EDIT)}
+    rows |= {name: measure(cheat(results, np.random.default_rng(0))) for name, cheat in CHEATS.items()}
+    for name, values in rows.items():
+        print(f"| {name} | " + " | ".join(f"{values[m].value() + 0.0:.2f}" for m in SHOWN) + " |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,72 @@
+"""Editors that read no request, or fail where nobody looks: none is above no edit in a headline of Hase's.
+
+The models are like a trained one: they have the agent's answers and are surer of them, and a request changes
+what is believed of some questions. A cheat that generates one object for everything is not among them: it
+follows as many consequences as that object happens to be right of, and pays in restraint.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.protocol import ABSENT
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.summary import rows_in_contest
+from testbed.scores.temperature import temper
+from tests.attack.cheats import CHEATS, drop_out, measure, soften
+from tests.random_answers import CHILD, HASE, REQUEST, distributions, draw_answers, flat
+
+SEEDS = st.integers(0, 2**32 - 1)
+HEADLINES = metrics_shown_in(HASE.metrics, "headline")
+BETTER = {m.name: m.better for m in HASE.metrics}
+SLACK = 0.01
+"""Temperatures are found up to so much of skill, in cases of a few questions."""
+
+
+def draw_results(seed, sharpness=None):
+    """A model that is surer than the agent, and edits that did nothing."""
+    given, rng = draw_answers(seed), np.random.default_rng(seed)
+    given.stated[:] = rng.choice([0, 2, 9], given.stated.shape)
+    given.agent[:, :, 1] = given.agent[:, :, 0]
+    given.agent[:, [REQUEST, CHILD], 1] = distributions(rng, len(given.agent), 2)
+    given.lm[:] = temper(given.agent[:, :, :1], sharpness or rng.uniform(0.3, 0.9))
+    present = given.present
+    for who, answers in ((given.agent, given.agent_answer), (given.lm, given.lm_answer)):
+        answers[:] = np.where(present[..., None], 10 + who.argmax(-1), ABSENT)
+    return flat(given)
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+@given(seed=SEEDS)
+def test_no_cheat_is_above_no_edit_in_a_headline(cheat, seed):
+    results = draw_results(seed)
+    mine = measure(CHEATS[cheat](results, np.random.default_rng(seed)))
+    none = measure(results, "no edit")
+    for name in HEADLINES:
+        if none[name].denominator.sum():
+            assert BETTER[name] == "high"
+            assert mine[name].value() <= none[name].value() + SLACK, name
+
+
+def test_softening_alone_had_skill_before():
+    """Why the skill in the headlines is recalibrated."""
+    results = draw_results(3, sharpness=0.5)
+    soft = measure(soften(1.5)(results, None))
+    assert soft["coherence skill"].value() > 0.1
+    assert abs(soft["coherence skill, recalibrated"].value()) < SLACK
+
+
+def test_who_has_lost_or_fewer_edits_is_named_best_nowhere():
+    whole = draw_results(1)
+    lost = drop_out(whole, np.random.default_rng(1))
+    fewer = replace(whole, cases={name: column[1:] for name, column in whole.cases.items()})
+
+    def rows_of(*results):
+        return rows_in_contest([SimpleNamespace(edits=SimpleNamespace(results=of)) for of in results])
+
+    assert rows_of(whole, lost, fewer, whole) == (0, 3)
+    assert rows_of(lost) == ()
