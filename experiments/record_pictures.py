@@ -32,6 +32,7 @@ SECTIONS = re.compile(
 NO_ESTIMATES = ("cases (", "smallest detectable")
 """Rows of a report's tables that are about the others."""
 HALF = re.compile(r"±([\d.]+)")
+ENDS = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)\]")
 SUPPORT = "support "
 BY_SUPPORT = {"answer s1r2, must change": "support", "propagation ratio": "propagation"}
 """Metrics that are drawn by how many subjects share the new object, and the pictures' names."""
@@ -122,6 +123,8 @@ def estimate_of(figure: Figure) -> Estimate:
     value, low, high = (math.nan if x is None else x for x in (figure.value, figure.low, figure.high))
     if half := HALF.search(figure.text or ""):
         low, high = value - float(half[1]), value + float(half[1])
+    elif ends := ENDS.search(figure.text or ""):
+        low, high = float(ends[1]), float(ends[2])
     return Estimate(value, low, high, figure.cases or 0)
 
 

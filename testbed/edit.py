@@ -216,7 +216,7 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
         rows.append([job.name, *(format_cell(summary["all"][job.name].get(name)) for name in headlines)])
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
-    print_table(f"edits of {jobs.run.folder}", ["editor", *headlines], rows)
+    print_table(f"edits of {jobs.run.folder}, over this world only", ["editor", *headlines], rows)
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")
 

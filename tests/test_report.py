@@ -19,6 +19,7 @@ from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.chapter import _panel_cases
+from testbed.pages.sections import comparison_table
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named
@@ -39,7 +40,7 @@ from tests.edited import (
 from tests.runs import WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
-FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision"]
+FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision", "constant one half"]
 EDITS = recorded_evaluation_named("hase")
 NASTY = 'my_module:<b>&"_%$'
 COST = {"steps": 40, "forward": 400.0, "backward": 400.0, "flops": 2e8, "seconds": 0.2, "peak_bytes": 2**20,
@@ -268,7 +269,19 @@ def test_differences_are_of_the_cases_both_have(editors):
             assert comparison.difference == pytest.approx(own - other, nan_ok=True)
     # The editor that goes most of the agent's way propagates more than the one that hardly does.
     assert compared.comparisons["rome"]["propagation ratio"].low > 0.4
-    assert compared.comparisons["rome"]["propagation ratio"].p < 0.05
+
+
+def test_two_worlds_give_no_verdict_and_one_is_about_its_cases(runs, editors):
+    one = score_editors(gather_results([Run(runs, "x")], EDITS))
+    for some, has_verdict in ((one, True), (list(editors.values()), False)):
+        rome = compare_editors(some, "lora-down").comparisons["rome"]["propagation ratio"]
+        assert (rome.p < 0.05) == (rome.detectable > 0) == has_verdict
+        assert np.isnan(rome.p) != has_verdict
+        assert [few.level for few in rome.few] == ["world"]
+    compared = compare_editors(one, "lora-down")
+    largest = max(row["propagation ratio"].detectable for row in compared.comparisons.values())
+    table = comparison_table(one, compared)
+    assert table.foot[0][table.header.index("propagation ratio")] == pytest.approx(largest, abs=2e-3)
 
 
 def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
@@ -284,8 +297,8 @@ def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
             assert comparison.p == 1
 
 
-def test_p_values_are_adjusted_over_editors(editors, monkeypatch):
-    everyone = list(editors.values())
+def test_p_values_are_adjusted_over_editors(runs, monkeypatch):
+    everyone = score_editors(gather_results([Run(runs, "x")], EDITS))
     adjusted = compare_editors(everyone, "lora-down").comparisons
     monkeypatch.setattr("testbed.scores.comparison.adjust_holm", dict)
     raw = compare_editors(everyone, "lora-down").comparisons
@@ -308,8 +321,11 @@ def test_editors_of_other_standards_are_not_compared(runs, tmp_path):
 def test_a_reference_row_can_be_the_reference(editors, floor):
     compared = compare_editors(list(editors.values()), floor)
     assert set(compared.comparisons) == set(editors)
-    ratio = compared.comparisons["rome"]["propagation ratio"].difference
-    assert (ratio < 0) == (floor in ("perfect revision", "Bayesian reader"))
+    rome = compared.comparisons["rome"]
+    if floor == "constant one half":
+        assert set(rome) == {"truth values"}, "it says nothing else"
+        return
+    assert (rome["propagation ratio"].difference < 0) == (floor in ("perfect revision", "Bayesian reader"))
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -498,12 +514,7 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
         "without cost.json, as recorded"
     )
     assert seconds[-3:] == ["-"] * 3
-    detectable = table["foot"][0][column][1]
-    smallest = max(
-        row["propagation ratio"].detectable
-        for row in compare_editors(list(editors.values()), "lora-down").comparisons.values()
-    )
-    assert detectable == pytest.approx(smallest, abs=2e-3)
+    assert table["foot"][0][column][1] is None, "two worlds detect nothing"
 
 
 def test_amortised_preparation_is_spread_over_the_edits_of_a_run(page):
@@ -539,7 +550,7 @@ def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
             same = np.all([cases[p][:, None] == cases[p] for p in parts], axis=0)
             np.testing.assert_array_equal(levels[level][:, None] == levels[level], same)
     one = gather_results([Run(runs, "x")], recorded_evaluation_named("hase"))[0]
-    assert list(cluster_levels(one.results)) == ["subject", "object"]
+    assert not cluster_levels(one.results)["world"].any()
 
 
 def test_subsets_have_what_tables_show(editors):

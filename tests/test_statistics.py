@@ -252,7 +252,7 @@ def test_few_worlds_leave_the_interval_of_these_worlds():
     assert (level, number) == (WORLD, 4)
     assert (low, high) == pytest.approx((min(means), max(means)))
     five = estimate_metric(metric, levels, np.ones(len(world), bool))
-    assert five.few == ()
+    assert [(few.level, few.clusters) for few in five.few] == [(WORLD, 5)]
     assert five.clusters == 5
     assert five.high - five.low > 3 * (estimated.high - estimated.low)
 
@@ -359,12 +359,74 @@ def test_the_level_that_doubts_most_decides_the_p_value():
     assert compare_metrics(mean(first), mean(second), crossed, np.ones(60, bool), rng()).p == comparison.p
 
 
-def test_five_worlds_can_show_no_difference_and_do_not_say_they_could():
-    levels = {"subject": np.arange(50), WORLD: np.arange(50) // 10}
-    first, second = mean(1 + rng(0).normal(size=50)), mean(rng(1).normal(size=50))
-    comparison = compare_metrics(first, second, levels, np.ones(50, bool), rng())
-    assert comparison.p > 0.05
-    assert np.isnan(comparison.detectable)
+@given(seeds)
+def test_one_world_is_as_if_nothing_were_said_of_worlds(seed):
+    (metric, levels), draw = some_metric(seed), rng(seed)
+    other = metric._replace(numerator=metric.numerator * draw.random(len(metric.numerator)))
+    one = levels | {WORLD: np.zeros(len(metric.numerator), int)}
+    bare, told = (estimate_metric(metric, of, every(metric)) for of in (levels, one))
+    assert told._replace(few=()) == bare
+    assert [(few.level, few.clusters) for few in told.few] == [(WORLD, 1)]
+    bare, told = (compare_metrics(metric, other, of, every(metric), rng(seed)) for of in (levels, one))
+    np.testing.assert_equal(told._replace(few=()), bare)
+
+
+@pytest.mark.parametrize("worlds", [2, 3, 4, 5, 6, 9, 10])
+def test_five_worlds_give_no_verdict(worlds):
+    """Exchanging n worlds that all differ one way, a p of 2^(1 - n) is the least there is: .06 of five."""
+    cases = 10 * worlds
+    levels = {"subject": np.arange(cases), WORLD: np.arange(cases) // 10}
+    first, second = mean(9 + rng(0).normal(size=cases)), mean(rng(1).normal(size=cases))
+    comparison = compare_metrics(first, second, levels, np.ones(cases, bool), rng())
+    assert np.isnan(comparison.p) == np.isnan(comparison.detectable) == (2.0 ** (1 - worlds) > 0.05)
+    assert worlds <= 5 or comparison.p < 0.05
+    assert [few.level for few in comparison.few] == ([WORLD] if worlds < 10 else [])
+
+
+@given(seeds, st.floats(0.01, 0.9), st.sampled_from([1.0, np.inf]))
+def test_a_mean_that_cannot_be_below_0_has_an_interval_above_it(seed, rate, most):
+    """And it reaches up at least as far as it would if negative values were possible."""
+    draw = rng(seed)
+    metric = mean(draw.random(40) * (draw.random(40) < rate))
+    levels = some_metric(seed)[1]
+    free = estimate_metric(metric, levels, every(metric))
+    bound = estimate_metric(metric._replace(limits=(0.0, most)), levels, every(metric))
+    assert 0 <= bound.low <= bound.value <= bound.high <= most
+    assert bound.low > 0 or bound.value == 0
+    assert bound.high >= min(free.high, most) - 1e-12
+
+
+@given(seeds, st.floats(0.01, 100))
+def test_the_interval_of_what_cannot_be_below_0_has_its_unit(seed, scale):
+    metric, levels = some_metric(seed)
+    metric = metric._replace(limits=(0.0, np.inf))
+    scaled = metric._replace(numerator=scale * metric.numerator)
+    plain, other = (estimate_metric(m, levels, every(m)) for m in (metric, scaled))
+    assert other[:3] == pytest.approx([scale * x for x in plain[:3]])
+
+
+def test_rare_ones_have_about_the_score_interval_of_poissons_distribution():
+    """Of 25 ones among 10,000 cases, with Student's quantile of 24 degrees and Johnson's shift above."""
+    values = np.arange(10_000) < 25
+    estimated = estimate_metric(
+        mean(values)._replace(limits=(0.0, 1.0)), alone(10_000), np.ones(10_000, bool)
+    )
+    q = stats.t.ppf(0.975, 24)
+    low, high = (25 + q * q / 2 + sign * q * np.sqrt(25 + q * q / 4) for sign in (-1, 1))
+    shift = (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6
+    assert np.array([estimated.low, estimated.high]) * 10_000 == pytest.approx([low, high + shift], rel=0.01)
+
+
+@given(seeds)
+def test_no_interval_is_wider_than_what_is_possible(seed):
+    """A skill is at most 1, and differences of two are not limited."""
+    draw = rng(seed)
+    skill = mean(1 - draw.exponential(size=20))._replace(limits=(-np.inf, 1.0))
+    estimated = estimate_metric(skill, alone(20), every(skill))
+    assert estimated.low <= estimated.value <= estimated.high <= 1
+    other = mean(1 - draw.exponential(size=20))._replace(limits=(0.0, 1.0))
+    assert compare_metrics(skill, other, alone(20), every(skill), draw).high <= 1
+    assert compare_metrics(other, other, alone(20), every(skill), draw).low >= -1
 
 
 def paired_outcomes(draw, effect):

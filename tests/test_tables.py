@@ -68,7 +68,15 @@ def test_a_markdown_table_has_its_columns(rows):
 def test_what_is_shown_is_the_number(value, below, above, p):
     estimate = Estimate(value, value - below, value + above, 9)
     assert float(format_cell(estimate).split(" ")[0]) == pytest.approx(value, abs=0.0051)
-    assert float(format_cell(estimate).split("±")[1]) == pytest.approx((below + above) / 2, abs=0.0051)
+    shown = format_cell(estimate).split(" ", 1)[1]
+    if shown.startswith("["):
+        low, high = map(float, shown.strip("[]").split(", "))
+        assert (low, high) == pytest.approx((estimate.low, estimate.high), abs=0.0051)
+        assert max(below, above) > 1.99 * min(below, above)
+    else:
+        half = float(shown.removeprefix("±"))
+        assert half == pytest.approx((below + above) / 2, abs=0.0051)
+        assert abs(half - below) < max(half / 2, 0.016), "value ± half is about the interval"
     assert cell_number(estimate) == value
     difference = Comparison(value, value - below, value + above, p, 0.1, 9)
     middle, tail = format_cell(difference).split(", p ")
@@ -103,12 +111,34 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
     table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
     note = add_explanations(table).note
     assert note.startswith(f"As it is. {INTERVALS} ")
-    assert "sequences or worlds of which there are fewer than 5" in note
+    assert "the range over sequences of which there are fewer than 5" in note
+    assert "Over these worlds only" in note
+    assert "no verdict" not in note, "nothing is compared"
+    compared = add_explanations(
+        table._replace(rows=[["a", worlds, difference._replace(few=worlds.few)]])
+    ).note
+    assert "5 worlds or fewer give no verdict" in compared
+    one = Estimate(0.5, 0.4, 0.6, 9, few=(Few("world", 1, 0.5, 0.5),))
+    assert format_cell(one) == "0.50 ±.10"
+    alone = add_explanations(table._replace(rows=[["a", one, difference._replace(few=one.few)]])).note
+    assert "Over this world only" in alone
+    assert "no verdict" not in alone
+    nine = difference._replace(few=(Few("world", 9, 0.4, 0.6),))
+    assert "no verdict" not in add_explanations(table._replace(rows=[["a", 1, nine]])).note
     assert (
         add_explanations(table._replace(rows=[["a", worlds._replace(few=())]])).note
         == f"As it is. {INTERVALS}"
     )
     assert add_explanations(table._replace(rows=[["a", 1, 2]])).note == "As it is."
+
+
+def test_an_interval_about_another_middle_shows_its_ends():
+    assert format_cell(Estimate(1.0, 0.48, 1.0, 9)) == "1.00 [.48, 1]"
+    assert format_cell(Estimate(0.0, 0.0, 0.26, 9)) == "0.00 [0, .26]"
+    assert format_cell(Estimate(-0.1, -1.5, 0.0, 9)) == "-0.10 [-1.50, 0]"
+    assert format_cell(Estimate(0.98, 0.9, 1.0, 9)) == "0.98 [.90, 1]"
+    assert format_cell(Estimate(0.99, 0.98, 1.0, 9)) == "0.99 ±.01"
+    assert format_cell(Estimate(0.5, 0.35, 0.6, 9)) == "0.50 ±.12"
 
 
 @given(st.integers(1, 3 * PAGE + 1))

@@ -17,7 +17,16 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
-from testbed.evaluations.hase.metrics import CONTRADICTS, DAMAGE, FOLLOWS, METRICS, REPEATS, SKILL, STAYS
+from testbed.evaluations.hase.metrics import (
+    CONTRADICTS,
+    DAMAGE,
+    FOLLOWS,
+    METRICS,
+    REPEATS,
+    SKILL,
+    SKILL_RECALIBRATED,
+    STAYS,
+)
 from testbed.evaluations.hase.tables import support_table
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
@@ -34,7 +43,7 @@ EDITORS = (
 )  # fmt: skip
 """All but `memit`, which is `rome` where edits are made one at a time."""
 COLUMNS = metrics_shown_in(METRICS, "compared")
-OF_WORLDS = (FOLLOWS, STAYS, DAMAGE, SKILL)
+OF_WORLDS = (FOLLOWS, STAYS, DAMAGE, SKILL, SKILL_RECALIBRATED)
 """What is shown of each world by itself."""
 TITLES = {
     CONTRADICTS: "Requests that contradict the truth",

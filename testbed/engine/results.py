@@ -135,15 +135,14 @@ class NoNumbersError(InputError):
 def cluster_levels(results: Results) -> dict[str, np.ndarray]:
     """By level, int[E] that is equal for cases which depend on each other (see `testbed.scores.statistics`).
 
-    They share a subject, or a sequence of edits; the requested object; the world, where several were pooled
-    (one run is one world). Subjects and objects of different worlds are different ones.
+    They share a subject, or a sequence of edits; the requested object; the world (one run is one world).
+    Subjects and objects of different worlds are different ones.
     """
     cases = results.cases
     world = cases.get("run", np.zeros_like(cases["object"]))
     objects = np.unique(np.stack([world, cases["object"]]), axis=1, return_inverse=True)[1].reshape(-1)
     unit = "sequence" if cases["position"].any() else "subject"
-    levels = {unit: cases["cluster"], "object": objects}
-    return levels | ({"world": world} if len(np.unique(world)) > 1 else {})
+    return {unit: cases["cluster"], "object": objects, "world": world}
 
 
 def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:

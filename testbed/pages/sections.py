@@ -123,7 +123,8 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
         for floor in first.reference_names
     ]
-    note = "± is half of a 95% interval; the best editor of each column stands out. "
+    note = "± is half of a 95% interval, [low, high] one that is not about its middle; the best editor of "
+    note += "each column stands out. "
     note += "Editors with lost or fewer edits are named best nowhere. The last rows bound what "
     note += "the numbers can mean" + (
         f"; they are for the cases of {first.name}." if len(editors) > 1 else "."

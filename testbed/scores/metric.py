@@ -6,6 +6,7 @@ thing to pool, to pair and to bootstrap.
 """
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from testbed.engine.results import Results
 
 Better = Literal["high", "low", "one"]
 Place = Literal["headline", "compared", "table", "file"]
+DISTANCE = (0.0, 1.0)
+"""The limits of total variation, and of what else is a distance of probabilities."""
 _LEVELS: tuple[Place, ...] = ("headline", "compared", "table", "file")
 ARROWS: dict[str, str] = {"high": "↑", "low": "↓", "one": "→1"}
 
@@ -56,11 +59,14 @@ class Metric(NamedTuple):
         numerator, denominator: float64[E].
         share: whether it counts how many of some things are so. Then a value of 0 or 1 is what was seen, and
             what was not seen may exist; a distance of 0 is a distance of 0.
+        limits: the least and the most that the ratio of any cases can be; its interval ends there. Below a
+            least of 0 there is nothing to average out: such means have an interval of their own.
     """
 
     numerator: np.ndarray
     denominator: np.ndarray
     share: bool = False
+    limits: tuple[float, float] = (-inf, inf)
 
     @property
     def by_case(self) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
-from testbed.scores.metric import Metric
+from testbed.scores.metric import DISTANCE, Metric
 from testbed.scores.readers import Answers
 from testbed.scores.temperature import nearest_temperatures, temper
 
@@ -46,12 +46,12 @@ class Movement:
 
         A reader that becomes the agent has none, from wherever it starts.
         """
-        return self._answers.mean_over(self._added_distance, self._among)
+        return self._answers.mean_over(self._added_distance, self._among)._replace(limits=DISTANCE)
 
     @cached_property
     def spill(self) -> Metric:
         """Damage where the agent stayed."""
-        return self._answers.mean_over(self._added_distance, self.where_stayed)
+        return self._answers.mean_over(self._added_distance, self.where_stayed)._replace(limits=DISTANCE)
 
     @cached_property
     def skill(self) -> Metric:
@@ -99,13 +99,14 @@ class Movement:
         share = self._dot_product / np.where(self.where_moved, self._squared_norm, 1.0)
         aside = self._change - share[:, None] * self._agents_change
         beside = np.sqrt(sum_last_axis(aside * aside) * self._squared_norm)
-        return self._answers.ratio_over(beside, self._squared_norm, self.where_moved)
+        ratio = self._answers.ratio_over(beside, self._squared_norm, self.where_moved)
+        return ratio._replace(limits=(0.0, np.inf))
 
     @cached_property
     def stray_movement(self) -> Metric:
         """Mean of ||dp - dq||_1 / 2 where the agent stayed, for better or for worse."""
         stray = 0.5 * sum_last_axis(np.abs(self._change - self._agents_change))
-        return self._answers.mean_over(stray, self.where_stayed)
+        return self._answers.mean_over(stray, self.where_stayed)._replace(limits=DISTANCE)
 
     @cached_property
     def _distances(self) -> tuple[np.ndarray, np.ndarray]:
@@ -174,4 +175,4 @@ class Movement:
 
     def _skill_over(self, among: np.ndarray) -> Metric:
         before, after = self._distances
-        return self._answers.ratio_over(before - after, before, among)
+        return self._answers.ratio_over(before - after, before, among)._replace(limits=(-np.inf, 1.0))

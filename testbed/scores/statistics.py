@@ -5,6 +5,9 @@ requested objects and worlds at once; quantiles are Student's t. Then:
 
 - Shares have Wilson's interval (1927) at the sample size that has this standard error, as clustered
   proportions have in surveys (Korn & Graubard 1998; Dean & Pagano 2015).
+- Means that cannot be below 0, as distances, many of which are 0, have Wilson's interval of a variance in
+  proportion to the mean, which is that of shares near 0, and Johnson's correction (below). The fewer clusters
+  the sum rests on, the less is known of how they vary, so the quantile is that of their effective number.
 - Anything else has the symmetric one, and Johnson's correction for skewness (1978) where it moves an end
   outward.
 - Where leaving out no cluster changes the value, as for a share of exactly 0 or 1, it would seem certain.
@@ -13,7 +16,9 @@ requested objects and worlds at once; quantiles are Student's t. Then:
   make of it, if they weigh as much as those seen. Any other constant, as a distance of 0 in every case, is
   taken to be one.
 - A level with fewer than LEAST clusters has no interval, but the range of their values. Few worlds leave the
-  interval over the other levels, which then is about these worlds alone.
+  interval over the other levels, which then is about these worlds alone. Fewer than MANY_WORLDS are said to
+  be these only, with their range. Two to LEAST have no p-value: exchanging five worlds in every way there is
+  gives no p below 2/32, which is never 5%. The p-value of one world is about its cases.
 
 How often the intervals cover the truth is measured by `python -m experiments.coverage`.
 """
@@ -46,6 +51,8 @@ INTERVALS = (
 """What a table says under itself."""
 LEAST = 5
 WORLD = "world"
+MANY_WORLDS = 10
+"""Fewer are not said to stand for others."""
 FLIPS = 10_000
 LEVEL = 0.95
 POWER = 0.8
@@ -54,10 +61,11 @@ _TAIL = (1 - LEVEL) / 2
 _CHOICES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
 
 Name = TypeVar("Name", bound=Hashable)
+_Kind = tuple[bool, tuple[float, float]]
 
 
 class Few(NamedTuple):
-    """A level of fewer than LEAST clusters, and the range of the metric's values in each of them."""
+    """The range of a metric's values over few clusters: fewer than LEAST, or than MANY_WORLDS worlds."""
 
     level: str
     clusters: int
@@ -72,7 +80,7 @@ class Estimate(NamedTuple):
         low, high: ends of its 95% interval, nan where there is none.
         cases: how many have the metric.
         clusters: how many clusters the level has that has fewest, of those the interval is over.
-        few: levels that it is not over, as they have too few clusters.
+        few: levels that it is not over, as they have too few clusters; and worlds, where they are few.
     """
 
     value: float
@@ -88,9 +96,9 @@ class Comparison(NamedTuple):
 
     Attributes:
         difference: first minus second; low, high: its 95% interval, nan where there is none.
-        p: two-sided p-value of no difference.
+        p: two-sided p-value of no difference, nan where worlds are too few for a verdict.
         detectable: the smallest true difference that this many cases would show, see
-        `detectable_difference`; nan             where so few clusters differ that the test could show none.
+        `detectable_difference`; nan where so few clusters differ that the test could show none.
         cases: cases that have either metric.
         clusters, few: as in Estimate.
     """
@@ -130,8 +138,8 @@ def estimate_metrics(
         return dict.fromkeys(metrics, _NOTHING)
     of = metric_pairs([*metrics.values()], among)
     cases = (of[..., 1] > 0).sum(0).tolist()
-    limits = [(0, 1) if metric.share else None for metric in metrics.values()]
-    contrasts = _estimate_contrasts(of[:, :, None], number_clusters(clusters, among), limits)
+    kinds = [(metric.share, (0, 1) if metric.share else metric.limits) for metric in metrics.values()]
+    contrasts = _estimate_contrasts(of[:, :, None], number_clusters(clusters, among), kinds)
     return {
         name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
         for name, n, f in zip(metrics, cases, contrasts, strict=True)
@@ -147,8 +155,9 @@ def compare_metrics(
     each cluster's two results could have come the other way round, whichever way those of other clusters
     came. It is the share of FLIPS random exchanges that differ at least as much, the observed one counted in
     (Phipson & Smyth 2010), so it is at least 1/(FLIPS + 1), and under that hypothesis it is below any level
-    at most that often, however few clusters differ. Clusters of each level are exchanged in turn, of fewer
-    than LEAST worlds none, and the largest p-value counts; n clusters that differ have at least 2^(1 - n).
+    at most that often, however few clusters differ. Clusters of each level are exchanged in turn, and the
+    largest p-value counts; n clusters that differ have at least 2^(1 - n), so two to LEAST worlds have none.
+    Of one world its cases are exchanged, and no other world is spoken of.
     Where subjects and objects cross and both matter, neither exchange alone is exact: 8% for 5% was measured.
 
     Returns:
@@ -158,21 +167,29 @@ def compare_metrics(
     if not (of[..., 1] > 0).any(0).all():
         return _INCOMPARABLE
     groups = number_clusters(clusters, among)
-    limits = (-1, 1) if first.share and second.share else None
-    (difference,) = _estimate_contrasts(of[:, None], groups, [limits])
-    unasked = {few.level for few in difference.few} & {WORLD} if len(groups) > 1 else set()
-    exchanged = outermost_levels({level: group for level, group in groups.items() if level not in unasked})
-    testable = difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
+    share = first.share and second.share
+    (difference,) = _estimate_contrasts(of[:, None], groups, [(share, _limits_of_difference(first, second))])
+    worlds = next((few.clusters for few in difference.few if few.level == WORLD), MANY_WORLDS)
+    is_verdict = worlds == 1 or worlds > LEAST
+    tested = {level: group for level, group in groups.items() if level != WORLD or worlds > 1}
+    exchanged = outermost_levels(tested) if is_verdict else []
+    testable = is_verdict and difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
     return Comparison(
         difference.value,
         difference.low,
         difference.high,
-        max(_permutation_p(cluster_sums(of, group), rng) for group in exchanged),
+        max((_permutation_p(cluster_sums(of, group), rng) for group in exchanged), default=nan),
         detectable_difference(difference.error, difference.freedom) if testable else nan,
         int((of[..., 1] > 0).any(1).sum()),
         difference.clusters,
         difference.few,
     )
+
+
+def _limits_of_difference(first: Metric, second: Metric) -> tuple[float, float]:
+    """The least and the most that the first can be above the second."""
+    (low, high), (other_low, other_high) = ((0, 1) if m.share else m.limits for m in (first, second))
+    return low - other_high, high - other_low
 
 
 def detectable_difference(standard_error: float, freedom: float = np.inf) -> float:
@@ -194,6 +211,16 @@ def adjust_holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return adjusted
 
 
+class _Variation(NamedTuple):
+    """How one value varies; see `jackknife.Spread`."""
+
+    error: float
+    skew: float
+    freedom: float
+    carriers: float
+    clusters: int
+
+
 class _Contrast(NamedTuple):
     """One value with its interval and what it was made from; see Estimate and `jackknife.Spread`."""
 
@@ -207,12 +234,12 @@ class _Contrast(NamedTuple):
 
 
 def _estimate_contrasts(
-    of: np.ndarray, groups: Mapping[str, np.ndarray], limits: Sequence[tuple[int, int] | None]
+    of: np.ndarray, groups: Mapping[str, np.ndarray], kinds: Sequence[_Kind]
 ) -> list[_Contrast]:
     """The contrasts of float64[E', V, K, 2], each over the levels that have clusters enough.
 
     Args:
-        limits: by value, the least and the most that a cluster's can be, None where unknown.
+        kinds: by value, whether it is of shares, and the least and the most that a cluster's can be.
     """
     by_cluster = {level: cluster_sums(of, group) for level, group in groups.items()}
     counts = {level: has_metric(s).sum(0) for level, s in by_cluster.items()}
@@ -224,11 +251,13 @@ def _estimate_contrasts(
         rest = {level: group for level, group in groups.items() if level not in missing}
         if rest and set(missing) <= {WORLD}:
             errors = zip(*(x.tolist() for x in spread(of[:, which], outermost_levels(rest))), strict=True)
-            for v, (error, skew, freedom, clusters) in zip(which, errors, strict=True):
-                ends = _interval_ends(values[v], error, skew, freedom, clusters, limits[v])
+            for v, variation in zip(which, map(_Variation._make, errors), strict=True):
+                ends = _interval_ends(values[v], variation, kinds[v])
+                error, freedom, clusters = variation.error, variation.freedom, variation.clusters
                 contrasts[v] = _Contrast(values[v], *ends, error, freedom, clusters, ())
-        for v in which if missing else ():
-            few = (_range_of_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in missing)
+        for v in which:
+            named = [x for x in groups if x in missing or (x == WORLD and counts[x][v] < MANY_WORLDS)]
+            few = (_range_of_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in named)
             contrasts[v] = contrasts[v]._replace(few=tuple(few))
     return contrasts
 
@@ -239,31 +268,38 @@ def _range_of_few(level: str, clusters: int, of: np.ndarray) -> Few:
     return Few(level, clusters, float(values.min()), float(values.max()))
 
 
-def _interval_ends(
-    value: float,
-    error: float,
-    skew: float,
-    freedom: float,
-    clusters: int,
-    limits: tuple[int, int] | None,
-) -> tuple[float, float]:
-    """The ends of the interval; the module's docstring has the cases."""
+def _interval_ends(value: float, of: _Variation, kind: _Kind) -> tuple[float, float]:
+    """The ends of the interval of one value; the module's docstring has the cases."""
+    (share, limits), error = kind, of.error
     if isnan(error):
         return nan, nan
-    if error == 0 and limits is None:
+    if error == 0 and not share:
         return value, value
     if error == 0:
-        unlike = 1 - _TAIL ** (1 / clusters)
-        low, high = ((1 - unlike) * value + unlike * limit for limit in limits or ())
+        unlike = 1 - _TAIL ** (1 / of.clusters)
+        low, high = ((1 - unlike) * value + unlike * limit for limit in limits)
         return low, high
-    quantile = _t_quantile(1 - _TAIL, freedom)
-    if limits == (0, 1):
-        scale = (quantile * error) ** 2 / max(value * (1 - value), ROUNDING)
-        middle, half = value + scale / 2, sqrt((quantile * error) ** 2 + scale**2 / 4)
-        return (middle - half) / (1 + scale), (middle + half) / (1 + scale)
-    shift = error * skew * (1 + 2 * _t_quantile(1 - _TAIL) ** 2) / 6
-    low, high = value + min(shift, 0) - quantile * error, value + max(shift, 0) + quantile * error
-    return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
+    margin = _t_quantile(1 - _TAIL, of.freedom) * error
+    if share and limits == (0.0, 1.0):
+        return _score_ends(value, margin, 1.0)
+    shift = error * of.skew * (1 + 2 * _t_quantile(1 - _TAIL) ** 2) / 6
+    if limits[0] == 0:
+        carried = _t_quantile(1 - _TAIL, min(of.freedom, of.carriers)) * error
+        low, high = _score_ends(value, carried, 0.0)
+    else:
+        low, high = value - margin, value + margin
+    return max(low + min(shift, 0), limits[0]), min(high + max(shift, 0), limits[1])
+
+
+def _score_ends(value: float, margin: float, curved: float) -> tuple[float, float]:
+    """Between the means x that `value` is no further from than `margin`, if the variance goes with the mean.
+
+    It is in proportion to x(1 - curved x): of shares (curved 1) this is Wilson's interval, of sums of what is
+    rare (curved 0) the score interval of Poisson's distribution.
+    """
+    scale = margin**2 / max(value * (1 - curved * value), ROUNDING)
+    middle, half = value + scale / 2, sqrt(margin**2 + scale**2 / 4)
+    return (middle - half) / (1 + curved * scale), (middle + half) / (1 + curved * scale)
 
 
 def _t_quantile(level: float, freedom: float = np.inf) -> float:

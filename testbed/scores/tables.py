@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from testbed.scores.metric import ARROWS, Better, MetricDefinition
-from testbed.scores.statistics import INTERVALS, LEAST, Comparison, Estimate, detectable_difference
+from testbed.scores.statistics import (
+    INTERVALS,
+    LEAST,
+    MANY_WORLDS,
+    WORLD,
+    Comparison,
+    Estimate,
+    detectable_difference,
+)
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -157,16 +165,36 @@ def add_explanations(table: Table) -> Table:
     cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
     if not cells:
         return table
-    levels = dict.fromkeys(f"{few.level}s" for cell in cells for few in cell.few)
-    ranges = f"In brackets: the range over {' or '.join(levels)} of which there are fewer than {LEAST}."
-    parts = [table.note, describe_winners(table), INTERVALS, *([ranges] if levels else [])]
+    parts = [table.note, describe_winners(table), INTERVALS, *_describe_few(cells)]
     return table._replace(note=" ".join(part for part in parts if part))
 
 
-def format_cell(cell: Cell) -> str:
-    """A cell as text: an estimate with half its interval, a difference with its sign and p-value too.
+def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
+    """What is to be said of levels with few clusters; nothing where there is none."""
+    few = [few for cell in cells for few in cell.few]
+    levels = dict.fromkeys(f"{one.level}s" for one in few if one.level != WORLD)
+    worlds = [one.clusters for one in few if one.level == WORLD]
+    sentences = []
+    if levels:
+        among = " or ".join(levels)
+        sentences.append(f"In parentheses: the range over {among} of which there are fewer than {LEAST}.")
+    if worlds and max(worlds) == 1:
+        sentences.append("Over this world only: one does not stand for others.")
+    elif worlds:
+        sentences.append(
+            "Over these worlds only, in parentheses the range over them: fewer than "
+            f"{MANY_WORLDS} do not stand for others."
+        )
+    compared = [one.clusters for cell in cells if isinstance(cell, Comparison) for one in cell.few]
+    if any(1 < count <= LEAST for count in compared):
+        sentences.append(f"{LEAST} worlds or fewer give no verdict: p over them could not be below 5%.")
+    return sentences
 
-    Over clusters too few for an interval, the range of their values in brackets.
+
+def format_cell(cell: Cell) -> str:
+    """A cell as text: an estimate with its interval, a difference with its sign and p-value too.
+
+    Over few clusters, the range of their values in parentheses.
     """
     if isinstance(cell, Estimate | Comparison):
         return _format_interval(cell)
@@ -279,13 +307,31 @@ def _format_interval(cell: Estimate | Comparison) -> str:
     value = f"{middle:+.2f}" if signed else f"{middle:.2f}"
     if value in ("-0.00", "+0.00"):
         value = "0.00"
-    half = f"{(cell.high - cell.low) / 2:.2f}".removeprefix("0")
-    text = value if math.isnan(cell.low) else f"{value} ±{half}"
-    if cell.few and not math.isnan(cell.few[0].low):
+    text = value if math.isnan(cell.low) else f"{value} {format_interval(*cell[:3])}"
+    if cell.few and cell.few[0].clusters > 1 and not math.isnan(cell.few[0].low):
         # Adding 0 makes -0 a 0.
         low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
         text += f" ({low:.2f} to {high:.2f})"
     return f"{text}, p {format_probability(cell.p)}" if isinstance(cell, Comparison) else text
+
+
+def format_interval(value: float, low: float, high: float) -> str:
+    """An interval: ± half of it, or where that would mislead both ends, as [.48, 1].
+
+    It would where one end is more than twice as far from the value as the other, and both are more than
+    a hundredth off.
+    """
+    half = (high - low) / 2
+    off = abs((low + high) / 2 - value)
+    if off <= max(half / 3, 0.01):
+        return "±" + f"{half:.2f}".removeprefix("0")
+    return f"[{_format_end(low)}, {_format_end(high)}]"
+
+
+def _format_end(end: float) -> str:
+    if round(end, 2) == round(end):
+        return f"{round(end)}"
+    return f"{end:.2f}".replace("0.", ".", 1) if abs(end) < 1 else f"{end:.2f}"
 
 
 def format_probability(p: float) -> str:

@@ -30,7 +30,7 @@ from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
-from testbed.scores.metric import Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
+from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
 
@@ -152,7 +152,8 @@ class Answers(readers.Answers):
         c, here = self.choices, np.flatnonzero(self.at[place])
         is_named = c.options[here] == obj[here, None]
         gap = np.abs(self.reader.probability[here] - self.belief[here]).sum(-1, where=is_named)
-        return sum_by_case(gap, c.case[here], len(self.results), is_named.any(-1))
+        error = sum_by_case(gap, c.case[here], len(self.results), is_named.any(-1))
+        return error._replace(limits=DISTANCE)
 
     @cached_property
     def selective_propagation(self) -> Metric:
@@ -204,7 +205,8 @@ class Answers(readers.Answers):
             b_or_a - (a + b - a * b),
         )
         means = {law: mean_of(np.abs(r)) for law, r in zip(_LAWS, residuals, strict=True)}
-        return means | {DUTCH_BOOK: mean_of(sure_loss(truth_values))}
+        means |= {DUTCH_BOOK: mean_of(sure_loss(truth_values))}
+        return {name: mean._replace(limits=(0.0, np.inf)) for name, mean in means.items()}
 
 
 _LAWS = {
@@ -234,7 +236,8 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     """One metric at each of PLACES."""
 
     def compute_at(place: str) -> Callable[[Answers], Metric]:
-        return lambda a: a.mean_over(a.distances[kind], a.at[place])
+        limits = (0.0, np.inf) if kind in ("KL", "JS") else DISTANCE
+        return lambda a: a.mean_over(a.distances[kind], a.at[place])._replace(limits=limits)
 
     definitions = []
     for place in PLACES:

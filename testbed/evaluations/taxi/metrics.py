@@ -17,7 +17,7 @@ from testbed.protocol import ABSENT, is_equally_good
 from testbed.run.strata import STRATA
 from testbed.scores import readers
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
+from testbed.scores.metric import DISTANCE, Metric, MetricDefinition, sum_by_case
 from testbed.scores.movement import Movement
 from testbed.scores.readers import BAYESIAN, CHANCE, Reader, is_undetermined, reference_readers
 
@@ -163,16 +163,17 @@ def _share_agreeing(a: Answers, stratum: str = "") -> Metric:
 
 def _distance_over_options(a: Answers) -> Metric:
     p, q = (_renormalise_over_options(x, a.choices.offered) for x in (a.reader.probability, a.belief))
-    return a.mean_over(total_variation(p, q), a.has_role(PROPERTY))
+    return a.mean_over(total_variation(p, q), a.has_role(PROPERTY))._replace(limits=DISTANCE)
 
 
 def _distance_over_candidates(a: Answers, role: str) -> Metric:
-    return a.mean_over(total_variation(a.reader.probability, a.belief), a.has_role(role))
+    distance = a.mean_over(total_variation(a.reader.probability, a.belief), a.has_role(role))
+    return distance._replace(limits=DISTANCE)
 
 
 def _excess_mass_outside(a: Answers) -> Metric:
     p, q = (_mass_outside_options(x, a.choices.offered) for x in (a.reader.probability, a.belief))
-    return a.mean_over(np.clip(p - q, 0, None), a.has_role(PROPERTY))
+    return a.mean_over(np.clip(p - q, 0, None), a.has_role(PROPERTY))._replace(limits=DISTANCE)
 
 
 def _share_of_new_over_old(a: Answers) -> Metric:
@@ -187,7 +188,7 @@ def _dutch_book_loss(a: Answers) -> Metric:
     if a.reader.claims is None:
         return Metric(np.zeros(size), np.zeros(size))
     loss = sure_loss(a.reader.claims.reshape(-1, len(LOGIC), 2))
-    return sum_by_case(loss, a.results.claims.case[:: len(LOGIC)], size)
+    return sum_by_case(loss, a.results.claims.case[:: len(LOGIC)], size)._replace(limits=(0.0, np.inf))
 
 
 _RIGHT_WHERE = {
