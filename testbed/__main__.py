@@ -12,12 +12,13 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS
-from testbed.console import print_table, run_command
+from testbed.console import BAD_INPUT, print_table, run_command
 from testbed.launch import launch_command
 from testbed.run.runs import Run, finished_training
 
-COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify")
+COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify", "example")
 """In the order in which they are used."""
+SCRIPT_COMMANDS = (*COMMANDS, "completion")
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,12 @@ def _describe_command(name: str) -> str:
 
 def run_script() -> None:
     """The console script: the command that the first argument names, with the others; alone, the overview."""
-    command = main
-    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+    command, first = main, "".join(sys.argv[1:2])
+    if first in SCRIPT_COMMANDS:
         command = importlib.import_module(f"testbed.{sys.argv.pop(1)}").main
+    elif first and not first.startswith("-"):
+        print(f"error: there is no command {first!r}; commands are {', '.join(COMMANDS)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
     launch_command(command)
 
 

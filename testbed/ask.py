@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from testbed.cells import Shown, show_number
 from testbed.console import print_table, run_command, say
 from testbed.engine.catalogue import whose_options
 from testbed.engine.methods import Method
@@ -66,7 +67,7 @@ def ask(options: AskSettings) -> None:
     for s, r in questions:
         answers = [answer(s, r, options.top) for _, answer in columns]
         rows = [
-            [f"{a[i][1]:.2f} {names[a[i][0]]}" if i < len(a) else "" for a in answers]
+            [_show_answer(names[a[i][0]], a[i][1]) if i < len(a) else "" for a in answers]
             for i in range(options.top)
         ]
         fact = int(world.graph.find(s, r))
@@ -74,6 +75,10 @@ def ask(options: AskSettings) -> None:
         title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
         print_table(title, [name for name, _ in columns], rows, numbers=False)
     say(f"the agent is {describe_standard(options.agent, witness.rational_agent.exactness._asdict())}")
+
+
+def _show_answer(name: str, probability: float) -> Shown:
+    return Shown(f"{probability:.2f} {name}", {"object": name, "probability": probability})
 
 
 def _ask_method(options: AskSettings, run: Run, world: "World") -> Method:
@@ -106,7 +111,9 @@ def _show_structure(run: Run, world: "World") -> None:
         best = int(np.argmax(forests.depends[:, r]))
         up = int(world.graph.upstream[r])
         truth = names[up] if up >= 0 else "nothing"
-        rows.append((name, f"{forests.depends[best, r]:.3f} {names[best]}", f"{forests.alone[r]:.3f}", truth))
+        likeliest = float(forests.depends[best, r])
+        depends = Shown(f"{likeliest:.3f} {names[best]}", {"relation": names[best], "probability": likeliest})
+        rows.append((name, depends, show_number(forests.alone[r], ".3f"), truth))
     print_table(
         "which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows
     )

@@ -5,6 +5,7 @@ of the editor can be traced to what it took the world for.
 """
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
 from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability
 from lm.language_model import LanguageModel
+from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 from testbed.run.world import World
 
@@ -41,7 +43,7 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     print_table(f"the {most} rows of most subjects", header, rows, False)
 
 
-def relations_found(world: World, dependence: Dependence, known: np.ndarray) -> list[list[str]]:
+def relations_found(world: World, dependence: Dependence, known: np.ndarray) -> list[list[Any]]:
     """By relation: of how many subjects it is read, what it depends on, hangs together with; the truth."""
     names, upstream = world.graph.relations, world.graph.upstream
     rows = []
@@ -49,16 +51,18 @@ def relations_found(world: World, dependence: Dependence, known: np.ndarray) -> 
         zip(dependence.parent.tolist(), dependence.link_probability, strict=True)
     ):
         near = [n for n in np.argsort(-linked, kind="stable").tolist() if linked[n] > LIKELY]
-        together = ", ".join(f"{linked[n]:.2f} {names[n]}" for n in near)
-        cause, persists = (names[up], f"{dependence.persists[r]:.2f}") if up >= 0 else ("nothing", "")
+        together = Shown(
+            ", ".join(f"{linked[n]:.2f} {names[n]}" for n in near), {names[n]: linked[n] for n in near}
+        )
+        cause, persists = (names[up], dependence.persists[r]) if up >= 0 else ("nothing", np.nan)
         truth = names[upstream[r]] if upstream[r] >= 0 else "nothing"
-        rows.append([names[r], f"{known[r].sum():,}", cause, together, persists, truth])
+        rows.append([names[r], known[r].sum(), cause, together, show_number(persists, ".2f"), truth])
     return rows
 
 
 def rows_found(
     world: World, beliefs: Beliefs, dependence: Dependence, known: np.ndarray, most: int
-) -> list[list[str]]:
+) -> list[list[Any]]:
     """By dependence the objects that most subjects share: what most of these have of what depends on it."""
     names, best = world.graph.relations, beliefs.top[:, :, 0]
     rows = []
@@ -69,10 +73,10 @@ def rows_found(
             effect, times = Counter(best[r][both & (best[up] == cause)].tolist()).most_common(1)[0]
             objects = [
                 _object_name(world, beliefs, cause),
-                str(subjects),
+                subjects,
                 _object_name(world, beliefs, effect),
             ]
-            rows.append([names[r], names[up], *objects, f"{times / subjects:.2f}"])
+            rows.append([names[r], names[up], *objects, show_number(times / subjects, ".2f")])
     return rows
 
 

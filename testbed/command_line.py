@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import tyro
 
@@ -99,6 +99,25 @@ def _float_options(value: Any, option: str = "-") -> Iterator[tuple[str, float]]
         for f in fields(value):
             joint = "-" if option == "-" else "."
             yield from _float_options(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
+
+
+def option_names(value: Any, prefix: str = "--") -> Iterator[str]:
+    """Every option of a command with these settings, spelt as it is typed."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from option_names(one, f"--{name}.")
+        return
+    hints = get_type_hints(type(value), include_extras=True)
+    for f in fields(value):
+        one, name = getattr(value, f.name), f.name.replace("_", "-")
+        if is_dataclass(one):
+            yield from option_names(one, f"{prefix}{name}.")
+        elif isinstance(one, Mapping):
+            yield from option_names(one)
+        elif tyro.conf.Positional not in getattr(hints[f.name], "__metadata__", ()):
+            yield f"{prefix}{name}"
+            if isinstance(one, bool):
+                yield f"{prefix}no-{name}"
 
 
 def _error_message(tyro_text: str, default: Any, prog: str) -> str:

@@ -1,12 +1,14 @@
 """How every command talks: options by tyro, progress and tables by rich, one message for bad input."""
 
+import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
+JSON = "--json"
+ABOUT_JSON = f"""
+
+With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
+standard error."""
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -40,13 +47,16 @@ def run_command(
             default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
             are named join them.
 
-    Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2.
+    Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2. With --json
+    standard output has one JSON object and nothing else, see `print_json`.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         # So far an interrupt ended the process at once (see testbed/__init__.py).
         signal.signal(signal.SIGINT, signal.default_int_handler)
     preset = ""
     args = list(sys.argv[1:] if args is None else args)
+    output = print_json() if JSON in args else nullcontext()
+    args = [word for word in args if word != JSON]
     # Library log lines would tear the progress display; errors still arrive as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
@@ -59,7 +69,10 @@ def run_command(
                 description += f" Name an editor to see its own options: {prog} rome --help."
             default = options[preset]
         assert default is not None, "there are defaults, from a preset or not"
-        body(parse_options(_add_own_settings(default, args), prog, description, args))
+        description += ABOUT_JSON
+        settings = parse_options(_add_own_settings(default, args), prog, description, args)
+        with output:
+            body(settings)
     except NotMadeError as error:
         from testbed.advice import command_for
 
@@ -137,15 +150,47 @@ def format_time(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
+@contextmanager
+def print_json() -> Iterator[None]:
+    """Collect the tables and lines of a command, and print them as one JSON object when it ends.
+
+    `{"tables": [{"title", "columns", "rows"}], "lines": [text]}`; where the command ends in an error, with
+    what there is by then.
+    """
+    document: dict[str, list[Any]] = {"tables": [], "lines": []}
+    _documents.append(document)
+    try:
+        yield
+    finally:
+        _documents.remove(document)
+        print(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+_documents: list[dict[str, list[Any]]] = []
+"""What --json collects; empty where a command talks to people."""
+
+
 def say(text: str) -> None:
     """One line for the reader."""
+    for document in _documents:
+        document["lines"].append(text)
     _console().print(text, soft_wrap=True)
 
 
 def print_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True
 ) -> None:
-    """The summary at the end of a command; `numbers` aligns all but the first column on the right."""
+    """The summary at the end of a command; `numbers` aligns all but the first column on the right.
+
+    Cells are shown as their text (`testbed.cells`), whole numbers with commas.
+    """
+    if _documents:
+        from testbed.cells import as_json
+
+        table = {"title": title, "columns": list(header), "rows": as_json(rows)}
+        for document in _documents:
+            document["tables"].append(table)
+        return
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -160,7 +205,7 @@ def print_table(
     for i, column in enumerate(header):
         out.add_column(column, justify="right" if numbers and i else "left", no_wrap=numbers and not i)
     for row in rows:
-        out.add_row(*(str(cell) for cell in row))
+        out.add_row(*(f"{cell:,}" if isinstance(cell, Integral) else str(cell) for cell in row))
     _console().print(out)
 
 
@@ -189,7 +234,7 @@ def _console() -> "Console":
     from rich.console import Console
 
     # What people call things is never read as a formatting instruction or an emoji.
-    return Console(markup=False, emoji=False, highlight=False)
+    return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents))
 
 
 def _print_error(message: str) -> int:

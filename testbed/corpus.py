@@ -117,14 +117,12 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
     graph = world.graph
     kinds = np.bincount(world.sentences.kind, minlength=len(Kind))
     rows = [
-        ("subjects", f"{len(graph.subjects):,}"),
-        ("relations", f"{len(graph.relations):,}"),
-        ("facts", f"{len(graph):,}"),
-        ("objects (K)", f"{len(graph.objects):,}"),
-        *((f"{kind.name.lower()} sentences", f"{kinds[kind]:,}") for kind in Kind if kinds[kind]),
-        ("documents", f"{counts['documents']:,}"),
-        ("tokens", f"{counts['tokens']:,}"),
-        ("vocabulary", f"{counts['vocabulary']:,}"),
+        ("subjects", len(graph.subjects)),
+        ("relations", len(graph.relations)),
+        ("facts", len(graph)),
+        ("objects (K)", len(graph.objects)),
+        *((f"{kind.name.lower()} sentences", kinds[kind]) for kind in Kind if kinds[kind]),
+        *((name, counts[name]) for name in ("documents", "tokens", "vocabulary")),
     ]
     print_table(f"corpus {run.folder}", ("", "count"), rows)
     if options.world.source != "builtin":
@@ -148,8 +146,7 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
 
     account = load_account(run.world)
     if account.left_out:
-        rows = [(what, f"{count:,}") for what, count in account.left_out.items()]
-        print_table(f"left out of {options.world.path}", ("", "count"), rows)
+        print_table(f"left out of {options.world.path}", ("", "count"), [*account.left_out.items()])
     for what, names in account.named.items():
         more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
         say(f"{what}: {', '.join(names[:NAMED])}{more}")

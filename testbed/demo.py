@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.ask import ask
+from testbed.cells import show_number
 from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import edit
@@ -39,7 +40,7 @@ def demo(options: DemoSettings) -> None:
         stage(settings)
         took.append((name, time.perf_counter() - began))
     took.append(("all", sum(seconds for _, seconds in took)))
-    print_table("demo", ("stage", "seconds"), [(name, f"{seconds:.1f}") for name, seconds in took])
+    print_table("demo", ("stage", "seconds"), [(name, show_number(seconds, ".1f")) for name, seconds in took])
     say(f"open {(options.runs / options.run / 'report' / 'index.html').resolve()}")
 
 

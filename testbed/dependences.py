@@ -15,6 +15,7 @@ from corpus.config import ExactConfig
 from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.worlds.pairing import count_cooccurrence
+from testbed.cells import show_number
 from testbed.console import print_table, say
 
 NAMED = 10
@@ -80,9 +81,9 @@ def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
         rows = [
             (
                 f"{graph.relations[one.upstream]} -> {graph.relations[one.downstream]}",
-                f"{one.subjects:,}",
-                f"{one.followed:.2f}",
-                f"{one.gain:.2f}",
+                one.subjects,
+                show_number(one.followed, ".2f"),
+                show_number(one.gain, ".2f"),
                 "" if one.gain > 0 else "tells nothing",
             )
             for one in pairs

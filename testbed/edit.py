@@ -184,6 +184,7 @@ def recalibrate_model(jobs: Jobs, options: EditSettings) -> None:
 
 def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
+    from testbed.cells import Shown
     from testbed.engine.records import control_stem
     from testbed.engine.results import NoNumbersError, read_results
     from testbed.engine.trace import read_config
@@ -213,7 +214,8 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
             say(lost)
         summary = summarise_results(evaluation, results, job.name, controls)
         write_summary(summary, job.folder, judged_by, results.lost_edits)
-        rows.append([job.name, *(format_cell(summary["all"][job.name].get(name)) for name in headlines)])
+        estimates = [summary["all"][job.name].get(name) for name in headlines]
+        rows.append([job.name, *(Shown(format_cell(cell), cell) for cell in estimates)])
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
     print_table(f"edits of {jobs.run.folder}, over this world only", ["editor", *headlines], rows)

@@ -45,7 +45,7 @@ def export(options: ExportSettings) -> None:
         raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
 
     files = ("config.json", "model.safetensors", "tokenizer.json")
-    sizes = [(name, f"{(folder / name).stat().st_size:,}") for name in files]
+    sizes = [(name, (folder / name).stat().st_size) for name in files]
     print_table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
     unsure = find_unsure_stops(world.tokenizer)
     if unsure:

@@ -30,7 +30,5 @@ def groups_of(graph: KnowledgeGraph) -> Iterator[Group]:
 
 def show_groups(graph: KnowledgeGraph) -> None:
     """Print the groups as a table."""
-    rows = [
-        (f"{grouping}: {group}", *(f"{n:,}" for n in counts)) for grouping, group, *counts in groups_of(graph)
-    ]
+    rows = [(f"{grouping}: {group}", *counts) for grouping, group, *counts in groups_of(graph)]
     print_table("groups", ("", "people", "of them often", "of them said"), rows)

@@ -35,6 +35,7 @@ def report(options: ReportSettings) -> None:
 
 
 def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
+    from testbed.cells import Shown
     from testbed.pages.chapter import Picture
     from testbed.pages.charts import draw_training
     from testbed.pages.page import Page, write_page
@@ -51,14 +52,11 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     path = write_page(Page(names, _describe_worlds(runs, world), chapters, training), folder)
     for evaluation_report in chapters:
         headlines = metrics_shown_in(evaluation_report.chapter.metrics, "headline")
-        rows = [
-            [
-                e.name,
-                len(e.edits.results),
-                *(format_cell(e.summary["all"][e.name].get(name)) for name in headlines),
-            ]
-            for e in evaluation_report.editors
-        ]
+        rows = []
+        for e in evaluation_report.editors:
+            estimates = [e.summary["all"][e.name].get(name) for name in headlines]
+            cells = [Shown(format_cell(cell), cell) for cell in estimates]
+            rows.append([e.name, len(e.edits.results), *cells])
         print_table(
             f"{evaluation_report.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows
         )

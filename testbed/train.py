@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from lm.config import ClusterConfig
+from testbed.cells import show_number
 from testbed.console import print_table, run_command, say, show_progress, silence_output
 from testbed.launch import launch_command
 from testbed.presets import TRAIN
@@ -102,18 +103,19 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
 
     last, lines = trainer.lines[-1], trainer.lines
     reached = [(target, seconds_to(lines, target)) for target in TARGETS]
+    kinds = map(kind_name, trainer.labelled)
     figures = [
-        ("steps", f"{last['step']:,}"),
-        ("parameters", f"{model.parameters(vocabulary):,}"),
+        ("steps", last["step"]),
+        ("parameters", model.parameters(vocabulary)),
         (
             f"generative accuracy of {len(trainer.all_facts):,} true facts",
-            f"{accuracy:.3f}",
+            show_number(accuracy, ".3f"),
         ),
-        *((f"right labels, {name}", f"{last[name]:.3f}") for name in map(kind_name, trainer.labelled)),
-        *((f"seconds to {target:.0%} of facts", f"{s:.1f}") for target, s in reached if s is not None),
-        ("seconds", f"{last['seconds']:.1f}"),
-        ("tokens a second", f"{median(line['tokens_per_second'] for line in lines):,.0f}"),
-        ("share of attainable FLOP/s", f"{median(line['utilisation'] for line in lines):.0%}"),
+        *((f"right labels, {kind}", show_number(last[kind], ".3f")) for kind in kinds),
+        *((f"seconds to {t:.0%} of facts", show_number(s, ".1f")) for t, s in reached if s is not None),
+        ("seconds", show_number(last["seconds"], ".1f")),
+        ("tokens a second", show_number(median(line["tokens_per_second"] for line in lines), ",.0f")),
+        ("share of attainable FLOP/s", show_number(median(line["utilisation"] for line in lines), ".0%")),
         ("device", f"{mesh.size} x {jax.devices()[0].device_kind}"),
     ]
     print_table(f"model {run.folder}", ("", "value"), figures)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_record, write_record
+from testbed.cells import Shown, show_number
 from testbed.console import print_table, run_command, say, show_progress
 from testbed.engine.catalogue import editor_entries, whose_options
 from testbed.engine.tuning import method_named, tuned_file, tuning_context
@@ -136,14 +137,14 @@ def print_searches(files: Sequence[Path]) -> None:
         record = read_record(path)
         header, best = list(record["search"][0]), choose_setting(record["search"], *record["by"])
         lines = [
-            [*(_format_value(line[key]) for key in header), "*" if line == best else ""]
+            [*(_show_value(line[key]) for key in header), "*" if line == best else ""]
             for line in record["search"]
         ]
         print_table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
 
 
-def _format_value(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.3g}"
+def _show_value(value: float | str) -> Shown | str:
+    return value if isinstance(value, str) else show_number(value, ".3g")
 
 
 def choose_setting(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:

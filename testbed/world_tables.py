@@ -10,6 +10,7 @@ from corpus.graph import NO_UPSTREAM
 from corpus.text.documents import DocumentKind, load_documents
 from corpus.text.language import Kind
 from corpus.worlds import taxonomy
+from testbed.cells import show_number
 from testbed.console import print_table
 from testbed.run.runs import Run
 from testbed.run.strata import STRATA, SUPPORT_BINS, StatementIndex, support_bin
@@ -102,39 +103,41 @@ def judged_share(world: World) -> float:
 def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     if world.graph.properties:
-        print_table(*taxonomy.count_table(world.graph))
+        title, header, _ = taxonomy.count_table(world.graph)
+        print_table(title, header, [tuple(line) for line in taxonomy.count_superordinates(world.graph)])
     print_table(
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),
         [
             (
                 line.kind.name.lower(),
-                f"{line.sentences:,}",
-                f"{line.per_fact:.2f}",
-                _format_share(line.labelled_true),
+                line.sentences,
+                show_number(line.per_fact, ".2f"),
+                show_number(line.labelled_true, ".3f"),
             )
             for line in sentence_table(world)
         ],
     )
     kinds, _ = load_documents(run.corpus / "documents.npz")
     count = np.bincount(kinds, minlength=len(DocumentKind))
-    rows = [(k.name.lower(), f"{count[k]:,}", f"{count[k] / len(kinds):.1%}") for k in DocumentKind]
+    rows = [(k.name.lower(), count[k], show_number(count[k] / len(kinds), ".1%")) for k in DocumentKind]
     print_table("documents", ("kind", "documents", "share"), rows)
     objects, facts = support_histogram(world)
     print_table(
         "support n_u: subjects that share an upstream object",
         ("n_u", "objects", "facts"),
-        [(name, f"{o:,}", f"{f:,}") for name, o, f in zip(SUPPORT_BINS, objects, facts, strict=True)],
+        [*zip(SUPPORT_BINS, objects, facts, strict=True)],
     )
     if isinstance(world.generative, ExactModel):
         _show_strata(world, world.generative)
     else:
-        noise = _format_share(noise_share(world))
+        noise = show_number(noise_share(world), ".3f")
         print_table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
-    causes = np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean()
+    causes = float(np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean())
+    judged = show_number(judged_share(world), ".3f")
     shown = [
-        ("facts on which another one depends", _format_share(float(causes))),
-        ("edits of them whose consequence a method could be judged by", _format_share(judged_share(world))),
+        ("facts on which another one depends", show_number(causes, ".3f")),
+        ("edits of them whose consequence a method could be judged by", judged),
     ]
     print_table("what edits can show", ("", "share"), shown)
 
@@ -147,8 +150,8 @@ def _show_strata(world: World, model: ExactModel) -> None:
     rows = [
         (
             name,
-            f"{mine.sum():,}",
-            *(f"{(mine & flag).sum():,}" for flag in (resolution.certified, model.open)),
+            mine.sum(),
+            *((mine & flag).sum() for flag in (resolution.certified, model.open)),
         )
         for name, mine in groups
     ]
@@ -164,7 +167,3 @@ def _support_of(world: World, relation: int) -> np.ndarray:
     candidates = world.graph.candidates_of(relation)
     truth = world.generative.truth[world.graph.relation == relation]
     return np.bincount(np.searchsorted(candidates, truth), minlength=len(candidates))
-
-
-def _format_share(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.3f}"

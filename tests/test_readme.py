@@ -14,6 +14,7 @@ import pytest
 
 from experiments import command
 from testbed import console
+from testbed.example import find_examples
 from tests.runs import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,8 +56,11 @@ def test_they_are_found():
 @pytest.mark.parametrize(
     ("module", "args"), [pytest.param(*call, id=shlex.join([call[0], *call[1]])) for call in COMMANDS]
 )
-def test_every_command_is_understood(module, args, monkeypatch):
-    """Its options are read as they are typed, and nothing is done."""
+def test_every_command_is_understood(module, args, monkeypatch, tmp_path):
+    """Its options are read as they are typed, where the examples were copied to, and nothing is done."""
+    for path in find_examples().values():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
     asked, program = [], main_of(module)
 
     def understood(name, about, options, body, args):

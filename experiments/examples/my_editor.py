@@ -1,11 +1,12 @@
 """An editor of your own, whole: one step down a gradient, as far as it helps.
 
-    python -m testbed.edit experiments.my_editor:MyEditor --my-editor.tries 6
-    python -m testbed.tune experiments.my_editor:MyEditor --run dev      (a run of another world)
-    python -m testbed.edit experiments.my_editor:MyEditor --tuned dev
+    python -m testbed.example my_editor                                      (copies this file)
+    python -m testbed.edit my_editor:MyEditor --my-editor.tries 6
+    python -m testbed.tune my_editor:MyEditor --run dev      (a run of another world)
+    python -m testbed.edit my_editor:MyEditor --tuned dev
 
-Copy this file, change what `edit` does, and give the command your module and class; cases, metrics and
-reports need nothing else. The class is a frozen dataclass with defaults: its fields become options on the
+Change what `edit` does, and give the command your module and class; cases, metrics and reports
+need nothing else. The class is a frozen dataclass with defaults: its fields become options on the
 command line, and results are filed under them. `edit` is traced once and computed for many requests side by
 side, so it may not branch on values; what it changes it returns as a delta (see `lm.delta`), and the
 parameters stay as they are.

@@ -1,9 +1,10 @@
 """An evaluation of your own, whole: does editing a subject change what is said about its neighbours?
 
-    python -m testbed.edit lora-down --evaluation experiments.my_evaluation:MyEvaluation
-    python -m testbed.report --evaluation hase experiments.my_evaluation:MyEvaluation
+    python -m testbed.example my_evaluation                                  (copies this file)
+    python -m testbed.edit lora-down --evaluation my_evaluation:MyEvaluation
+    python -m testbed.report --evaluation hase my_evaluation:MyEvaluation
 
-Copy this file and change what is asked: no more is needed. The class is a frozen dataclass with defaults, as
+Change what is asked: no more is needed. The class is a frozen dataclass with defaults, as
 its fields are options (`--my-evaluation.neighbours 3`); its docstring heads the chapter of the report.
 """
 
