@@ -165,6 +165,39 @@ class PeopleWorld:
 
 
 @dataclass(frozen=True)
+class ChainWorld:
+    """Dials of a world of chains: how many subjects share a cause, and how common what follows is, apart."""
+
+    supports: tuple[int, ...] = (1, 3, 10, 30)
+    """Every answer follows from one cause of each of these numbers of subjects."""
+    rare: int = 2
+    """Answers that nobody else has."""
+    common: int = 1
+    """Answers that `further` subjects have besides, of whom nobody says what it follows from."""
+    further: int = 100
+    """So many for each common answer."""
+    homes: int = 3
+    """Further causes, each with an answer of its own: those that edits start from."""
+    neighbours: int = 6
+    """Subjects of each home of whom everything is said."""
+    unsaid: int = 24
+    """Subjects of homes of whom nobody says what follows, down the chain."""
+    dependence: float = 0.9
+    """Share of those of one cause, rounded, who have the answer that follows; the others have any other."""
+
+    def __post_init__(self) -> None:
+        least = {"rare": 0, "common": 0, "further": 0, "homes": 2, "neighbours": 1, "unsaid": 0}
+        for name, low in least.items():
+            if not low <= getattr(self, name) <= MOST_EACH:
+                raise ValueError(f"{name} must be from {low} to {MOST_EACH}; it is {getattr(self, name)}")
+        if not self.supports or not all(1 <= n <= MOST_EACH for n in self.supports):
+            raise ValueError(f"supports are numbers of subjects, each from 1 to {MOST_EACH}")
+        if not self.rare + self.common:
+            raise ValueError("rare and common together must be at least 1: the answers that may follow")
+        _check_shares(self, "dependence")
+
+
+@dataclass(frozen=True)
 class BuiltinWorld:
     """Dials of the built-in world."""
 
@@ -193,19 +226,20 @@ class BuiltinWorld:
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people"] = "builtin"
+    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain"] = "builtin"
     """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
     tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
     follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
     which one has by a link what the other has, and people: people in groups; both generated, or real ones
-    where a path to a folder in Wikidata5m's layout is given."""
+    where a path to a folder in Wikidata5m's layout is given; chain: four relations in a chain, generated."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
     """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
     three (tsv)."""
     subjects: int = 240
-    """Number of subjects; for files, at most this many, drawn at random; a taxonomy has dials of its own."""
+    """Number of subjects; for files, at most this many, drawn at random; taxonomies and chains have dials of
+    their own."""
     pairs: tuple[str, ...] = ()
     """Dependencies as upstream:downstream, such as P69:P106; by default they are found."""
     dependences: Literal["pairs", "forest"] = "pairs"
@@ -237,6 +271,7 @@ class WorldConfig:
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
     coupled: CoupledWorld = field(default_factory=CoupledWorld)
     people: PeopleWorld = field(default_factory=PeopleWorld)
+    chain: ChainWorld = field(default_factory=ChainWorld)
 
     def __post_init__(self) -> None:
         if self.source in ("wikidata", "tsv") and not self.path:
@@ -257,6 +292,8 @@ class WorldConfig:
             raise ValueError("in a taxonomy every property depends on the category, and all are kept")
         if self.source == "people":
             self._check_people()
+        if self.source == "chain" and (self.pairs or self.relations or self.dependences == "forest"):
+            raise ValueError("the relations of a chain, and what depends on what, are fixed: leave out pairs")
         if self.source not in ("wikidata", "tsv"):
             self._check_selection()
         if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
@@ -404,7 +441,12 @@ class ExactConfig:
     statements: int = 10
     """Statements of a fully stated fact, and as many truth sentences."""
     strata: tuple[float, float, float] = (0.25, 0.25, 0.5)
-    """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2)."""
+    """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2), of
+    those that nothing depends on."""
+    inner: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """The same shares of inner facts, which depend on one and have others that depend on them. Where rows are
+    learned, nothing below a fact that is never stated is stated either, and S1 has to be 0: a doubt about one
+    subject's would be a doubt about everybody's rows."""
     logical: float = 0.5
     """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
     correctable: bool | Literal["auto"] = "auto"
@@ -432,6 +474,13 @@ class ExactConfig:
             )
         if max(self.statements, self.block) > MOST_REPEATS:
             raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")
-        if min(self.strata) < 0 or not math.isclose(sum(self.strata), 1.0):
-            raise ValueError(f"strata are three shares that sum to 1; {self.strata} are not")
+        for name in ("strata", "inner"):
+            shares = getattr(self, name)
+            if min(shares) < 0 or not math.isclose(sum(shares), 1.0):
+                raise ValueError(f"{name} are three shares that sum to 1; {shares} are not")
+        if self.inner[1] and self.rows == "learned":
+            raise ValueError(
+                "inner facts that are stated one to three times leave rows in doubt; tell the agent the rows "
+                "(rows given), or let them be stated never or fully"
+            )
         _check_shares(self, "logical", "open")

@@ -92,7 +92,12 @@ def draw_world(
     is_parent = np.zeros(n, bool)
     is_parent[parents] = True
     stratum = np.where(downstream & ~is_parent, rng.choice(3, n, p=config.strata), FULLY)
+    inner = downstream & is_parent
+    if config.inner[FULLY] < 1:
+        stratum[inner] = rng.choice(3, int(inner.sum()), p=config.inner)
     stratum[graph.silent] = NEVER
+    if config.rows == "learned":
+        _silence_below(graph, stratum)
     statements = np.choose(stratum, [np.zeros(n, int), rng.integers(1, 4, n), np.full(n, config.statements)])
     has_truth = has_truths(graph, config)
     fully = (stratum == FULLY) & has_truth
@@ -196,6 +201,14 @@ def _upstream_first(graph: KnowledgeGraph) -> list[int]:
             steps, at = steps + 1, int(graph.upstream[at])
         depth.append(steps)
     return np.argsort(depth, kind="stable").tolist()
+
+
+def _silence_below(graph: KnowledgeGraph, stratum: np.ndarray) -> None:
+    """Set to NEVER, in place, what depends on an inner fact that is never stated, all the way down."""
+    for relation in _upstream_first(graph):
+        mine = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
+        above = graph.upstream_fact[mine]
+        stratum[mine[(stratum[above] == NEVER) & (graph.upstream_fact[above] >= 0)]] = NEVER
 
 
 def _draw_from_urns(

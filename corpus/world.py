@@ -8,6 +8,7 @@ from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from corpus.worlds.account import Account
 from corpus.worlds.builtin import build_builtin_world
+from corpus.worlds.chain import build_chain_world
 from corpus.worlds.couples.generated import build_coupled_world
 from corpus.worlds.couples.real import read_couples
 from corpus.worlds.people import build_people_world
@@ -55,6 +56,8 @@ def build_world(
             if config.path:
                 return read_couples(config, rng, cache, watch, note, account)
             return build_coupled_world(config.subjects, config.coupled, rng)
+        case "chain":
+            return build_chain_world(config.chain, rng)
         case "people":
             if config.path:
                 return read_people_world(config, rng, cache, watch, note, account)
