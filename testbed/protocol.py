@@ -41,6 +41,7 @@ class Choice(NamedTuple):
         phrasing: how the relation is said (see `corpus.text.language.Sentence`).
         offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
         facets: the columns that the evaluation declares for choices.
+        is_spot_check: whether no editor and no control may know that it is asked; see `hide_spot_checks`.
     """
 
     role: str
@@ -55,6 +56,7 @@ class Choice(NamedTuple):
     phrasing: int = 0
     offered: np.ndarray | None = None
     facets: Mapping[str, Facet] = {}
+    is_spot_check: bool = False
 
 
 def is_equally_good(probability: np.ndarray | float, best: np.ndarray | float) -> np.ndarray:
@@ -144,3 +146,8 @@ class Case(NamedTuple):
     def requested_fact(self) -> tuple[int, int, int]:
         """Subject, relation and object of the request."""
         return self.request[:3]
+
+
+def hide_spot_checks(case: Case) -> Case:
+    """The case without its spot checks, as whoever decides what an editor is told may see it."""
+    return case._replace(choices=tuple(choice for choice in case.choices if not choice.is_spot_check))

@@ -11,7 +11,8 @@ from corpus.text.counterfactual import choose_documents
 from corpus.text.sentences import sample_sentences
 from corpus.text.tokenizer import entity_tokenizer
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import ROLES
+from testbed.evaluations.hase import ROLES, SPOT_CHECKS
+from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
@@ -35,11 +36,12 @@ def cases(request, big_world, agent):
 
 
 def by_role(case):
-    """What is asked in a case; None where a role has no question."""
-    choices = {choice.role: choice for choice in case.choices}
-    assert len(choices) == len(case.choices)
+    """What is asked in a case but for spot checks; None where a role has no question."""
+    shown = hide_spot_checks(case).choices
+    choices = {choice.role: choice for choice in shown}
+    assert len(choices) == len(shown)
     assert choices.keys() <= set(ROLES)
-    return {role: choices.get(role) for role in ROLES}
+    return {role: choices.get(role) for role in ROLES if role not in SPOT_CHECKS}
 
 
 def test_requests_and_beliefs(cases, big_world, agent):

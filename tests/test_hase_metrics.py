@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.stats import entropy
 
 from testbed.evaluations.dutch_book import sure_loss
-from testbed.evaluations.hase import OTHERS, ROLES
+from testbed.evaluations.hase import OTHERS, ROLES, SPOT_CHECKS
 from testbed.evaluations.hase.metrics import claims_by_case, make_subsets, rows_of_role
 from testbed.protocol import ABSENT
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
@@ -58,7 +58,7 @@ def test_no_edit_moves_nothing(seed):
         )
     ]
     still = [n for n in still if "over no edit" not in n]
-    assert len(still) == 13
+    assert len(still) == 21
     for name in still:
         if metrics[name].denominator.sum() > 0:
             assert metrics[name].value() == pytest.approx(0, abs=1e-12), name
@@ -90,6 +90,8 @@ def by_hand():
         REQUEST: ((0, 1), (1, 0), (0, 0), (0.3, 0)),
         CHILD: ((0.9, 0.1), (0.1, 0.9), (0.8, 0.2), (0.5, 0.5)),
         ROLES.index("s1rx"): ((1, 0), (1, 0), (0.9, 0.1), (0.7, 0.3)),
+        ROLES.index("spot.r1"): ((0.5, 0.5), (0.9, 0.1), (0.8, 0.2), (0.7, 0.3)),
+        ROLES.index("spot.own"): ((0, 1), (0, 1), (0, 1), (0.3, 0.7)),
     }
     for q, beliefs in told.items():
         one.agent_answer[0, q] = 10
@@ -100,10 +102,16 @@ def by_hand():
 
 
 def test_harm_and_skill_by_hand():
-    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3."""
+    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3.
+
+    Of the spot checks one where the agent moves goes from .1 to .2, one where it stays from 0 to .3.
+    """
     values = {name: metric.value() for name, metric in scores(by_hand()).items()}
-    assert values["damage"] == pytest.approx((0 + 0.2) / 2)
-    assert values["spill"] == pytest.approx(0.2)
+    assert values["damage own questions"] == pytest.approx((0 + 0.2) / 2)
+    assert values["damage"] == pytest.approx((0.1 + 0.3) / 2)
+    assert values["damage spot.own"] == values["spill"] == pytest.approx(0.3)
+    assert np.isnan(values["damage s2"])
+    assert values["coherence skill, spot checks"] == pytest.approx(1 - 0.5 / 0.1)
     assert values["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
     assert values["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
     assert values["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
@@ -190,7 +198,7 @@ def test_against_loops_over_cases(seed):
         tf.append(abs(o.logic[e, 0, 1, 0] - o.lm[e, 0, 1, at]))
         commute.append(abs(o.logic[e, 2, 1, 0] - o.logic[e, 3, 1, 0]))
         for q in range(1, len(ROLES)):
-            if o.agent_answer[e, q, 0] == ABSENT:
+            if o.agent_answer[e, q, 0] == ABSENT or ROLES[q] in SPOT_CHECKS:
                 continue
             full = [np.append(v, 1 - v.sum()) for v in (*o.agent[e, q], *o.lm[e, q])]
             gold, moved = full[1] - full[0], full[3] - full[2]

@@ -20,7 +20,12 @@ from tests.forks import answered, fork_world
 
 TEMPERATURE = 1.7
 """Of the unedited model in the reference that is recalibrated."""
-S2 = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
+SPOT = ("spot.r1", "spot.effect", "spot.any", "spot.own")
+GROUPS = {
+    "s2": ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2"),
+    "others": SPOT[:3],
+    "own questions": ("s1r2", "other child", "grandchild", "s1r0", "sibling", "s1rx"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +111,7 @@ def changed(row):
 
 def at(rows, place):
     """The choices at a place; s1r2 only where it depends on the request."""
-    roles = S2 if place == "s2" else (place,)
+    roles = GROUPS.get(place, (place,))
     return [r for r in rows["choices"] if r["role"] in roles and (place != "s1r2" or r["of"]["child"])]
 
 
@@ -117,9 +122,16 @@ def moves(row):
     return dq, dp, *(tv(row[k], row["agent_evidence"]) for k in ("lm_before", "lm_after"))
 
 
-def elsewhere(rows, moved):
-    """Movements of all choices but the request's own, where the agent moved or where it did not."""
-    every = [moves(r) for r in rows["choices"] if r["role"] != "s1r1"]
+def elsewhere(rows, moved, roles=None):
+    """Movements of choices, where the agent moved or where it did not.
+
+    Without roles, of all but the request's own and spot checks.
+    """
+    every = [
+        moves(r)
+        for r in rows["choices"]
+        if (r["role"] in roles if roles else r["role"] not in ("s1r1", *SPOT))
+    ]
     return [m for m in every if moved is None or (sum(map(abs, m[0])) > 0.02) == moved]
 
 
@@ -168,7 +180,10 @@ def twin_of_orthogonal(rows, _):
 
 
 def twin_of_harm(rows, name):
-    movements = elsewhere(rows, moved=None if name == "damage" else False)
+    kind, _, place = name.partition(" ")
+    movements = elsewhere(
+        rows, None if kind == "damage" else False, GROUPS.get(place, (place,)) if place else SPOT
+    )
     return mean(max(0, after - before) for *_, before, after in movements)
 
 
@@ -179,7 +194,7 @@ def twin_of_stray(rows, _):
 
 def twin_of_skill(rows, name):
     part = {"coherence skill": None, "coherence skill, moved": True, "coherence skill, still": False}
-    movements = elsewhere(rows, part[name])
+    movements = elsewhere(rows, None, SPOT) if name.endswith("spot checks") else elsewhere(rows, part[name])
     return 1 - sum(after for *_, after in movements) / sum(before for *_, before, _ in movements)
 
 
@@ -192,7 +207,7 @@ def twin_of_recalibrated_skill(rows, _):
     """The least distance of a dense grid; the metric finds one that is no greater, or hardly."""
     by_group = defaultdict(list)
     for r in rows["choices"]:
-        if r["role"] != "s1r1":
+        if r["role"] not in ("s1r1", *SPOT):
             by_group[r["case"], (r["stated"] > 0) + (r["stated"] > 3)].append(r)
     sums = [
         sum(
@@ -219,7 +234,8 @@ def twin_over_recalibrated(rows, name):
     pairs = []
     for r in rows["choices"]:
         moved = sum(map(abs, moves(r)[0])) > 0.02
-        if r["role"] != "s1r1" and part in (None, moved):
+        counts = r["role"] in SPOT if kind == "damage" else r["role"] not in ("s1r1", *SPOT)
+        if counts and part in (None, moved):
             floor = tv(tempered(r["lm_before"], TEMPERATURE), r["agent_evidence"])
             pairs.append((floor, tv(r["lm_after"], r["agent_evidence"])))
     if kind == "damage":

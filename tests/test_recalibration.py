@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from testbed.engine.questions import Questions
 from testbed.engine.unasked import ask_unasked_facts
+from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.gather import pool_results
@@ -25,8 +26,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def asked_pairs(cases):
-    """Subject and relation of all that cases ask for or claim."""
-    pairs = {(c.subject, c.relation) for case in cases for c in case.choices}
+    """Subject and relation of all that cases ask for or claim, spot checks apart."""
+    pairs = {(c.subject, c.relation) for case in cases for c in hide_spot_checks(case).choices}
     return pairs | {
         atom[:2] for case in cases for claim in case.claims for atom in claim.sentence[2:4] if atom
     }

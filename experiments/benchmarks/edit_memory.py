@@ -114,7 +114,7 @@ def measure_edits(settings: Settings, size: Size, editor: str) -> dict[str, floa
     questions = Questions(world, load_model(run, world)[0], cases)
     method = method_named(editor, options, world)
     state = prepare_editor(method.editor, questions.model, corpus_sample(run, world, cases, 0))
-    beliefs = [method.facts_told(case) for case in cases]
+    beliefs = [method.tell_facts(case) for case in cases]
     requests = build_requests(world.tokenizer, cases, beliefs)
     worker = Worker(questions, method, state, requests, 0)
     shapes, facts = worker.delta_shapes(np.zeros((1, 1), int)), worker.requests[""].facts

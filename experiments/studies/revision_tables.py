@@ -35,9 +35,9 @@ PARTS: dict[str, str] = {
 }  # fmt: skip
 """Part of the cases -> what is asked of it."""
 OVERALL = (
-    SUCCESS, FOLLOWS, MUST_CHANGE[GRANDCHILD], "false change s1r2", "answer s2", DAMAGE, SPILL, SKILL_MOVED,
-    SKILL_STILL, SKILL, "Dutch book loss", "logic TF", "logic not", "logic and", "logic or", "logic not B",
-    "logic B or A",
+    SUCCESS, FOLLOWS, MUST_CHANGE[GRANDCHILD], "false change s1r2", "answer others", DAMAGE, SPILL,
+    SKILL_MOVED, SKILL_STILL, SKILL, "Dutch book loss", "logic TF", "logic not", "logic and", "logic or",
+    "logic not B", "logic B or A",
 )  # fmt: skip
 """Of the laws of logic `self-bayes` trains all but the last two."""
 REFERENCES = (BEFORE_EDIT, PERFECT, BAYESIAN)

@@ -43,6 +43,12 @@ class Method(NamedTuple):
     most: int = 128
     strength: float | None = None
 
+    def tell_facts(self, case: "Case") -> list[Belief]:
+        """What the editor is told of a case; even a control that may see gold sees no spot check."""
+        from testbed.protocol import hide_spot_checks
+
+        return self.facts_told(hide_spot_checks(case))
+
 
 @dataclass(frozen=True)
 class Control(Entry):

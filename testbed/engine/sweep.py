@@ -108,7 +108,7 @@ class Bench:
     def _edit_shard(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
         questions, settings, shard = self.questions, self.settings, self.shard
         sample, first = self.sample, np.arange(settings.batch)[None]
-        beliefs = [method.facts_told(case) for case in questions.cases]
+        beliefs = [method.tell_facts(case) for case in questions.cases]
         requests = build_requests(questions.tokenizer, questions.cases, beliefs)
         first_request = requests[""].of_edits(first)
         began = time.perf_counter()

@@ -1,4 +1,7 @@
-"""Facts that no case asks about, asked of the unedited model and of the agent before any edit."""
+"""Facts that no case asks about, asked of the unedited model and of the agent before any edit.
+
+Spot checks do not count as asked: of a small world they would leave none.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +13,7 @@ from bayes.interface import Agent, EditRequest
 from corpus.seeds import generator
 from lm.language_model import LanguageModel
 from testbed.engine.questions import Questions, option_log_probabilities
-from testbed.protocol import Case, Choice
+from testbed.protocol import Case, Choice, hide_spot_checks
 from testbed.run.strata import StatementIndex, strata_of
 from testbed.run.world import World
 
@@ -65,7 +68,9 @@ def ask_unasked_facts(
 
 def _facts_of_cases(world: World, cases: Sequence[Case]) -> np.ndarray:
     pairs = {case.request[:2] for case in cases}
-    pairs |= {(choice.subject, choice.relation) for case in cases for choice in case.choices}
+    pairs |= {
+        (choice.subject, choice.relation) for case in cases for choice in hide_spot_checks(case).choices
+    }
     pairs |= {control.fact[:2] for case in cases for control in case.controls}
     pairs |= {
         (atom.subject, atom.relation)

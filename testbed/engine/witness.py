@@ -110,7 +110,7 @@ class RunAnswers:
 
     def delta_of_edit(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
         """The delta of one edit, made as in a sweep that has no other case."""
-        requests = build_requests(self.world.tokenizer, [case], [method.facts_told(case)])[""].batch
+        requests = build_requests(self.world.tokenizer, [case], [method.tell_facts(case)])[""].batch
         state = prepare_editor(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         check_editor(method.editor, self.trained, state, requests)
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]

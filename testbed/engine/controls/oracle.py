@@ -2,9 +2,9 @@
 
 Adapters with the rank, the matrices and the steps of the strongest editor (`self-bayes`), fitted to what the
 rational agent believes after the edit: min over A, B of sum_i KL(p(. | s_i, r_i) || p_W+AB(. | s_i, r_i)).
-The pairs (s_i, r_i) are the request's own, what the case asks, and every other relation of the request's
-subject, asked or not; each belief is its likeliest objects, and the rest of it what the model says now. It is
-not told what follows for sentences about truth.
+The pairs (s_i, r_i) are the request's own and what the case asks, but no spot check; each belief is its
+likeliest objects, and the rest of it what the model says now. It is not told what follows for sentences about
+truth.
 """
 
 from collections.abc import Callable
@@ -74,20 +74,17 @@ def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Me
     def agent() -> "Agent":
         return agent_named(settings.agent, world, settings.paper_agent)
 
-    return Method(Oracle(config), beliefs_implied(agent, world, config.named))
+    return Method(Oracle(config), beliefs_implied(agent, config.named))
 
 
-def beliefs_implied(
-    agent: "Callable[[], Agent]", world: "World", most_objects: int
-) -> "Callable[[Case], list[Belief]]":
+def beliefs_implied(agent: "Callable[[], Agent]", most_objects: int) -> "Callable[[Case], list[Belief]]":
     """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
 
     @cache
     def implied_beliefs(request: "EditRequest", questions: tuple[tuple[int, int], ...]) -> list[Belief]:
-        after, subject = agent().with_edit(request), request.subject
-        own = world.graph.relation[world.graph.subject == subject].tolist()
+        after = agent().with_edit(request)
         beliefs: list[Belief] = []
-        for s, r in dict.fromkeys([request[:2], *questions, *((subject, r) for r in own)]):
+        for s, r in dict.fromkeys([request[:2], *questions]):
             itself = (s, r) == request[:2]
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")

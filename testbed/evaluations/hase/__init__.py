@@ -4,8 +4,10 @@ Half of the requests contradict what the corpus says. A request (s1, r1, o*) is 
 what depends on it (or else another relation of s1), s1r0 what it depends on, s1rx an independent relation.
 Of s1 are asked, too, whatever else depends on the request, however far below it, and whatever depends on the
 same fact as the request does. r1 and r2 are asked of three other subjects, who share s1's old object, the new
-one, or are drawn at random. Of the claims (`testbed.evaluations.dutch_book`) A is the request, B a statement
-about somebody else (design.md 6). Importing this loads no NumPy and no JAX, so that options are read quickly.
+one, or are drawn at random. Spot checks are facts drawn besides by a stream of their own, of which no editor
+and no control is told: damage is measured on them. Of the claims (`testbed.evaluations.dutch_book`) A is the
+request, B a statement about somebody else (design.md 6). Importing this loads no NumPy and no JAX, so that
+options are read quickly.
 """
 
 from dataclasses import dataclass
@@ -21,7 +23,12 @@ OTHERS = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
 KIN = (CHILD, OTHER_CHILD, GRANDCHILD, PARENT, SIBLING)
 """What the agent may move besides the request, of the same subject. A grandchild depends on the request
 through another fact or several; a case may have many of one role, but for s1r2 and s1r0."""
-ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING)
+OF_OTHERS = ("spot.r1", "spot.effect", "spot.any")
+OF_SUBJECT = "spot.own"
+SPOT_CHECKS = (*OF_OTHERS, OF_SUBJECT)
+"""Facts drawn at random among those that nothing else in the case asks or says: of other subjects the edited
+relation, what depends on it, any relation; of the subject whatever else it has."""
+ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING, *SPOT_CHECKS)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Hase(Evaluation):
     """Only requests after which the agent answers otherwise about what depends on them."""
     candidates: int = 24
     """Objects of each question whose probability is recorded; the rest are one remainder."""
+    spot_checks: int = 2
+    """Facts of each kind that are asked though no editor is told of them; see SPOT_CHECKS."""
 
     package: ClassVar[str] = __name__
     facets: ClassVar = {
@@ -59,6 +68,8 @@ class Hase(Evaluation):
     def __post_init__(self) -> None:
         if self.candidates < 8:
             raise ValueError(f"candidates must be at least 8; it is {self.candidates}")
+        if self.spot_checks < 1:
+            raise ValueError(f"spot_checks must be at least 1; it is {self.spot_checks}")
         if self.changing and self.edits == "downstream":
             raise ValueError("changing is about what depends on a request: leave it out, or edits downstream")
         if not 0 <= self.reinforce <= 1:

@@ -20,8 +20,10 @@ from testbed.evaluations.hase import (
     PARENT,
     REQUEST,
     SIBLING,
+    SPOT_CHECKS,
     Hase,
 )
+from testbed.evaluations.hase.spot_checks import SpotCheckSampler
 from testbed.evaluations.held_out import held_out_facets
 from testbed.protocol import ABSENT, Case, credence_of_request, has_answer_changed, is_equally_good
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
@@ -60,6 +62,7 @@ class Sampler:
         self._question_rngs = {
             name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")
         }
+        self._spot_checks = SpotCheckSampler(self.graph, config.spot_checks, seed)
         self.gold = GoldMaker(world, agent, config.candidates, count)
         self.stated = self.gold.stated
         self._support = support_of(world)
@@ -117,7 +120,9 @@ class Sampler:
         request = self._make_request(s, r1, target)
         questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
+        questions += self._spot_checks.draw_questions(s, r1, [*(q[1:] for q in questions), other[:2]])
         choices, beliefs = self.gold.make_choices([request], questions, [about, other])
+        choices = tuple(c._replace(is_spot_check=c.role in SPOT_CHECKS) for c in choices)
         child = next((c for c in choices if c.role == CHILD), None)
         statements = len(self.stated.objects_of(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(

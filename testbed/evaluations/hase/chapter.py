@@ -31,7 +31,8 @@ WORDS = {
     "independent fact of the same subject",
     "other child, grandchild, sibling": "what else depends on the edited fact, what depends on it through "
     "other facts, and what depends on the same fact as it does",
-    "s2": "the same two relations of other subjects",
+    "s2": "the same two relations of other subjects, which an editor may have held still",
+    "others": "random facts of other subjects, of which no editor was told (spot checks)",
     "moved, still": f"questions where the agent's probabilities change by more than {MOVED:.0%} in sum, and "
     "those where they do not; the edited fact itself is neither",
     "A, B": "the request, and a statement about somebody else",

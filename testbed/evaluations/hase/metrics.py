@@ -3,7 +3,7 @@
 At each of PLACES: "answer", whether the answer is as good as the agent's; "TV", "JS" and "KL", how far the
 distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of one object, the
 same before and after. How distributions moved is `testbed.scores.movement`, over all questions but the
-request's own.
+request's own and spot checks; damage is that of spot checks, of which no editor was told.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,15 @@ from testbed.evaluations.hase import (
     GRANDCHILD,
     INDEPENDENT,
     KIN,
+    OF_OTHERS,
+    OF_SUBJECT,
     OTHER_CHILD,
     OTHERS,
     PARENT,
     REQUEST,
     ROLES,
     SIBLING,
+    SPOT_CHECKS,
 )
 from testbed.evaluations.held_out import held_out_subsets
 from testbed.protocol import ABSENT
@@ -34,12 +37,20 @@ from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Pl
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
 
-PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {"s2": OTHERS}
-"""Where metrics look: the questions of each role, and all of other subjects together."""
+RANDOM_OTHERS, NEIGHBOURS, OWN = "others", "s2", "own questions"
+PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {
+    NEIGHBOURS: OTHERS,
+    RANDOM_OTHERS: OF_OTHERS,
+}
+"""Where metrics look: the questions of each role; those about other subjects that an editor may expect, and
+those that it cannot."""
+DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*KIN, INDEPENDENT)} | {role: (role,) for role in SPOT_CHECKS}
+"""Where damage is told apart besides."""
 COHERENT = 0.1
 
 SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
 SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
+SKILL_SPOT = f"{SKILL}, spot checks"
 SKILL_RECALIBRATED, OVER_RECALIBRATED = f"{SKILL}, recalibrated", "over no edit, recalibrated"
 DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
 TRUTH_VALUES = "truth values"
@@ -47,16 +58,22 @@ MUST_CHANGE = {role: f"answer {role}, must change" for role in KIN}
 MUST_STAY = {role: f"answer {role}, must stay" for role in KIN}
 FOLLOWS, STAYS = MUST_CHANGE[CHILD], MUST_STAY[CHILD]
 FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
-FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, "s2")
+FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
 CHANGES, FIXES, WAS_COHERENT = "answer changes", "fixes an error", "initially coherent"
 REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
-_IN_TABLES = (REQUEST, CHILD, INDEPENDENT, "s2")
+_IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 _ABOUT = {
     REQUEST: "about the edited fact",
     CHILD: "about what depends on it",
     INDEPENDENT: "about an independent fact of the same subject",
-    "s2": "about other subjects",
+    NEIGHBOURS: "about the same relations of other subjects, which an editor may have held still",
+    RANDOM_OTHERS: "about random facts of other subjects, of which no editor was told (spot checks)",
+    "spot.r1": "about the edited relation of random other subjects (spot checks)",
+    "spot.effect": "about what depends on the edited relation, of random other subjects (spot checks)",
+    "spot.any": "about any facts of random other subjects (spot checks)",
+    OF_SUBJECT: "about random facts of the same subject that nothing else asks (spot checks)",
+    OWN: "about other facts of the same subject",
     PARENT: "about what the edited fact depends on",
     OTHER_CHILD: "about what else depends on the edited fact",
     GRANDCHILD: "about what depends on it through other facts",
@@ -133,8 +150,17 @@ class Answers(readers.Answers):
 
     @cached_property
     def movement(self) -> Movement:
-        """Over all choices but the request's own."""
-        return Movement(self, self.choices.role != REQUEST)
+        """Over all choices but the request's own and spot checks."""
+        return Movement(self, ~self.has_role(REQUEST, *SPOT_CHECKS))
+
+    @cached_property
+    def movement_of_spot_checks(self) -> Movement:
+        """Over the choices that no editor was told of."""
+        return Movement(self, self.has_role(*SPOT_CHECKS))
+
+    def damage_at(self, place: str) -> Metric:
+        """The damage at one of DAMAGE_PLACES."""
+        return Movement(self, self.has_role(*DAMAGE_PLACES[place])).damage
 
     @cached_property
     def distances(self) -> dict[str, np.ndarray]:
@@ -227,8 +253,8 @@ _ERRORS: dict[str, tuple[str, Callable[[Answers], Metric]]] = {
                  lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD)),
     "old s1r2": ("the agent's old answer to it",
                  lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD)),
-    "s2": ("the agent's old answers about other subjects",
-           lambda a: a.object_error(a.choices.agent_answer[:, 0], "s2")),
+    NEIGHBOURS: ("the agent's old answers about the same relations of other subjects",
+           lambda a: a.object_error(a.choices.agent_answer[:, 0], NEIGHBOURS)),
 }  # fmt: skip
 
 
@@ -243,14 +269,14 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     for place in PLACES:
         shown_in: Place = "file"
         if place in _IN_TABLES and kind in ("answer", "TV"):
-            shown_in = "compared" if kind == "answer" and place in (INDEPENDENT, "s2") else "table"
+            shown_in = "compared" if kind == "answer" and place in (INDEPENDENT, RANDOM_OTHERS) else "table"
         definitions.append(
             MetricDefinition(
                 f"{kind} {place}",
                 says.format(_ABOUT.get(place, f"of {place}")),
                 better,
                 shown_in,
-                follows_sequences=(kind, place) == ("answer", "s2"),
+                follows_sequences=(kind, place) == ("answer", RANDOM_OTHERS),
                 compute=compute_at(place),
             )
         )
@@ -288,13 +314,21 @@ def _define_false_change(place: str) -> MetricDefinition:
     )
 
 
+def _define_damage(place: str) -> MetricDefinition:
+    return MetricDefinition(
+        f"{DAMAGE} {place}",
+        f"Damage to answers {_ABOUT[place]}.",
+        "low",
+        compute=lambda a: a.damage_at(place),
+        needs_edit=True,
+    )
+
+
 def _define_over_recalibrated(
-    name: str, better: Better, pick: Callable[[Movement], Metric]
+    name: str, better: Better, compute: Callable[[Answers], Metric]
 ) -> MetricDefinition:
     says = f"As {name}, held against the unedited model recalibrated on facts that no case asks."
-    return MetricDefinition(
-        f"{name} {OVER_RECALIBRATED}", says, better, compute=lambda a: pick(a.movement), needs_edit=True
-    )
+    return MetricDefinition(f"{name} {OVER_RECALIBRATED}", says, better, compute=compute, needs_edit=True)
 
 
 def _define_law(law: str) -> MetricDefinition:
@@ -337,13 +371,14 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         DAMAGE,
         "Distance to the agent's new belief (total variation) that the edit added, a question at a time, 0 "
-        "where it took some away; the mean over all questions but the edited fact itself.", "low",
-        "compared", compute=lambda a: a.movement.damage, needs_edit=True,
+        "where it took some away; the mean over random facts of which no editor was told (spot checks).",
+        "low", "compared", compute=lambda a: a.movement_of_spot_checks.damage, needs_edit=True,
     ),
     MetricDefinition(
         SPILL, "The damage where the agent did not move.", "low",
-        compute=lambda a: a.movement.spill, needs_edit=True,
+        compute=lambda a: a.movement_of_spot_checks.spill, needs_edit=True,
     ),
+    *map(_define_damage, DAMAGE_PLACES),
     MetricDefinition(
         "orthogonal movement",
         "What moved at right angles to the agent's movement, where the agent moved, in the unit of the "
@@ -370,14 +405,18 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high", "compared", compute=lambda a: a.movement.skill, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_RECALIBRATED, "The same after both models, edited and not, were brought as near to the agent "
+        SKILL_SPOT, "The same over random facts of which no editor was told (spot checks).", "high",
+        compute=lambda a: a.movement_of_spot_checks.skill, needs_edit=True,
+    ),
+    MetricDefinition(
+        SKILL_RECALIBRATED, "Skill after both models, edited and not, were brought as near to the agent "
         "as one temperature a case and stratum brings them: who but softens or sharpens has none of it.",
         "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
     ),
-    _define_over_recalibrated(SKILL, "high", lambda m: m.skill_over_recalibrated),
-    _define_over_recalibrated(SKILL_MOVED, "high", lambda m: m.skill_over_recalibrated_moved),
-    _define_over_recalibrated(SKILL_STILL, "high", lambda m: m.skill_over_recalibrated_stayed),
-    _define_over_recalibrated(DAMAGE, "low", lambda m: m.damage_over_recalibrated),
+    _define_over_recalibrated(SKILL, "high", lambda a: a.movement.skill_over_recalibrated),
+    _define_over_recalibrated(SKILL_MOVED, "high", lambda a: a.movement.skill_over_recalibrated_moved),
+    _define_over_recalibrated(SKILL_STILL, "high", lambda a: a.movement.skill_over_recalibrated_stayed),
+    _define_over_recalibrated(DAMAGE, "low", lambda a: a.movement_of_spot_checks.damage_over_recalibrated),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
         "answer",
