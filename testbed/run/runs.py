@@ -109,6 +109,8 @@ def claim_stage(
 ) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
+    A setting that the record does not have is taken to be at its default there.
+
     Args:
         made: whether the stage has results; while it has none, other settings may still be chosen.
         inputs: hashes of what the stage is made from; they bind as the settings do.
@@ -125,7 +127,9 @@ def claim_stage(
                 f"{run.config_file} does not know how the {stage} stage was made, nor does any other file of "
                 f"{run.folder}; choose another --run, or move {folder} away"
             )
-        changed = differing_settings({key: stages[stage][key] for key in own_record}, own_record)
+        earlier = {key: stages[stage][key] for key in own_record}
+        earlier["settings"] = add_missing_settings(earlier["settings"], as_plain_data(type(settings)()))
+        changed = differing_settings(earlier, own_record)
         if changed:
             listing = "; ".join(changed[:3])
             raise InputError(
@@ -242,6 +246,20 @@ def read_metrics(run: Run) -> list[dict]:
 def folder_digest(folder: Path) -> str:
     """A short hash of everything in a staged folder, from its checksums."""
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
+
+
+def add_missing_settings(recorded: dict, defaults: dict) -> dict:
+    """Nested settings of a record, with the defaults of those that did not exist when it was written.
+
+    A new setting does by default what was done before there was one.
+    """
+    filled = {
+        key: add_missing_settings(value, defaults[key])
+        if isinstance(value, dict) and isinstance(defaults.get(key), dict)
+        else value
+        for key, value in recorded.items()
+    }
+    return {key: default for key, default in defaults.items() if key not in recorded} | filled
 
 
 def differing_settings(have: dict, want: dict, prefix: str = "") -> list[str]:
