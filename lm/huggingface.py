@@ -1,7 +1,7 @@
 """Models in Hugging Face's format, both ways: config.json and safetensors (nothing pickled, nothing run)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import reduce
 from operator import getitem
@@ -18,6 +18,7 @@ from corpus.errors import InputError
 from corpus.files import require_regular, staged_folder, write_json
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
+from lm.delta import add_changes
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel
 from lm.model import Params, parameter_shapes
@@ -94,42 +95,52 @@ def import_model(folder: Path) -> LanguageModel:
     return LanguageModel(architecture.config, _load_params(architecture.config, architecture.tied, tensors))
 
 
-def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
-    """Every tensor under Hugging Face's name."""
-    params = jax.device_get(model.params)
+def name_tensors(params: Params) -> Iterator[tuple[str, np.ndarray]]:
+    """Every tensor of NumPy parameters under Hugging Face's name, float32, kernels as [out, in]."""
     for name, path in OUTER.items():
         yield _weight_name(name), _turn_kernel(_get_leaf(params, path), path)
     for name, path in LAYER.items():
-        stacked = _get_leaf(params["layers"], path)
-        if model.delta and path[1:-1] == ("down",):
-            a, b = jax.device_get(model.delta["down"])
-            stacked = stacked + a @ b
-        for i, one in enumerate(stacked):
+        for i, one in enumerate(_get_leaf(params["layers"], path)):
             yield _weight_name(f"model.layers.{i}.{name}"), _turn_kernel(one, path)
+
+
+def stack_tensors(layers: int, read: Callable[[str], np.ndarray]) -> Params:
+    """The NumPy parameters whose tensors `read` gives by Hugging Face's name; undoes `name_tensors`."""
+    params: Params = {"layers": {}}
+    for name, path in OUTER.items():
+        _put_leaf(params, path, _turn_kernel(read(_weight_name(name)), path))
+    for name, path in LAYER.items():
+        tensors = [read(_weight_name(f"model.layers.{i}.{name}")) for i in range(layers)]
+        _put_leaf(params["layers"], path, np.stack([_turn_kernel(tensor, path) for tensor in tensors]))
+    return params
+
+
+def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
+    """Every tensor under Hugging Face's name, the edit merged."""
+    params = jax.device_get(model.params)
+    if model.delta:
+        a, b = jax.device_get(model.delta["down"])
+        changes = {"layers": {"mlp": {"down": {"kernel": a @ b}}}}
+        params = add_changes(params, changes)
+    return name_tensors(params)
 
 
 def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:
     """The parameters of `lm.model`, from tensors that `_check_tensors` has seen."""
-    params: Params = {"layers": {}}
     with ExitStack() as stack:
         opened = {
             path: stack.enter_context(_open_tensors(path)) for path in {t.path for t in tensors.values()}
         }
 
-        def read(name: str, path: tuple[str, ...]) -> np.ndarray:
-            weight = _weight_name(name)
-            tensor = _turn_kernel(opened[tensors[weight].path].get_tensor(weight), path)
+        def read(weight: str) -> np.ndarray:
+            if tied and weight == _weight_name(HEAD):
+                weight = _weight_name("model.embed_tokens")
+            tensor = np.asarray(opened[tensors[weight].path].get_tensor(weight), np.float32)
             if not np.isfinite(tensor).all():
                 raise InputError(f"{tensors[weight].path}: {weight} holds NaN or infinity; fetch it again")
             return tensor
 
-        for name, path in OUTER.items():
-            source = "model.embed_tokens" if tied and name == HEAD else name
-            _put_leaf(params, path, read(source, path))
-        for name, path in LAYER.items():
-            stacked = np.stack([read(f"model.layers.{i}.{name}", path) for i in range(config.layers)])
-            _put_leaf(params["layers"], path, stacked)
-    return params
+        return jax.tree.map(jnp.asarray, stack_tensors(config.layers, read))
 
 
 def _turn_kernel(x: np.ndarray, path: tuple[str, ...]) -> np.ndarray:
@@ -144,7 +155,7 @@ def _get_leaf(tree: Params, path: tuple[str, ...]) -> Any:
 def _put_leaf(tree: Params, path: tuple[str, ...], value: np.ndarray) -> None:
     for key in path[:-1]:
         tree = tree.setdefault(key, {})
-    tree[path[-1]] = jnp.asarray(value)
+    tree[path[-1]] = value
 
 
 def _weight_name(name: str) -> str:

@@ -22,15 +22,14 @@ def plain_name(name: str) -> str:
     return name.replace(":", ".")
 
 
-def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
-    """The class of that name, found from the working folder too, and one of it with its defaults.
+def find_own(name: str, what: str) -> Any:
+    """Whatever has that name, found from the working folder too; None where its module has no such name.
 
     Args:
         what: it should be, in words.
-        needs: methods it must have.
 
     Raises:
-        InputError: no such module or class, or none that can be made without arguments and hashed.
+        InputError: no such module, or none that can be imported.
     """
     if not OWN.fullmatch(name):
         raise InputError(f"unknown {what} {name!r}; your own is named my_module:MyClass")
@@ -39,7 +38,7 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        own_class = getattr(importlib.import_module(module), attribute, None)
+        return getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:
         raise InputError(f"{what} {name!r}: {error}") from None
     except SyntaxError as error:
@@ -50,6 +49,20 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
         its = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
         where = f"{[*steps, *its][-1].filename}, line {[*steps, *its][-1].lineno}"
         raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
+
+
+def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
+    """The class of that name, found from the working folder too, and one of it with its defaults.
+
+    Args:
+        what: it should be, in words.
+        needs: methods it must have.
+
+    Raises:
+        InputError: no such module or class, or none that can be made without arguments and hashed.
+    """
+    own_class = find_own(name, what)
+    module, _, attribute = name.partition(":")
     if not (isinstance(own_class, type) and all(hasattr(own_class, need) for need in needs)):
         raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
     needed = "it should be a frozen dataclass with defaults"

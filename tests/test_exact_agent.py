@@ -626,6 +626,6 @@ def test_what_is_summed_beforehand_changes_no_answer(upstream, changed, monkeypa
                     yield edited.predict(0, int(graph.relation[own])).probability
 
     summed = list(answers())
-    monkeypatch.setattr(Tree, "last_facts", lambda tree: frozenset())  # noqa: ARG005
+    monkeypatch.setattr(Tree, "last_facts", lambda tree: frozenset())
     for one, other in zip(summed, answers(), strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)

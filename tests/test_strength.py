@@ -56,10 +56,10 @@ def test_what_is_said_already_needs_no_edit():
 class Uphill:
     """An editor that adds the gradient of the request's probability to embeddings and to the last norm."""
 
-    def prepare(self, model, corpus_sample):  # noqa: ARG002
+    def prepare(self, model, corpus_sample):
         return {}
 
-    def edit(self, model, state, request, key):  # noqa: ARG002
+    def edit(self, model, state, request, key):
         tokens = request.prompt.ravel()
 
         def said(values, norm):

@@ -10,15 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from inspect import isfunction, signature
 from itertools import pairwise
 from typing import Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
-from testbed.own import OWN, import_own, option_prefix
+from testbed.engine.methods import Control
+from testbed.own import OWN, find_own, import_own, option_prefix
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
+TORCH = "testbed.engine.torch_editor:build_method"
+"""What makes an editor of a user's function or class in PyTorch."""
 TAKES_EDITORS = ("--editor", "--editors")
 
 
@@ -109,18 +113,31 @@ def configs_of_named(
     return {key: config for key, config in configs.items() if key in options_shown}
 
 
+def edits_torch_models(thing: Any) -> bool:
+    """Whether it is edit(model, tokenizer, request), or a class with such a method."""
+    edit = getattr(thing, "edit", None) if isinstance(thing, type) else thing
+    if not isfunction(edit):
+        return False
+    names = [name for name in signature(edit).parameters if name != "self"]
+    return names == ["model", "tokenizer", "request"]
+
+
 def _split_words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split("=", 1)]
 
 
 def _own_entry(name: str) -> Entry:
-    """A user's own editor: its fields are its hyper-parameters."""
-    kind, editor = import_own(name, "editor", ("prepare", "edit"))
+    """A user's own editor, in JAX or in PyTorch: its fields are its hyper-parameters."""
+    kind = editor = find_own(name, "editor")
+    is_torch = edits_torch_models(kind)
+    if not isfunction(kind):
+        kind, editor = import_own(name, "editor", ("edit",) if is_torch else ("prepare", "edit"))
     options = option_prefix(name)
     if options in editor_entries():
         options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
     about = (kind.__doc__ or "").strip().partition("\n")[0]
     try:
-        return Entry(name, about, "", editor, search=getattr(kind, "SEARCH", {}), options=options)
+        entry, build = (Control, TORCH) if is_torch else (Entry, "")
+        return entry(name, about, build, editor, search=getattr(kind, "SEARCH", {}), options=options)
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None

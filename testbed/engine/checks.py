@@ -13,6 +13,7 @@ from corpus.errors import InputError
 from lm.delta import MATRICES, PARTS, Codebook, LowRank, Prefix, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
+from testbed.engine.identity import path_of
 from testbed.own import OURS
 
 
@@ -77,20 +78,25 @@ def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:
 @contextmanager
 def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
     """Whatever goes wrong in the code of an editor of the user's becomes a message with its place."""
+    author = getattr(editor, "user_editor", editor)
     try:
         yield
     except InputError:
         raise
-    except Exception as error:
-        if type(editor).__module__.partition(".")[0] in OURS:
+    except Exception as raised:
+        # What is raised inside a compiled program arrives without its place.
+        error = getattr(editor, "failures", [])[-1:] or [raised]
+        if isinstance(error[0], InputError):
+            raise error[0] from None
+        module = path_of(author).partition(":")[0]
+        if module.partition(".")[0] in OURS:
             raise
-        steps = traceback.extract_tb(error.__traceback__)
-        name = type(editor).__module__.rpartition(".")[2]
-        own_steps = [step for step in steps if Path(step.filename).stem == name]
+        steps = traceback.extract_tb(error[0].__traceback__)
+        own_steps = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
         at = (own_steps or steps)[-1]
-        message = str(error).partition("\n")[0]
-        why = f"{type(error).__name__}: {message} ({at.filename}, line {at.lineno})"
-        raise InputError(f"editor {_editor_name(editor)}, in {what}: {why}") from error
+        message = str(error[0]).partition("\n")[0]
+        why = f"{type(error[0]).__name__}: {message} ({at.filename}, line {at.lineno})"
+        raise InputError(f"editor {path_of(author)}, in {what}: {why}") from error[0]
 
 
 def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
@@ -151,11 +157,7 @@ def _fault_of_weights(part: Any, params: Any, path: str) -> str:
 
 
 def _refuse(editor: Editor, what: str, why: str) -> None:
-    raise InputError(f"editor {_editor_name(editor)}, in {what}: {why}")
-
-
-def _editor_name(editor: Editor) -> str:
-    return f"{type(editor).__module__}:{type(editor).__qualname__}"
+    raise InputError(f"editor {path_of(editor)}, in {what}: {why}")
 
 
 def _kind_name(thing: Any) -> str:

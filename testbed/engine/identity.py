@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from testbed.engine.syntax import describe_code, is_for_types
@@ -33,17 +34,23 @@ def method_identity(method: "Method") -> dict[str, Any]:
     """What a method's results depend on, as JSON holds it.
 
     Returns:
-        editor: the path of its class; settings: its fields, nested, without those that are marked
-        `field(metadata={"result": False})`; facts: the function that says what it is told;
-        code: of both of their modules.
+        editor: the path of its class, or of the user's class or function that it calls; settings: fields of
+        that, nested, without those that are marked `field(metadata={"result": False})`; facts: the function
+        that says what it is told; caller: the path of the editor's class, where it calls a user's own;
+        code: of all their modules.
     """
-    kind, facts_told = type(method.editor), method.facts_told
-    parts = {
-        "editor": f"{kind.__module__}:{kind.__qualname__}",
-        "settings": as_plain_data(method.editor),
-        "facts": f"{facts_told.__module__}:{facts_told.__name__}",
-    }
+    author = method.author or method.editor
+    settings = {} if isinstance(author, FunctionType) else as_plain_data(author)
+    parts = {"editor": path_of(author), "settings": settings, "facts": path_of(method.facts_told)}
+    if method.author:
+        parts["caller"] = path_of(method.editor)
     return parts | {"code": code_of_method(parts)}
+
+
+def path_of(thing: Any) -> str:
+    """module:name of a function, or of the class of anything else."""
+    kind = thing if isinstance(thing, FunctionType) else type(thing)
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def code_of_method(parts: Mapping[str, Any]) -> str:
@@ -52,7 +59,8 @@ def code_of_method(parts: Mapping[str, Any]) -> str:
     Raises:
         ValueError: there is no such code here.
     """
-    modules = dict.fromkeys(parts[part].partition(":")[0] for part in ("editor", "facts"))
+    paths = [parts[part] for part in ("editor", "facts", "caller") if part in parts]
+    modules = dict.fromkeys(path.partition(":")[0] for path in paths)
     return hashlib.sha256(" ".join(map(code_of, modules)).encode()).hexdigest()[:12]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm.editors.entry import Entry
 
@@ -36,12 +36,14 @@ class Method(NamedTuple):
         most: how many edits are worth computing side by side.
         strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
             are taken as the editor makes them.
+        author: the user's own function or object that the editor only calls; None where there is none.
     """
 
     editor: "Editor"
     facts_told: "Callable[[Case], list[Belief]]"
     most: int = 128
     strength: float | None = None
+    author: Any = None
 
     def tell_facts(self, case: "Case") -> list[Belief]:
         """What the editor is told of a case; even a control that may see gold sees no spot check."""

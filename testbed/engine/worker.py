@@ -14,6 +14,7 @@ from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from lm.mesh import over_data
+from testbed.engine.checks import errors_attributed_to
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.requests import Requests
@@ -167,5 +168,6 @@ class Worker:
     ) -> tuple[Delta, Info, float]:
         program = self._compiled_program(name, function, *arguments)
         began = time.perf_counter()
-        deltas, info = jax.block_until_ready(program(*arguments))
+        with errors_attributed_to(self.method.editor, "edit"):
+            deltas, info = jax.block_until_ready(program(*arguments))
         return deltas, info, (time.perf_counter() - began) / which.size

@@ -1,0 +1,218 @@
+"""A user's editor in PyTorch as an ordinary one: weights go out, and come back edited (docs/pytorch.md).
+
+    def edit(model, tokenizer, request):
+        ...
+        return model            the one that was given, edited in place, or another of its kind
+
+Every edit gets a model of its own, made of the weights that it builds on, and generators of random numbers
+that are seeded for it. What comes back is held against its own weights: where it answers otherwise than they
+do (a wrapper, a hook, a prefix), or where edits depend on each other, it is refused.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.errors import InputError
+from corpus.text.tokenizer import tokenizer_files
+from lm.delta import Delta, add_changes
+from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.huggingface import name_tensors, stack_tensors
+from lm.huggingface_config import write_config
+from lm.language_model import LanguageModel
+from lm.model import Params
+from testbed.engine.door_requests import read_request
+from testbed.engine.identity import path_of
+from testbed.engine.methods import Method, the_request
+from testbed.run.world import World
+
+if TYPE_CHECKING:
+    from testbed.settings import EditSettings
+
+AT_ONCE = 16
+"""Edits of a chunk: what a kill loses of a slow editor."""
+SEE = "docs/pytorch.md says what editors may do"
+FARTHEST = 1e-4
+"""Between probabilities of one model computed twice."""
+LARGEST_SEED = 2**31 - 1
+
+
+def build_method(user_editor: Any, _: "EditSettings", world: World) -> Method:
+    """A user's function or object with `edit(model, tokenizer, request)` as a method.
+
+    Raises:
+        InputError: PyTorch or transformers is not installed.
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise InputError(f"{path_of(user_editor)} needs PyTorch ({error}); pip install '.[torch]'") from None
+    return Method(TorchEditor(user_editor, world), the_request, most=AT_ONCE, author=user_editor)
+
+
+@dataclass(frozen=True, eq=False)
+class TorchEditor:
+    """An editor whose edits are made by PyTorch, and come to a change of any of the model's weights."""
+
+    user_editor: Any
+    world: World
+    failures: list[Exception] = field(default_factory=list)
+    """What went wrong inside compiled programs, the latest last."""
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing; but a few practice edits show whether this editor can be taken at its weights.
+
+        Raises:
+            InputError: it is refused; says why, and what to do.
+        """
+        params = jax.device_get(model.params)
+
+        def change_of(index: int, padding: str) -> np.ndarray:
+            one = jax.tree.map(lambda x: np.asarray(x)[index], corpus_sample.practice)
+            change = self._change_weights(model.config, padding, params, {}, one, np.array(0))
+            return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(change)])
+
+        from testbed.engine.door import DoorError, check_edits_apart, check_padding
+
+        try:
+            check_edits_apart(lambda index: change_of(index, self._padding))
+            if not hasattr(self.user_editor, "PADDING"):
+                check_padding(lambda padding: change_of(0, padding))
+        except DoorError as error:
+            raise InputError(f"editor {path_of(self.user_editor)}: {error}") from None
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """The change of the weights. What it cost PyTorch nobody counts.
+
+        Raises:
+            InputError: the model carries an edit that is no change of weights.
+        """
+        carried = model.delta or {}
+        if carried.keys() - {"weights"}:
+            raise InputError(
+                f"{path_of(self.user_editor)} edits weights, and the model carries an edit that is none"
+            )
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, jnp.float32), model.params)
+        seed = jax.random.randint(key, (), 0, LARGEST_SEED)
+        change = jax.pure_callback(
+            partial(self._call_back, model.config),
+            shapes,
+            model.params,
+            carried.get("weights", {}),
+            request,
+            seed,
+            vmap_method="sequential",
+        )
+        nothing = jnp.int32(0)
+        return {"weights": change}, Info(jnp.full(1, jnp.nan), nothing, nothing, nothing)
+
+    def _call_back(self, *arguments: Any) -> Params:
+        """What a compiled program calls; remembers what goes wrong, of which the program keeps only words."""
+        try:
+            return self._change_weights(arguments[0], self._padding, *arguments[1:])
+        except Exception as error:
+            self.failures.append(error)
+            raise
+
+    @property
+    def _padding(self) -> str:
+        return getattr(self.user_editor, "PADDING", "left")
+
+    def _change_weights(
+        self, config: Any, padding: str, params: Params, carried: Params, request: Request, seed: np.ndarray
+    ) -> Params:
+        """What one edit adds to parameters with what they carry already."""
+        from testbed.engine.door import call_editor
+
+        params, carried, request = jax.tree.map(np.asarray, (params, carried, request))
+        weights = add_changes(params, carried)
+        build_model, tokenizer = load_skeleton(config, len(params["embedding"]), self.world.tokenizer)
+        tokenizer.padding_side = padding
+        facts = zip(request.prompt, request.answer, request.credence.tolist(), strict=True)
+        told = [read_request(self.world, *fact) for fact in facts]
+        named = dict(name_tensors(weights))
+        edited = call_editor(
+            self.user_editor, build_model(named), tokenizer, told if told[1:] else told[0], int(seed)
+        )
+        tensors = read_weights(edited, named, path_of(self.user_editor))
+        check_answers(edited, build_model(tensors), told[0], path_of(self.user_editor))
+        after = stack_tensors(config.layers, tensors.__getitem__)
+        return jax.tree.map(lambda new, old: new - old, after, weights)
+
+
+@cache
+def load_skeleton(config: Any, vocabulary: int, tokenizer: Any) -> tuple[Callable[[dict], Any], Any]:
+    """A function from tensors by name to a new model of Hugging Face's, float32, and the tokenizer."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    files = tokenizer_files(tokenizer) | {"config.json": write_config(config, vocabulary)}
+    with tempfile.TemporaryDirectory(prefix="credence-") as folder:
+        for name, content in files.items():
+            Path(folder, name).write_text(json.dumps(content), encoding="utf-8")
+        shape, theirs = AutoConfig.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+
+    def build_model(tensors: dict[str, np.ndarray]) -> Any:
+        model = AutoModelForCausalLM.from_config(shape, dtype=torch.float32)
+        model.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
+        return model.eval()
+
+    return build_model, theirs
+
+
+def read_weights(edited: Any, named: dict[str, np.ndarray], editor: str) -> dict[str, np.ndarray]:
+    """The tensors of an edited model by name.
+
+    Args:
+        named: of the model before.
+
+    Raises:
+        InputError: they are others than those of the model before, or not float32.
+    """
+    import torch
+
+    if not isinstance(edited, torch.nn.Module):
+        raise InputError(f"editor {editor} returned {type(edited).__name__}; return the model, or nothing")
+    tensors = {name: tensor.detach().cpu() for name, tensor in edited.state_dict().items()}
+    other = sorted(tensors.keys() ^ named.keys()) or [n for n in named if tensors[n].shape != named[n].shape]
+    if other:
+        raise InputError(
+            f"editor {editor}: the edited model has other weights than the model had ({other[0]}); merge "
+            f"what it adds into them (peft: merge_and_unload()); {SEE}"
+        )
+    kinds = {tensor.dtype for tensor in tensors.values()} - {torch.float32}
+    if kinds:
+        raise InputError(f"editor {editor}: weights are {kinds.pop()}; edit in float32, as they were given")
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
+
+
+def check_answers(edited: Any, plain: Any, request: dict[str, Any], editor: str) -> None:
+    """Refuse a model that answers otherwise than a plain one of the same weights.
+
+    Raises:
+        InputError: says how far apart they are.
+    """
+    import torch
+
+    ids = torch.tensor([request["prompt_ids"] + request["target_ids"]])
+    with torch.no_grad():
+        logits = [model.eval()(input_ids=ids, use_cache=False).logits.float() for model in (edited, plain)]
+    p, q = (torch.softmax(x, -1) for x in logits)
+    distance = (p - q).abs().max().item()
+    if distance > FARTHEST:
+        raise InputError(
+            f"editor {editor}: the edited model answers otherwise than its weights do (by {distance:.2g}); "
+            f"it is not a change of weights but a wrapper, hook or prefix; {SEE}"
+        )

@@ -1,0 +1,311 @@
+"""Editors in PyTorch inside the engine: twins in JAX, sequences, and what is refused."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from corpus.errors import InputError
+from corpus.text.tokenizer import SEP, entity_tokenizer, train_bpe
+from lm.delta import empty_carry
+from lm.editors.fitting import request_loss
+from lm.editors.interface import edit_batch
+from testbed import edit, tune
+from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
+from testbed.engine.checks import errors_attributed_to, prepare_editor
+from testbed.engine.door_requests import describe_request, read_request
+from testbed.engine.identity import method_identity
+from testbed.engine.tuning import method_named
+from testbed.engine.worker import next_edits
+from testbed.settings import EditSettings
+from tests.runs import at, copied, killed_after, python
+from tests.worlds import make_world
+
+OWN = "experiments.my_torch_editor"
+RATE = 0.5
+
+
+def descend(model, tokenizer, request):
+    """One step down the gradient of the last down-projection."""
+    import torch
+
+    prompt, target = request["prompt_ids"], request["target_ids"]
+    ids, labels = torch.tensor([prompt + target]), torch.tensor([[-100] * len(prompt) + target])
+    weight = model.model.layers[-1].mlp.down_proj.weight
+    model(input_ids=ids, labels=labels).loss.backward()
+    with torch.no_grad():
+        weight -= RATE * weight.grad
+
+
+def double_head(model, tokenizer, request):
+    model.lm_head.weight.data *= 2.0
+
+
+def add_noise(model, tokenizer, request):
+    import torch
+
+    model.lm_head.weight.data += torch.randn_like(model.lm_head.weight)
+
+
+def hook_layer(model, tokenizer, request):
+    model.model.layers[0].mlp.register_forward_hook(lambda module, given, out: 2 * out)
+
+
+def wrap_model(model, tokenizer, request):
+    import torch
+
+    class Wrapper(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+    return Wrapper()
+
+
+def shorten_floats(model, tokenizer, request):
+    import torch
+
+    return model.to(torch.bfloat16)
+
+
+def return_weights(model, tokenizer, request):
+    return model, {}
+
+
+def raise_error(model, tokenizer, request):
+    return model.nothing
+
+
+COUNT = [0.0]
+
+
+def leak_state(model, tokenizer, request):
+    """Adds more at every edit."""
+    COUNT[0] += 0.01
+    model.lm_head.weight.data += COUNT[0]
+
+
+class Forgetful:
+    """The same, with what forgets it."""
+
+    def reset(self):
+        COUNT[0] = 0.0
+
+    def edit(self, model, tokenizer, request):
+        leak_state(model, tokenizer, request)
+
+
+def read_last_column(model, tokenizer, request):
+    """Takes the last column of a padded batch for each text's last token, as code for left padding does."""
+    batch = tokenizer([request["sentence"], request["prompt"]], return_tensors="pt", padding=True)
+    model.lm_head.weight.data += 0.01 * batch.input_ids[1, -1].item()
+
+
+class PaddedRight:
+    """The same, saying for which side it was written."""
+
+    PADDING: ClassVar = "left"
+
+    def edit(self, model, tokenizer, request):
+        read_last_column(model, tokenizer, request)
+
+
+@pytest.fixture
+def editor_of(toy):
+    """A function or object as an editor of the toy."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from testbed.engine.torch_editor import build_method
+
+    return lambda editor: build_method(editor, EditSettings(), toy.world).editor
+
+
+def test_the_edit_is_what_its_twin_in_jax_makes(toy, editor_of):
+    deltas, info = edit_batch(editor_of(descend), toy.model, {}, toy.batch, toy.keys)
+
+    def change_of(request):
+        weight = toy.model.params["layers"]["mlp"]["down"]["kernel"]
+
+        def loss_of(change):
+            delta = {
+                "weights": {
+                    "layers": {"mlp": {"down": {"kernel": jnp.zeros_like(weight).at[-1].set(change)}}}
+                }
+            }
+            return request_loss(toy.model.with_delta(delta), request)
+
+        return -RATE * jax.grad(loss_of)(jnp.zeros_like(weight[-1]))
+
+    changes = jax.vmap(change_of)(toy.batch)
+    down = deltas["weights"]["layers"]["mlp"]["down"]["kernel"]
+    assert float(jnp.abs(changes).max()) > 1e-3
+    np.testing.assert_allclose(down[:, -1], changes, atol=2e-6)
+    others = replace_leaf(deltas["weights"], down.at[:, -1].set(0.0))
+    assert not any(leaf.any() for leaf in jax.tree.leaves(others))
+    assert info.loss.shape == (len(toy.keys), 1)
+
+
+def replace_leaf(weights, down):
+    layers = weights["layers"]
+    return weights | {"layers": layers | {"mlp": layers["mlp"] | {"down": {"kernel": down}}}}
+
+
+def test_edits_of_a_sequence_build_on_each_other(toy, editor_of):
+    """Twice a doubling is a fourfold; and each sequence carries its own."""
+    editor, model = editor_of(double_head), toy.model
+    single = jax.tree.map(lambda x: x[0], edit_batch(editor, model, {}, toy.batch, toy.keys)[0])
+    blank = empty_carry(single, model.vocabulary, 2)
+    carried = jax.tree.map(lambda x: jnp.stack([x, x]), blank)
+    batch = jax.tree.map(lambda x: x[:2], toy.batch)
+    for index in range(2):
+        carried, _ = next_edits(editor, model, carried, {}, batch, toy.keys[:2], np.int32(index))
+    head = model.params["head"]["kernel"]
+    for change in carried["weights"]["head"]["kernel"]:
+        np.testing.assert_allclose(change, 3 * head, rtol=1e-6)
+
+
+def test_an_edit_depends_on_its_key_and_on_no_other_edit(toy, editor_of):
+    editor = editor_of(add_noise)
+    order = np.array([2, 0, 1])
+    deltas, _ = edit_batch(editor, toy.model, {}, toy.batch, toy.keys)
+    shuffled, _ = edit_batch(
+        editor, toy.model, {}, jax.tree.map(lambda x: x[order], toy.batch), toy.keys[order]
+    )
+    noise, again = (x["weights"]["head"]["kernel"] for x in (deltas, shuffled))
+    np.testing.assert_array_equal(noise[order], again)
+    assert not np.allclose(noise[0], noise[1])
+
+
+def test_several_facts_of_one_edit_are_a_list(toy, editor_of):
+    sizes = []
+    editor = editor_of(lambda model, tokenizer, request: sizes.append([one["subject"] for one in request]))
+    jax.block_until_ready(edit_batch(editor, toy.model, {}, toy.pairs, toy.keys))
+    assert {len(names) for names in sizes} == {2}
+
+
+@pytest.mark.parametrize(
+    ("user_editor", "message"),
+    [
+        (hook_layer, "answers otherwise than its weights do.*pytorch.md"),
+        (wrap_model, "other weights than the model had.*merge_and_unload.*pytorch.md"),
+        (shorten_floats, "bfloat16; edit in float32"),
+        (return_weights, "returned tuple; return the model"),
+        (raise_error, r"raise_error, in prepare: AttributeError.*test_torch_editor.py, line"),
+        (leak_state, r"stays from edit to edit; give the editor reset\(\)"),
+        (read_last_column, "the side on which the tokenizer pads.*PADDING"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_cannot_be_taken_at_its_weights_is_refused(toy, editor_of, user_editor, message):
+    with pytest.raises(InputError, match=f"(?s){message}"):
+        prepare_editor(editor_of(user_editor), toy.model, toy.sample)
+
+
+@pytest.mark.parametrize("user_editor", [descend, add_noise, Forgetful(), PaddedRight()], ids=type)
+def test_what_can_be_is_not(toy, editor_of, user_editor):
+    assert prepare_editor(editor_of(user_editor), toy.model, toy.sample) == {}
+
+
+def test_the_padding_side_is_the_one_that_an_editor_names(toy, editor_of):
+    sides = []
+
+    class Watching:
+        PADDING = "right"
+
+        def edit(self, model, tokenizer, request):
+            sides.append(tokenizer.padding_side)
+
+    prepare_editor(editor_of(Watching()), toy.model, toy.sample)
+    assert set(sides) == {"right"}
+
+
+def test_errors_inside_compiled_programs_keep_their_place(toy, editor_of):
+    editor = editor_of(raise_error)
+    with pytest.raises(InputError, match=r"in edit: AttributeError.*test_torch_editor.py, line"), \
+            errors_attributed_to(editor, "edit"):  # fmt: skip
+        jax.block_until_ready(edit_batch(editor, toy.model, {}, toy.batch, toy.keys))
+
+
+def byte_pairs(graph):
+    return train_bpe(graph, np.ones(len(graph.entities) + len(graph.relations), int), 300)
+
+
+@pytest.mark.parametrize("tokenizer", [entity_tokenizer, byte_pairs])
+def test_a_request_says_in_text_what_its_ids_say(tokenizer):
+    world = make_world(tokenizer=tokenizer)
+    language = world.tokenizer.language
+    s, r = int(world.graph.subject[3]), int(world.graph.relation[3])
+    o = int(world.graph.objects[5])
+    told = describe_request(world, (s, r, o), 0.9)
+    assert told["sentence"] == f"{told['prompt']} {told['target_new']}."
+    assert told["target_stopped"] == told["target_new"] + "."
+    assert told["requested_rewrite"]["prompt"].format(told["subject"]) == told["prompt"]
+    assert told["ground_truth"] == language.entities[world.generative.truth[3]]
+    ids = told["prompt_ids"] + told["target_ids"]
+    assert world.tokenizer.decode(ids) == told["sentence"]
+    assert ids[-1] == SEP
+    padded = np.array([0, 0, *told["prompt_ids"]]), np.array([*told["target_ids"], 0])
+    assert read_request(world, *padded, 0.9) == told
+
+
+def test_functions_and_classes_are_found_and_offer_their_fields():
+    by_class, by_function = (f"{OWN}:{name}" for name in ("MyTorchEditor", "edit_last_layer"))
+    configs = own_configurations([by_class, by_function])
+    assert configs["my-torch-editor"].steps == 20
+    assert list(configs) == ["my-torch-editor"], "a function has no options"
+    assert entry_named(by_class).search == {"learning_rate": (0.1, 1.0, 10.0)}
+    assert not edits_torch_models(entry_named("experiments.my_editor:MyEditor").config)
+    with pytest.raises(InputError, match="no class my_function"):
+        entry_named("tests.test_torch_editor:my_function")
+
+
+def test_results_depend_on_the_users_code_and_on_what_calls_it(toy):
+    pytest.importorskip("transformers")
+    settings = EditSettings()
+    name = f"{OWN}:MyTorchEditor"
+    identity = method_identity(method_named(name, settings, toy.world))
+    assert identity["editor"] == name
+    assert identity["settings"] == {"learning_rate": 1e-2, "steps": 20}
+    assert identity["caller"] == "testbed.engine.torch_editor:TorchEditor"
+    changed = replace(entry_named(name).config, steps=3)
+    other = method_identity(
+        method_named(name, replace(settings, configs={"my-torch-editor": changed}), toy.world)
+    )
+    assert other["settings"]["steps"] == 3
+    function = method_identity(method_named(f"{OWN}:edit_last_layer", settings, toy.world))
+    assert function["settings"] == {}
+    assert function["code"] == identity["code"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [[], ["--sequential", "4"]], ids=["independent", "sequence"])
+def test_killed_edits_go_on_as_if_nothing_had_been(trained, tmp_path, mode):
+    pytest.importorskip("transformers")
+    arguments = [f"{OWN}:MyTorchEditor", "--cases.count", "16", "--batch-edits", "2", *mode]
+    whole, killed = (copied(trained, tmp_path / name) for name in ("whole", "killed"))
+    assert edit.main([*at(whole), *arguments]) == 0
+    process = python("testbed.edit", *at(killed), *arguments)
+    killed_after(process, lambda: any(killed.glob("x/edits/hase/*/parts/*-cases.parquet")), limit=300)
+    assert edit.main([*at(killed), *arguments]) == 0
+    expected, found = (choices_of(runs) for runs in (whole, killed))
+    assert found.equals(expected)
+
+
+def choices_of(runs):
+    (path,) = runs.glob("x/edits/hase/*/choices.parquet")
+    return pq.read_table(path)
+
+
+@pytest.mark.slow
+def test_options_are_tuned_as_for_any_editor(trained, capsys):
+    pytest.importorskip("transformers")
+    name = f"{OWN}:MyTorchEditor"
+    assert (
+        tune.main([*at(trained), name, "--trials", "2", "--cases.count", "6", "--my-torch-editor.steps", "3"])
+        == 0
+    )
+    assert "learning_rate" in capsys.readouterr().out
