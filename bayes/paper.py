@@ -97,8 +97,14 @@ class PaperAgent:
 
     @property
     def exactness(self) -> Exactness:
-        """Bayes' rule for counts that no corpus here is drawn from."""
+        """Bayes' rule for counts that no corpus here is drawn from; see design.md 5.2 for chains."""
         why = "exact for the paper's own counts, which are not how the corpus came about"
+        inner = self.upstream[self.upstream != NO_UPSTREAM]
+        if (self.upstream[inner] != NO_UPSTREAM).any():
+            why += (
+                "; it misjudges chains: others who share the cause of an edited inner fact are believed "
+                "to have the requested object too, however often theirs was stated"
+            )
         return Exactness("approximation", None, why)
 
     def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:

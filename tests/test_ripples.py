@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
+from bayes.paper import Evidence, fit_paper
 from corpus.config import ChainWorld, ExactConfig
 from corpus.exact import NEVER, draw_world, sample_exact
 from corpus.seeds import generator
@@ -199,3 +200,19 @@ def test_cases_fill_every_cell_alike_and_say_how_far_below_a_question_is():
         assert [c.agent.shape[0] for c in case.choices] == [4] * len(case.choices)
         assert sum(c.subject != s for c in case.choices) == 2
     assert len(SUPPORTS) == 4
+
+
+def test_the_papers_agent_says_of_chains_that_it_misjudges_them():
+    """Each fact is stated ten times; one inner fact is edited, and who shares its cause is to follow."""
+    facts = [(s, r, 3 * r + int(s > 2)) for s in range(6) for r in range(3) for _ in range(10)]
+    evidence = Evidence(*map(np.array, ([1.0] * len(facts), *zip(*facts, strict=True))))
+    chain, pairs = (
+        fit_paper(evidence, np.array(upstream), 6, np.arange(9), 1.0, 1.0)
+        for upstream in ((-1, 0, 1), (-1, 0, -1))
+    )
+    assert "misjudges chains" in chain.exactness.why
+    assert "chains" not in pairs.exactness.why
+    target = 4
+    edited = chain.with_edit(EditRequest(0, 1, target, chain.weight_for(0, 1, target)))
+    assert chain.predict(1, 1).mode() == 3
+    assert edited.predict(1, 1).mode() == target
