@@ -2,7 +2,8 @@
 
 Commands:
     python -m experiments.ripples --kinds unsaid
-    python -m experiments.ripples --worlds 5 --every
+    python -m experiments.ripples --kinds unsaid --worlds 5 --every
+    python -m experiments.ripples --kinds doubt --worlds 5
 
 Worlds of chains (`corpus.worlds.chain`): a teacher, what pupils play, with whom they tour, where they sleep.
 In `unsaid` worlds nobody states of some pupils what they play, nor anything below, and the agent infers
@@ -62,10 +63,10 @@ KINDS: dict[str, tuple[ChainWorld, ExactConfig]] = {
 }
 """Kind of worlds -> who is in them, and what is said."""
 FIRST_SEED = {"unsaid": 501, "doubt": 601}
-LAW = ("lora-down", "embeddings", "full-early", "rome", "in-context", "count-based", "self-bayes", "mend")
+LAW = ("lora-down", "embeddings", "full-early", "rome", "in-context", "count-based", "memit", "self-bayes")
 """The editors of the figure."""
 EDITORS = (
-    *LAW, "memit", "context-distillation", "ft-constrained", "full", "full-late", "grace", "lora-all",
+    *LAW, "mend", "context-distillation", "ft-constrained", "full", "full-late", "grace", "lora-all",
     "self-bayes-told", "random-target",
 )  # fmt: skip
 CHANGES: dict[str, dict[str, Any]] = {"rome": {"token": "subject"}, "memit": {"token": "subject"}}
