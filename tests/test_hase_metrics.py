@@ -40,7 +40,10 @@ def test_the_agent_itself_is_perfect(seed):
     given = draw_answers(seed)
     # After an edit a rational agent's most probable answer is the request.
     given.agent_answer[:, REQUEST, 1] = given.scalars["object"]
-    for name, metric in scores(given, "Bayesian reader").items():
+    metrics = scores(given, "Bayesian reader")
+    gained, follows = metrics.pop("gained s1r2"), metrics["answer s1r2, must change"]
+    assert gained.numerator.sum() == follows.denominator.sum(), "what must change, and nothing else"
+    for name, metric in metrics.items():
         ideal = 1.0 if name.startswith(PERFECT_AT_ONE) else 0.0
         if metric.denominator.sum() > 0:
             assert metric.value() == pytest.approx(ideal, abs=1e-9), name
@@ -54,11 +57,21 @@ def test_no_edit_moves_nothing(seed):
         n
         for n in metrics
         if n.startswith(
-            ("propagation", "orthogonal", "stray", "coherence", "selective", "false", "damage", "spill")
+            (
+                "propagation",
+                "orthogonal",
+                "stray",
+                "coherence",
+                "selective",
+                "false",
+                "damage",
+                "spill",
+                "gained",
+            )
         )
     ]
     still = [n for n in still if "over no edit" not in n]
-    assert len(still) == 21
+    assert len(still) == 22
     for name in still:
         if metrics[name].denominator.sum() > 0:
             assert metrics[name].value() == pytest.approx(0, abs=1e-12), name

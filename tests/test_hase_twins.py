@@ -292,6 +292,10 @@ def twin_of_logic(rows, name):
     return mean(map(abs, gaps))
 
 
+def twin_of_gained(rows, _):
+    return mean(right(r) - good(r, r["lm_answer_before"], "evidence") for r in at(rows, "s1r2"))
+
+
 def twin_of_dutch_book(rows, _):
     """The distance, in the largest difference, to prices that some joint distribution of A and B has."""
     holds = {"A": (1, 1, 0, 0), "B": (1, 0, 1, 0), "A and B": (1, 0, 0, 0), "A or B": (1, 1, 1, 0)}
@@ -326,6 +330,7 @@ TWINS = {
     "coherence skill": twin_of_skill,
     "false change": twin_of_false_change,
     "error of": twin_of_error,
+    "gained": twin_of_gained,
     "logic": twin_of_logic,
     "Dutch book loss": twin_of_dutch_book,
     "truth values": twin_of_truth_values,

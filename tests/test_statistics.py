@@ -175,7 +175,8 @@ def test_a_mean_of_independent_cases_has_students_interval_and_johnsons_shift():
     estimated = estimate_metric(mean(values), alone(30), np.ones(30, bool))
     known = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     error = stats.sem(values)
-    shift = error * stats.skew(values) / np.sqrt(30) * (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6
+    skewness = stats.skew(values, bias=False) / np.sqrt(30)
+    shift = error * skewness * (1 + 2 * stats.t.ppf(0.975, 29) ** 2) / 6
     ends = known.low + min(shift, 0), known.high + max(shift, 0)
     assert (estimated.low, estimated.high) == pytest.approx(ends)
 
@@ -406,14 +407,14 @@ def test_the_interval_of_what_cannot_be_below_0_has_its_unit(seed, scale):
 
 
 def test_rare_ones_have_about_the_score_interval_of_poissons_distribution():
-    """Of 25 ones among 10,000 cases, with Student's quantile of 24 degrees and Johnson's shift above."""
+    """Of 25 ones among 10,000 cases: Student's quantile of 24 degrees, and Johnson's shift above."""
     values = np.arange(10_000) < 25
     estimated = estimate_metric(
         mean(values)._replace(limits=(0.0, 1.0)), alone(10_000), np.ones(10_000, bool)
     )
     q = stats.t.ppf(0.975, 24)
     low, high = (25 + q * q / 2 + sign * q * np.sqrt(25 + q * q / 4) for sign in (-1, 1))
-    shift = (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6
+    shift = (1 + 2 * q * q) / 6 * np.sqrt(25 * 24) / 23
     assert np.array([estimated.low, estimated.high]) * 10_000 == pytest.approx([low, high + shift], rel=0.01)
 
 

@@ -103,6 +103,7 @@ RATES = {
 DAMAGES = {
     "damage, 50% zeros": (0.5, 0.5, 3.0),
     "damage, 70% zeros": (0.7, 0.5, 3.0),
+    "damage, 80% zeros": (0.8, 0.7, 2.0),
     "damage, 90% zeros": (0.9, 0.5, 3.0),
     "heavy damage, 60% zeros": (0.6, 0.3, 4.0),
 }

@@ -46,12 +46,12 @@ class Movement:
 
         A reader that becomes the agent has none, from wherever it starts.
         """
-        return self._answers.mean_over(self._added_distance, self._among)._replace(limits=DISTANCE)
+        return self._mean_of_added(self._among)
 
     @cached_property
     def spill(self) -> Metric:
         """Damage where the agent stayed."""
-        return self._answers.mean_over(self._added_distance, self.where_stayed)._replace(limits=DISTANCE)
+        return self._mean_of_added(self.where_stayed)
 
     @cached_property
     def skill(self) -> Metric:
@@ -172,6 +172,12 @@ class Movement:
         distance = np.zeros(len(here))
         distance[here] = total_variation(temper(p, nearest_temperatures(p, goal, group)[group]), goal)
         return distance
+
+    def _mean_of_added(self, among: np.ndarray) -> Metric:
+        reader = self._answers.reader
+        # Who changes nothing adds none, wherever it is asked.
+        limits = (0.0, 0.0) if reader.probability is reader.start else DISTANCE
+        return self._answers.mean_over(self._added_distance, among)._replace(limits=limits)
 
     def _skill_over(self, among: np.ndarray) -> Metric:
         before, after = self._distances

@@ -9,12 +9,12 @@ requested objects and worlds at once; quantiles are Student's t. Then:
   proportion to the mean, which is that of shares near 0, and Johnson's correction (below). The fewer clusters
   the sum rests on, the less is known of how they vary, so the quantile is that of their effective number.
 - Anything else has the symmetric one, and Johnson's correction for skewness (1978) where it moves an end
-  outward.
-- Where leaving out no cluster changes the value, as for a share of exactly 0 or 1, it would seem certain.
-  What can be said of a share then is that clusters unlike all `n` seen are at most a part `u` of all there
-  are, `(1 - u)^n = 2.5%` (Clopper & Pearson 1934; `u` is about 3.7/n), and the interval is what they could
-  make of it, if they weigh as much as those seen. Any other constant, as a distance of 0 in every case, is
-  taken to be one.
+  outward, with the same quantile and the skewness of the population.
+- Where leaving out no cluster changes the value, as for a share of exactly 0 or a distance of 0 in every
+  case, it would seem certain. What can be said then is that clusters unlike all `n` seen are at most a part
+  `u` of all there are, `(1 - u)^n = 2.5%` (Clopper & Pearson 1934; `u` is about 3.7/n), and the interval is
+  what they could make of it, at the least and the most that is possible, if they weigh as much as those
+  seen. A constant without such limits is taken to be one.
 - A level with fewer than LEAST clusters has no interval, but the range of their values. Few worlds leave the
   interval over the other levels, which then is about these worlds alone. Fewer than MANY_WORLDS are said to
   be these only, with their range. Two to LEAST have no p-value: exchanging five worlds in every way there is
@@ -273,21 +273,20 @@ def _interval_ends(value: float, of: _Variation, kind: _Kind) -> tuple[float, fl
     (share, limits), error = kind, of.error
     if isnan(error):
         return nan, nan
-    if error == 0 and not share:
+    if error == 0 and not np.isfinite(limits).all():
         return value, value
     if error == 0:
         unlike = 1 - _TAIL ** (1 / of.clusters)
         low, high = ((1 - unlike) * value + unlike * limit for limit in limits)
         return low, high
-    margin = _t_quantile(1 - _TAIL, of.freedom) * error
+    is_distance = limits[0] == 0 and not share
+    freedom = min(of.freedom, of.carriers) if is_distance else of.freedom
+    quantile = _t_quantile(1 - _TAIL, freedom)
+    margin = quantile * error
     if share and limits == (0.0, 1.0):
         return _score_ends(value, margin, 1.0)
-    shift = error * of.skew * (1 + 2 * _t_quantile(1 - _TAIL) ** 2) / 6
-    if limits[0] == 0:
-        carried = _t_quantile(1 - _TAIL, min(of.freedom, of.carriers)) * error
-        low, high = _score_ends(value, carried, 0.0)
-    else:
-        low, high = value - margin, value + margin
+    shift = error * _population_skewness(of.skew, freedom + 1) * (1 + 2 * quantile**2) / 6
+    low, high = _score_ends(value, margin, 0.0) if is_distance else (value - margin, value + margin)
     return max(low + min(shift, 0), limits[0]), min(high + max(shift, 0), limits[1])
 
 
@@ -300,6 +299,12 @@ def _score_ends(value: float, margin: float, curved: float) -> tuple[float, floa
     scale = margin**2 / max(value * (1 - curved * value), ROUNDING)
     middle, half = value + scale / 2, sqrt(margin**2 + scale**2 / 4)
     return (middle - half) / (1 + curved * scale), (middle + half) / (1 + curved * scale)
+
+
+def _population_skewness(skewness: float, clusters: float) -> float:
+    """Fisher's G1: what few clusters were drawn from is more skewed than they are (Joanes & Gill 1998)."""
+    n = max(clusters, 3.0)
+    return skewness * sqrt(n * (n - 1)) / (n - 2)
 
 
 def _t_quantile(level: float, freedom: float = np.inf) -> float:

@@ -1,8 +1,9 @@
 """Editors that read no request, or fail where nobody looks, as changes of results; and what they score.
 
-    python -m tests.attack.cheats runs/demo/edits/hase/none-*
+    python -m tests.attack.cheats runs/demo
 
-prints every cheat beside no edit, on the cases of some edits folder of Hase's.
+prints every cheat beside no edit in every headline of Hase's, on the cases that a run's editors had; then the
+run's editors under the old references and the recalibrated ones.
 """
 
 import sys
@@ -11,18 +12,33 @@ from pathlib import Path
 
 import numpy as np
 
-from testbed.engine.results import mark_lost_edits, read_results
+from testbed.engine.results import mark_lost_edits
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase.metrics import (
+    DAMAGE,
+    DUTCH_BOOK,
+    FOLLOWS,
+    OVER_RECALIBRATED,
+    RATIO,
+    SKILL,
+    SKILL_MOVED,
+    SKILL_RECALIBRATED,
+    SKILL_STILL,
+    TRUTH_VALUES,
+)
 from testbed.protocol import ABSENT
+from testbed.run.runs import Run
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.summary import measure_reader
 from testbed.scores.temperature import temper
-from tests.edited import COLUMNS, HASE
+from tests.edited import HASE
 
-SHOWN = (
-    "edit success", "answer s1r2, must change", "coherence skill, recalibrated", "coherence skill",
-    "coherence skill, moved", "coherence skill, still", "propagation ratio", "damage", "Dutch book loss",
-    "truth values",
-)  # fmt: skip
+HEADLINES = metrics_shown_in(HASE.metrics, "headline")
+NOT_HELD = (FOLLOWS, RATIO, SKILL, SKILL_MOVED, SKILL_STILL, DAMAGE, DUTCH_BOOK, TRUTH_VALUES)
+"""No headlines: in most of them a cheat is above no edit."""
+OF_SKILL = (SKILL, SKILL_MOVED, SKILL_STILL, DAMAGE)
 
 
 def answered(results, after, answer=None, claims=None):
@@ -84,6 +100,15 @@ def answer_the_same(results, _):
     return answered(results, is_option / is_option.sum(-1, keepdims=True), None, 0.5)
 
 
+def repeat_one_object(results, _):
+    """One object for everything: the one that is right most often of what depends on edits."""
+    c = results.choices
+    wanted, counts = np.unique(c.agent_answer[c.role == "s1r2", 1], return_counts=True)
+    obj = int(wanted[counts.argmax()])
+    after = (c.options == obj).astype(float)
+    return answered(results, after, np.where(c.lm_answer[:, 1] == ABSENT, ABSENT, obj))
+
+
 CHEATS = {
     "temperature 1.2": soften(1.2),
     "temperature 1.5": soften(1.5),
@@ -94,6 +119,7 @@ CHEATS = {
     "dropout": drop_out,
     "copier of the request's frequency": copy_frequency,
     "constant": answer_the_same,
+    "one object for everything": repeat_one_object,
 }
 
 
@@ -108,13 +134,24 @@ def forget_edits(results):
 
 
 def main(folder):
-    results = forget_edits(read_results(Path(folder), COLUMNS))
-    print("| cheat | " + " | ".join(SHOWN) + " |")
-    print("|---|" + "---:|" * len(SHOWN))
+    path = Path(folder)
+    editors = gather_results([Run(path.parent, path.name)], recorded_evaluation_named("hase"))
+    results = forget_edits(editors[0].results)
     rows = {NO_EDIT: measure(results, NO_EDIT)}
     rows |= {name: measure(cheat(results, np.random.default_rng(0))) for name, cheat in CHEATS.items()}
-    for name, values in rows.items():
-        print(f"| {name} | " + " | ".join(f"{values[m].value() + 0.0:.2f}" for m in SHOWN) + " |")
+    print_rows("Every headline", rows, HEADLINES)
+    print_rows("Not held: no headlines", rows, NOT_HELD)
+    of_run = {one.name: measure(one.results) for one in editors}
+    beside = [name for old in OF_SKILL for name in (old, f"{old} {OVER_RECALIBRATED}")]
+    print_rows("The run's editors, old beside new", of_run, [*HEADLINES[:-1], *beside, SKILL_RECALIBRATED])
+
+
+def print_rows(title, rows, names):
+    print(f"\n{title}\n\n| reader | " + " | ".join(names) + " |")
+    print("|---|" + "---:|" * len(names))
+    for reader, values in rows.items():
+        numbers = [f"{round(values[name].value(), 2) + 0.0:.2f}" for name in names]
+        print(f"| {reader} | " + " | ".join(numbers) + " |")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Editors that read no request, or fail where nobody looks: none is above no edit in a headline of Hase's.
 
 The models are like a trained one: they have the agent's answers and are surer of them, and a request changes
-what is believed of some questions. A cheat that generates one object for everything is not among them: it
-follows as many consequences as that object happens to be right of, and pays in restraint.
+what is believed of some questions, in half of the cases of what depends on it too. Who generates one object
+for everything follows as many consequences as that object happens to be right of; it is held on many cases at
+once, in what is gained: right answers less those that became wrong.
 """
 
 from dataclasses import replace
@@ -14,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.protocol import ABSENT
-from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import rows_in_contest
 from testbed.scores.temperature import temper
-from tests.attack.cheats import CHEATS, drop_out, measure, soften
+from tests.attack.cheats import CHEATS, HEADLINES, drop_out, measure, repeat_one_object, soften
 from tests.random_answers import CHILD, HASE, REQUEST, distributions, draw_answers, flat
 
 SEEDS = st.integers(0, 2**32 - 1)
-HEADLINES = metrics_shown_in(HASE.metrics, "headline")
 BETTER = {m.name: m.better for m in HASE.metrics}
 SLACK = 0.01
 """Temperatures are found up to so much of skill, in cases of a few questions."""
@@ -32,7 +31,9 @@ def draw_results(seed, sharpness=None):
     given, rng = draw_answers(seed), np.random.default_rng(seed)
     given.stated[:] = rng.choice([0, 2, 9], given.stated.shape)
     given.agent[:, :, 1] = given.agent[:, :, 0]
-    given.agent[:, [REQUEST, CHILD], 1] = distributions(rng, len(given.agent), 2)
+    given.agent[:, REQUEST, 1] = distributions(rng, len(given.agent))
+    half = rng.permutation(len(given.agent)) < len(given.agent) // 2
+    given.agent[half, CHILD, 1] = distributions(rng, half.sum())
     given.lm[:] = temper(given.agent[:, :, :1], sharpness or rng.uniform(0.3, 0.9))
     present = given.present
     for who, answers in ((given.agent, given.agent_answer), (given.lm, given.lm_answer)):
@@ -40,7 +41,7 @@ def draw_results(seed, sharpness=None):
     return flat(given)
 
 
-@pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.parametrize("cheat", CHEATS.keys() - {"one object for everything"})
 @given(seed=SEEDS)
 def test_no_cheat_is_above_no_edit_in_a_headline(cheat, seed):
     results = draw_results(seed)
@@ -50,6 +51,18 @@ def test_no_cheat_is_above_no_edit_in_a_headline(cheat, seed):
         if none[name].denominator.sum():
             assert BETTER[name] == "high"
             assert mine[name].value() <= none[name].value() + SLACK, name
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+def test_one_object_for_everything_is_below_no_edit(name):
+    drawn = [draw_results(seed) for seed in range(40)]
+    sums = np.zeros((2, 2))
+    for results in drawn:
+        both = measure(repeat_one_object(results, None))[name], measure(results, "no edit")[name]
+        sums += [[metric.numerator.sum(), metric.denominator.sum()] for metric in both]
+    mine, none = sums[:, 0] / sums[:, 1]
+    assert mine < none or name == "edit success"
+    assert mine <= none + SLACK
 
 
 def test_softening_alone_had_skill_before():

@@ -56,7 +56,7 @@ DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
 TRUTH_VALUES = "truth values"
 MUST_CHANGE = {role: f"answer {role}, must change" for role in KIN}
 MUST_STAY = {role: f"answer {role}, must stay" for role in KIN}
-FOLLOWS, STAYS = MUST_CHANGE[CHILD], MUST_STAY[CHILD]
+FOLLOWS, STAYS, GAINED = MUST_CHANGE[CHILD], MUST_STAY[CHILD], f"gained {CHILD}"
 FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
 FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
@@ -196,6 +196,13 @@ class Answers(readers.Answers):
         return Metric(twice, twice + wrong, share=True)
 
     @cached_property
+    def gain_of_answers(self) -> Metric:
+        """Mean of answers to s1r2 that are right after the edit and were not, less those that only were."""
+        was_right = is_as_good(self.choices, self.reader.start_answer, self.reader.time)
+        change = self.is_right.astype(float) - was_right
+        return self.mean_over(change, self.at[CHILD])._replace(limits=(-1.0, 1.0))
+
+    @cached_property
     def distance_of_claims(self) -> Metric:
         """Total variation between the reader's truth values and the agent's belief, over claims."""
         claims, size = self.results.claims, len(self.results)
@@ -283,14 +290,16 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     return definitions
 
 
-def _define_must(names: dict[str, str], role: str, says: str, shown_in: Place = "table") -> MetricDefinition:
+def _define_must(
+    names: dict[str, str], role: str, says: str, shown_in: Place = "table", follows_sequences: bool = False
+) -> MetricDefinition:
     """Answers of a kind of kin that must change, or that must stay, as `names` says."""
 
     def compute(a: Answers) -> Metric:
         must = a.must_change if names is MUST_CHANGE else ~a.must_change
         return a.mean_over(a.is_right, a.at[role] & must)
 
-    return MetricDefinition(names[role], says, "high", shown_in, shown_in == "headline", compute)
+    return MetricDefinition(names[role], says, "high", shown_in, follows_sequences, compute)
 
 
 def _define_for_kin() -> list[MetricDefinition]:
@@ -344,7 +353,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _define_must(
         MUST_CHANGE, CHILD,
         "Where the agent's answer to what depends on the edit is none of its best any more: share of answers "
-        "that follow the agent. This is propagation.", "headline",
+        "that follow the agent. This is propagation.", "compared", follows_sequences=True,
     ),
     MetricDefinition(
         FOLLOWS_RIGHT,
@@ -355,6 +364,11 @@ METRICS: tuple[MetricDefinition, ...] = (
     _define_must(
         MUST_STAY, CHILD, "Where that answer is still among the best: share that is kept. This is restraint.",
         "compared",
+    ),
+    MetricDefinition(
+        GAINED, "Share of answers about what depends on the edit that it put right, less those that it put "
+        "wrong; of no edit 0, and the most there is in the row of the Bayesian reader.", "high", "headline",
+        compute=lambda a: a.gain_of_answers, needs_edit=True,
     ),
     *_define_for_kin(),
     MetricDefinition(
