@@ -1,8 +1,13 @@
-"""The commands, the test cases, the metrics and the reports."""
+"""The commands, the test cases, the metrics and the reports; `testbed.open` is the way in from Python."""
 
 import signal
 import sys
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from testbed.open_run import OpenRun
 
 words = iter(sys.orig_argv)
 if "-m" in words and next(words, "").partition(".")[0] == __name__:
@@ -15,3 +20,22 @@ if "-m" in words and next(words, "").partition(".")[0] == __name__:
             f"error: {sys.executable} has none of the packages that this project needs; run make "
             f".venv/.ready, which installs them, and then .venv/bin/python in place of {sys.executable}"
         )
+
+
+def open(
+    folder: str | Path = "runs/demo",
+    agent: Literal["paper", "exact"] | None = None,
+    checkpoint: Literal["last", "best"] = "last",
+) -> "OpenRun":
+    """The run in a folder, to be asked, edited and measured (`testbed.open_run`).
+
+    Args:
+        agent: who answers beside the model; by default that of the run's preset.
+        checkpoint: which model: as training ended, or where it was most accurate.
+
+    Raises:
+        InputError: there is no run.
+    """
+    from testbed.open_run import open_run
+
+    return open_run(folder, agent, checkpoint)

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.errors import InputError
-from corpus.files import CHECKSUMS
 from testbed.console import BAD_INPUT, print_table, run_command
 from testbed.launch import launch_command
-from testbed.run.runs import Run, finished_training
+from testbed.open_run import describe_run
+from testbed.run.runs import Run
 
 COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify", "example")
 """In the order in which they are used."""
@@ -40,28 +39,6 @@ def overview(options: OverviewSettings) -> None:
     folders = sorted(path.parent for path in options.runs.glob("*/config.json"))
     rows = [describe_run(Run(options.runs, folder.name)) for folder in folders]
     print_table(f"runs in {options.runs}", ("run", "corpus", "model", "edits", "report"), rows, False)
-
-
-def describe_run(run: Run) -> tuple[str, str, str, str, str]:
-    """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
-    corpus = "written" if run.corpus.exists() else "unfinished"
-    try:
-        model = _describe_model(run)
-    except InputError:
-        model = "unreadable"
-    edit_counts: dict[str, int] = {}
-    for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
-        edit_counts[path.parents[1].name] = edit_counts.get(path.parents[1].name, 0) + 1
-    edits = ", ".join(f"{name}: {count}" for name, count in sorted(edit_counts.items()))
-    page = run.report / "index.html"
-    return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
-
-
-def _describe_model(run: Run) -> str:
-    if run.finished_file.exists():
-        training = finished_training(run)
-        return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
-    return "unfinished" if run.checkpoints.exists() else "none"
 
 
 def _describe_command(name: str) -> str:

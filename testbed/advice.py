@@ -34,6 +34,13 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
     return " ".join(word for word in words if word)
 
 
+def preset_of_run(run: Run) -> str:
+    """The preset whose corpus is nearest to a run's."""
+    corpus = _stage_settings(run, "corpus")
+    nearest = _nearest_preset(corpus, CORPUS)[0] if corpus else ""
+    return nearest if nearest in EDIT else DEFAULT_PRESET
+
+
 def edit_command(run: Run, config: Mapping[str, Any]) -> str:
     """The command that makes edits again, from the config.json beside them."""
     editor, settings = config["editor"], dict(config["settings"])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, run_command, say
 from testbed.engine.catalogue import whose_options
-from testbed.engine.methods import Method
-from testbed.engine.tuning import method_named, with_tuned_settings
+from testbed.engine.tuning import with_tuned_settings
 from testbed.launch import launch_command
+from testbed.open_run import OpenRun
 from testbed.run.runs import Run, recorded_settings
 from testbed.settings import AskSettings, EditSettings
 
@@ -26,63 +26,35 @@ def ask(options: AskSettings) -> None:
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
     """
-    from testbed.engine.witness import RunAnswers, read_edit
-    from testbed.run.agents import describe_standard
-    from testbed.run.model import load_model
-    from testbed.run.runtime import prepare_jax
-    from testbed.run.world import load_world
-
-    run = Run(options.runs, options.run)
-    world = load_world(run)
+    run = OpenRun(Run(options.runs, options.run), options.agent)
     if options.structure:
-        _show_structure(run, world)
-        return
-    prepare_jax()
-    if options.beliefs:
+        _show_structure(run.run, run.world)
+    elif options.beliefs:
         from testbed.beliefs import show_beliefs
 
         editor = whose_options("self-bayes")
         config = options.configs.get(editor.options, editor.config)
-        show_beliefs(world, load_model(run, world)[0], config, options.top)
-        return
-    question = world.tokenizer.language.parse_prompt(options.question)
-    request = read_edit(world, options.edit) if options.edit else None
-    witness = RunAnswers(world, load_model(run, world)[0], options.agent)
-
-    questions = [question]
-    columns = [("model", witness.model_answers(None)), ("agent", witness.agent_answers(request))]
-    if request:
-        method = _ask_method(options, run, world)
-        dependents = world.graph.dependents.get(int(world.graph.find(*request[:2])), [])
-        dependent = [(request[0], int(world.graph.relation[fact])) for fact in dependents]
-        questions += [q for q in [request[:2], *dependent] if q != question]
-        case = witness.case_of_edit(request, options.credence, options.request, questions)
-        delta = witness.delta_of_edit(method, run, case, options.seed)
-        columns += [
-            ("edited model", witness.model_answers(delta)),
-            ("edited agent", witness.agent_answers(request, options.credence, options.request)),
-        ]
-        say(f"edit by {options.editor}: {options.edit}")
-    names, relations = world.graph.entities, world.graph.relations
-    for s, r in questions:
-        answers = [answer(s, r, options.top) for _, answer in columns]
-        rows = [
-            [_show_answer(names[a[i][0]], a[i][1]) if i < len(a) else "" for a in answers]
-            for i in range(options.top)
-        ]
-        fact = int(world.graph.find(s, r))
-        truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
-        title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
-        print_table(title, [name for name, _ in columns], rows, numbers=False)
-    say(f"the agent is {describe_standard(options.agent, witness.rational_agent.exactness._asdict())}")
+        show_beliefs(run.world, run.model, config, options.top)
+    elif not options.edit:
+        run.ask(options.question, options.top).print()
+        say(f"the agent is {run.standard}")
+    else:
+        _ask_edited(options, run)
 
 
-def _show_answer(name: str, probability: float) -> Shown:
-    return Shown(f"{probability:.2f} {name}", {"object": name, "probability": probability})
+def _ask_edited(options: AskSettings, run: OpenRun) -> None:
+    """Print answers before and after an edit: to a question, and to what depends on the edited fact."""
+    question = run.world.tokenizer.language.parse_prompt(options.question)
+    settings = _edit_settings(options, run.run)
+    edited = run.edit(options.editor, options.edit, options.credence, options.request, options.seed, settings)
+    say(f"edit by {options.editor}: {options.edit}")
+    for s, r in dict.fromkeys([question, *edited.questions]):
+        edited.ask_about(s, r, options.top).print()
+    say(f"the agent is {run.standard}")
 
 
-def _ask_method(options: AskSettings, run: Run, world: "World") -> Method:
-    """The editor that is asked for, as in `testbed.edit` for a single case."""
+def _edit_settings(options: AskSettings, run: Run) -> EditSettings:
+    """Hyper-parameters as they were typed, or as they were tuned."""
     settings = EditSettings(
         run=options.run,
         runs=options.runs,
@@ -93,7 +65,7 @@ def _ask_method(options: AskSettings, run: Run, world: "World") -> Method:
     )
     if options.tuned:
         settings = replace(settings, configs=with_tuned_settings(run, [options.editor], settings))
-    return method_named(options.editor, settings, world)
+    return settings
 
 
 def _show_structure(run: Run, world: "World") -> None:

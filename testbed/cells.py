@@ -1,6 +1,7 @@
 """A cell of a printed table: what people read, and what it says to a program that reads the table as JSON."""
 
 import math
+from numbers import Integral
 from typing import Any, NamedTuple
 
 
@@ -17,6 +18,11 @@ class Shown(NamedTuple):
 def show_number(value: float, spec: str = ",") -> Shown:
     """A number as `format(value, spec)` writes it; what is not a number is shown as nothing."""
     return Shown("" if math.isnan(value) else format(value, spec), value)
+
+
+def cell_text(cell: Any) -> str:
+    """A cell as people read it; whole numbers have commas."""
+    return f"{cell:,}" if isinstance(cell, Integral) else str(cell)
 
 
 def as_json(cell: Any) -> Any:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
+from testbed.cells import as_json, cell_text
 from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
 from testbed.evaluations.catalogue import own_evaluations
@@ -21,6 +21,7 @@ from testbed.run.runs import NotMadeError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
@@ -185,12 +186,17 @@ def print_table(
     Cells are shown as their text (`testbed.cells`), whole numbers with commas.
     """
     if _documents:
-        from testbed.cells import as_json
-
         table = {"title": title, "columns": list(header), "rows": as_json(rows)}
         for document in _documents:
             document["tables"].append(table)
         return
+    _console().print(draw_table(title, header, rows, numbers))
+
+
+def draw_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True
+) -> "Table":
+    """A table as rich prints it."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -205,8 +211,8 @@ def print_table(
     for i, column in enumerate(header):
         out.add_column(column, justify="right" if numbers and i else "left", no_wrap=numbers and not i)
     for row in rows:
-        out.add_row(*(f"{cell:,}" if isinstance(cell, Integral) else str(cell) for cell in row))
-    _console().print(out)
+        out.add_row(*map(cell_text, row))
+    return out
 
 
 def silence_output() -> None:

@@ -18,11 +18,9 @@ from testbed.run.runs import Run, folder_digest, provenance
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
-    from bayes.interface import Agent
     from lm.language_model import LanguageModel
     from testbed.engine.methods import Method
     from testbed.engine.records import Columns
-    from testbed.protocol import Case
     from testbed.run.world import World
 
 
@@ -144,10 +142,11 @@ def plan_jobs(options: EditSettings) -> Jobs:
 def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     """Draw the cases, and make the edits that are not there yet."""
     from testbed.engine.sweep import Bench
+    from testbed.examination import draw_cases
     from testbed.run.agents import agent_named
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    cases, config = draw_cases(jobs, agent, options), options.cases
+    cases, config = draw_cases(jobs.world, agent, options), options.cases
     if len(cases) < config.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
         say(f"{len(cases)} cases, as many as there are in whole sequences")
@@ -161,25 +160,17 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
             bench.edit_cases(job.method, job.folder, advance)
 
 
-def draw_cases(jobs: Jobs, agent: "Agent", options: EditSettings) -> "list[Case]":
-    """As many cases as there are, at most those asked for."""
-    evaluation, config = options.chosen_evaluation, options.cases
-    return list(evaluation.make_cases(jobs.world, agent, config.count, config.credence, options.seed))
-
-
 def recalibrate_model(jobs: Jobs, options: EditSettings) -> None:
     """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model."""
-    from testbed.engine.unasked import ask_unasked_facts
+    from testbed.examination import draw_cases, recalibrate
     from testbed.run.agents import agent_named
-    from testbed.scores.recalibration import fit_temperatures, write_temperatures
 
     path = jobs.temperatures
     if path.exists():
         return
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    cases = draw_cases(jobs, agent, options)
-    facts = ask_unasked_facts(jobs.world, jobs.model, agent, cases, options.seed)
-    write_temperatures(path, fit_temperatures(*facts))
+    cases = draw_cases(jobs.world, agent, options)
+    recalibrate(jobs.world, jobs.model, agent, cases, options.seed, path)
 
 
 def print_headlines(jobs: Jobs, options: EditSettings) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from testbed.console import print_table, run_command, say
+from testbed.console import run_command, say
 from testbed.evaluations.catalogue import evaluation_classes
 from testbed.launch import launch_command
+from testbed.open_run import headline_grid
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, folder_digest, read_metrics, unlike_settings
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
@@ -35,12 +36,9 @@ def report(options: ReportSettings) -> None:
 
 
 def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
-    from testbed.cells import Shown
     from testbed.pages.chapter import Picture
     from testbed.pages.charts import draw_training
     from testbed.pages.page import Page, write_page
-    from testbed.scores.metric import metrics_shown_in
-    from testbed.scores.tables import format_cell
 
     names, folder = [run.name for run in runs], runs[0].report
     chapters = [
@@ -51,15 +49,8 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     training = Picture("training.png", "Training loss and generative accuracy by step")
     path = write_page(Page(names, _describe_worlds(runs, world), chapters, training), folder)
     for evaluation_report in chapters:
-        headlines = metrics_shown_in(evaluation_report.chapter.metrics, "headline")
-        rows = []
-        for e in evaluation_report.editors:
-            estimates = [e.summary["all"][e.name].get(name) for name in headlines]
-            cells = [Shown(format_cell(cell), cell) for cell in estimates]
-            rows.append([e.name, len(e.edits.results), *cells])
-        print_table(
-            f"{evaluation_report.key}, report {' '.join(names)}", ["editor", "edits", *headlines], rows
-        )
+        title = f"{evaluation_report.key}, report {' '.join(names)}"
+        headline_grid(title, evaluation_report.editors).print()
         for editor in evaluation_report.editors:
             if editor.edits.missing_numbers:
                 say(editor.edits.missing_numbers)

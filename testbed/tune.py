@@ -73,6 +73,7 @@ class Development(NamedTuple):
 def plan_development(options: TuneSettings) -> Development:
     """Load world and model, and draw the cases."""
     from testbed.engine.sweep import Bench
+    from testbed.examination import draw_cases
     from testbed.run.agents import agent_named
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
@@ -84,9 +85,7 @@ def plan_development(options: TuneSettings) -> Development:
     prepare_jax()
     model, _ = load_model(run, world, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
-    evaluation, config = options.chosen_evaluation, options.cases
-    cases = list(evaluation.make_cases(world, agent, config.count, config.credence, options.seed))
-    columns = columns_of(evaluation)
+    cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
     alone = replace(options, sequential=1, batch=1, batch_edits="auto")
     bench = Bench(run, world, model, cases, columns, alone)
     return Development(run, world, bench, columns)

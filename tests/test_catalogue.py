@@ -24,6 +24,7 @@ from testbed.engine.requests import build_requests
 from testbed.engine.tuning import method_named
 from testbed.engine.witness import RunAnswers
 from testbed.engine.worker import Worker
+from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample, load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -224,7 +225,7 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     world = load_world(run)
     model, _ = load_model(run, world)
     settings = EditSettings(run="x", runs=trained, configs=default_configurations(small=True))
-    witness = RunAnswers(world, model, "paper")
+    witness = RunAnswers(world, model, agent_named("paper", world))
     s, r = (int(world.graph.subject[0]), int(world.graph.relation[0]))
     fact = (s, r, int(world.graph.objects[3]))
     case = witness.case_of_edit(fact, 0.95, "evidence", [(s, r)])

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from testbed.evaluations.hase.pictures import BARS, _tallest_options, panel_case
+from testbed.evaluations.hase.pictures import _tallest_options, panel_case
+from testbed.pages.belief_pictures import BARS
 from testbed.protocol import ABSENT
 from tests.random_answers import REQUEST, draw_answers, flat
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import jax
 import numpy as np
@@ -20,10 +19,8 @@ from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.methods import Method, Triple
 from testbed.engine.requests import build_requests
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
-from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
-from testbed.run.settings import AgentName
 from testbed.run.world import World
 
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]
@@ -62,13 +59,8 @@ def read_edit(world: World, text: str) -> Triple:
 class RunAnswers:
     """Model and agent of one run, ready to be asked."""
 
-    def __init__(self, world: World, trained: LanguageModel, agent: AgentName) -> None:
-        self.world, self.trained, self.agent_name = world, trained, agent
-
-    @cached_property
-    def rational_agent(self) -> Agent:
-        """The agent that is asked."""
-        return agent_named(self.agent_name, self.world)
+    def __init__(self, world: World, trained: LanguageModel, rational_agent: Agent) -> None:
+        self.world, self.trained, self.rational_agent = world, trained, rational_agent
 
     def model_answers(self, delta: Delta | None) -> Answerer:
         """The model's answers under a delta: p(o | s r) of every object of the world, ending included."""

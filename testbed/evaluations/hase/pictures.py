@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.engine.results import Choices, Results
 from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import FOLLOWS, rows_of_role
+from testbed.pages.belief_pictures import (
+    CONSEQUENCE,
+    EDITED_FACT,
+    BeliefPanel,
+    draw_beliefs,
+    find_tallest,
+)
 from testbed.pages.charts import (
     AGENT,
     GRID,
@@ -24,11 +30,9 @@ from testbed.pages.charts import (
 from testbed.protocol import ABSENT
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
-from testbed.scores.movement import MOVED
 from testbed.scores.readers import BAYESIAN
 from testbed.scores.summary import ScoredEditor
 
-BARS = 4
 SEVERAL = 5
 SUPPORT_LABELS = {FOLLOWS: "consequences followed"}
 
@@ -60,33 +64,14 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
     facts = np.flatnonzero(world.graph.subject == s)
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
-    c = results.choices
-    labels = {REQUEST: f"the edited fact:\n{relations[r]}", CHILD: f"what depends on it:\n{below}"}
-    # Margins wide enough for the longest names are quicker than measuring what is drawn.
-    with picture_style(**{"savefig.bbox": "standard"}):
-        figure, axes = plt.subplots(2, 2, figsize=(8.6, 4.6), sharex=True, sharey="row")
-        for row, (role, label) in zip(axes, labels.items(), strict=True):
-            question = int(rows_of_role(results, role)[case])
-            option_places = _tallest_options(c, question)
-            at = np.arange(len(option_places))[::-1]
-            for t, axis in enumerate(row):
-                lm, agent = (v[question, t, option_places] for v in (c.lm, c.agent))
-                axis.barh(at + 0.19, lm, 0.36, color=MODEL, label="language model")
-                axis.barh(at - 0.19, agent, 0.36, color=AGENT, label="rational agent")
-                objects = [names[c.options[question, i]] for i in option_places]
-                axis.set_yticks(at, [_shorten(name) for name in objects])
-                axis.set_xlim(0, 1)
-                axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
-            row[0].set_ylabel(label, fontweight="bold")
-        axes[0, 0].set_title("before the edit")
-        axes[0, 1].set_title("after the edit")
-        for axis in axes[1]:
-            axis.set_xlabel("probability")
-        figure.suptitle(f"Edit: {names[s]} {relations[r]} = {names[o]}", fontsize=12, fontweight="bold")
-        figure.subplots_adjust(left=0.31, right=0.98, top=0.86, bottom=0.18, wspace=0.08, hspace=0.16)
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False)
-        save_figure(figure, path)
+    c, panels = results.choices, []
+    for role, label in ((REQUEST, EDITED_FACT + relations[r]), (CHILD, CONSEQUENCE + below)):
+        question = int(rows_of_role(results, role)[case])
+        places = _tallest_options(c, question)
+        objects = [names[o] for o in c.options[question, places]]
+        lm, agent = (v[question, :2][:, places] for v in (c.lm, c.agent))
+        panels.append(BeliefPanel(label, objects, lm, agent))
+    draw_beliefs(f"Edit: {names[s]} {relations[r]} = {names[o]}", panels, path)
 
 
 def _tallest_options(choices: Choices, row: int) -> np.ndarray:
@@ -94,13 +79,7 @@ def _tallest_options(choices: Choices, row: int) -> np.ndarray:
     if row == ABSENT:
         return np.empty(0, int)
     both = np.concatenate([choices.lm[row], choices.agent[row]])
-    height = np.where(choices.options[row] == ABSENT, -1.0, both.max(axis=0))
-    tallest = np.argsort(-height, kind="stable")[:BARS]
-    return tallest[height[tallest] >= max(0.0, min(MOVED, height.max()))]
-
-
-def _shorten(name: str, most: int = 26) -> str:
-    return name if len(name) <= most else name[: most - 1] + "\u2026"
+    return find_tallest(np.where(choices.options[row] == ABSENT, -1.0, both.max(axis=0)))
 
 
 def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> None:

@@ -1,0 +1,129 @@
+"""A run after one edit: the same questions, asked of model and agent before it and after it."""
+
+import base64
+import html
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from testbed.engine.methods import Method, Triple
+from testbed.grid import Grid
+from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
+from testbed.run.settings import RequestName
+from testbed.run_parts import RunParts, show_answers
+
+if TYPE_CHECKING:
+    from bayes.interface import Agent
+    from lm.delta import Delta
+    from lm.language_model import LanguageModel
+    from testbed.engine.witness import Answerer
+
+
+class EditedRun:
+    """A view of a run: its model under the edit's delta, its agent after the request.
+
+    Args:
+        original: the run, which stays as it is.
+        editor: the editor's name; method: what makes the edit.
+        text: the edit as it was typed; fact: what it says.
+        credence: how sure one is of it; request: what it is to the agent.
+        seed: of the editor's randomness.
+    """
+
+    def __init__(
+        self,
+        original: RunParts,
+        editor: str,
+        method: Method,
+        text: str,
+        fact: Triple,
+        credence: float,
+        request: RequestName,
+        seed: int,
+    ) -> None:
+        self.original, self.editor, self.text, self.fact = original, editor, text, fact
+        answers = original.answers
+        case = answers.case_of_edit(fact, credence, request, self.questions)
+        self.delta: Delta = answers.delta_of_edit(method, original.run, case, seed)
+        self._request = case.request
+        self._credence, self._kind = credence, request
+
+    @cached_property
+    def questions(self) -> list[tuple[int, int]]:
+        """The edited fact, and what depends on it, as subjects and relations."""
+        s, r, _ = self.fact
+        graph = self.original.world.graph
+        dependents = graph.dependents.get(int(graph.find(s, r)), [])
+        return [(s, r), *((s, int(graph.relation[fact])) for fact in dependents)]
+
+    @property
+    def model(self) -> "LanguageModel":
+        """The edited model."""
+        return self.original.model.with_delta(self.delta)
+
+    @property
+    def agent(self) -> "Agent":
+        """The agent after the request."""
+        return self.original.agent.with_edit(self._request)
+
+    @cached_property
+    def columns(self) -> "dict[str, Answerer]":
+        """Who is asked."""
+        answers = self.original.answers
+        return {
+            "model": self.original.model_answers,
+            "agent": answers.agent_answers(self.fact),
+            "edited model": answers.model_answers(self.delta),
+            "edited agent": answers.agent_answers(self.fact, self._credence, self._kind),
+        }
+
+    def ask(self, question: str = "", top: int = 5) -> Grid:
+        """The most probable answers before the edit and after it; without a question, about the edited fact.
+
+        Raises:
+            InputError: an unknown name or relation.
+        """
+        asked = self.questions[0]
+        if question:
+            asked = self.original.world.tokenizer.language.parse_prompt(question)
+        return self.ask_about(*asked, top)
+
+    def ask_about(self, subject: int, relation: int, top: int = 5) -> Grid:
+        """As `ask`, of a subject and a relation."""
+        note = f"edit by {self.editor}: {self.text}; the agent is {self.original.standard}"
+        return show_answers(self.original.world, subject, relation, self.columns, top, note)
+
+    def draw(self, path: Path) -> None:
+        """The picture of the edit, as reports have it: the edited fact and what depends on it, as PNG."""
+        graph, panels = self.original.world.graph, []
+        everything = len(graph.objects)
+        for i, (s, r) in enumerate(self.questions[:2]):
+            dense = {}
+            for name, answer in self.columns.items():
+                dense[name] = np.zeros(len(graph.entities))
+                for o, p in answer(s, r, everything):
+                    dense[name][o] = p
+            lm, agent = (np.stack([dense[who], dense[f"edited {who}"]]) for who in ("model", "agent"))
+            shown = find_tallest(np.concatenate([lm, agent]).max(axis=0))
+            label = (CONSEQUENCE if i else EDITED_FACT) + graph.relations[r]
+            panels.append(
+                BeliefPanel(label, [graph.entities[o] for o in shown], lm[:, shown], agent[:, shown])
+            )
+        draw_beliefs(f"Edit: {self.text}", panels, path)
+
+    def __repr__(self) -> str:
+        title = f"{self.original.run.folder} after an edit by {self.editor}: {self.text}"
+        answers = [repr(replace(self.ask_about(*question, 3), note="")) for question in self.questions]
+        return "\n\n".join([title, *answers])
+
+    def _repr_html_(self) -> str:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "edit.png"
+            self.draw(path)
+            picture = base64.b64encode(path.read_bytes()).decode()
+        words = html.escape(f"by {self.editor}; {self.original.run.folder} itself is unchanged")
+        return f'<img alt="{html.escape(self.text)}" src="data:image/png;base64,{picture}"><p>{words}</p>'

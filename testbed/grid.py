@@ -1,0 +1,86 @@
+"""A table as an object: it prints itself, shows itself in a notebook, and turns into Arrow or pandas."""
+
+import html
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from testbed.cells import as_json, cell_text
+from testbed.console import draw_table, print_table
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+WIDTH = 110
+"""Columns of text."""
+
+
+@dataclass(frozen=True, repr=False)
+class Grid:
+    """A table of cells (`testbed.cells`)."""
+
+    title: str
+    """What it shows."""
+    header: Sequence[str]
+    """Names of the columns."""
+    rows: Sequence[Sequence[Any]]
+    """The cells."""
+    numbers: bool = True
+    """Whether all but the first column are aligned on the right."""
+    note: str = ""
+    """What is said below it."""
+
+    def print(self) -> None:
+        """Print it as commands do."""
+        print_table(self.title, self.header, self.rows, self.numbers)
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """The values: a column for each, and further ones for what a cell says besides its value."""
+        import pyarrow as pa
+
+        names = [name or "name" for name in self.header]
+        rows = [_flatten_row(dict(zip(names, as_json(row), strict=True))) for row in self.rows]
+        columns = dict.fromkeys(key for row in rows for key in row)
+        return pa.table({key: [row.get(key) for row in rows] for key in columns})
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As `to_arrow`, for pandas; needs it."""
+        return self.to_arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        console = Console(file=text, width=WIDTH, markup=False, emoji=False, highlight=False)
+        console.print(draw_table(self.title, self.header, self.rows, self.numbers))
+        lines = [line.rstrip() for line in text.getvalue().splitlines()]
+        return "\n".join(["\n".join(lines).rstrip(), *([self.note] if self.note else [])])
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
+        align = ["left", *(["right" if self.numbers else "left"] * (len(self.header) - 1))]
+        lines = [
+            "<tr>"
+            + "".join(
+                f'<td style="text-align:{side}">{html.escape(cell_text(cell))}</td>'
+                for side, cell in zip(align, row, strict=True)
+            )
+            + "</tr>"
+            for row in self.rows
+        ]
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return f"<p><b>{html.escape(self.title)}</b></p><table><tr>{heads}</tr>{''.join(lines)}</table>{note}"
+
+
+def _flatten_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Cells of several values as several columns; the value itself keeps the column's name."""
+    flat = {}
+    for name, cell in row.items():
+        if not isinstance(cell, dict):
+            flat[name] = cell
+            continue
+        for key, value in cell.items():
+            flat[name if key == "value" else f"{name} {key}"] = value
+    return flat

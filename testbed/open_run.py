@@ -1,0 +1,293 @@
+"""The Python door: a run as an object. What commands do with one run they do through it, too.
+
+    import testbed
+
+    run = testbed.open("runs/demo")
+    run.ask("Ada Marlow occupation")
+    edited = run.edit("rome", "Ada Marlow educated at = Quintal College")
+    edited.ask("Ada Marlow occupation")
+    run.cases("hase"), run.scores(), run.results("lora-down").to_pandas(), run.examine(my_editor)
+
+Importing this loads no NumPy and no JAX; world, model and agent are loaded when they are first needed.
+"""
+
+from dataclasses import replace
+from inspect import isfunction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
+
+from corpus.errors import InputError
+from corpus.files import CHECKSUMS
+from testbed.advice import preset_of_run
+from testbed.cells import Shown
+from testbed.engine.catalogue import edits_torch_models, entry_named, whose_options
+from testbed.evaluations.catalogue import cases_from, evaluation_named, prefix_of
+from testbed.grid import Grid
+from testbed.presets import EDIT
+from testbed.run.runs import Run, finished_training, recorded_settings
+from testbed.run.settings import AgentName, RequestName
+from testbed.run_parts import RunParts
+from testbed.settings import EditSettings
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from testbed.edited_run import EditedRun
+    from testbed.engine.methods import Method
+    from testbed.examination import CaseList, Examination
+
+
+class OpenRun(RunParts):
+    """One run: its world, its agent, its model, what was edited, and what can be asked."""
+
+    def edit(
+        self,
+        editor: Any,
+        fact: str,
+        credence: float = 0.95,
+        request: RequestName = "evidence",
+        seed: int = 0,
+        settings: EditSettings | None = None,
+        **hyper_parameters: Any,
+    ) -> "EditedRun":
+        """Model and agent after one edit, as a view; this run stays as it is.
+
+        Args:
+            editor: name of a built-in one, "my_module:MyEditor", or an editor itself, in JAX or PyTorch.
+            fact: such as "Ada Marlow educated at = Quintal College".
+            credence: how sure one is of it.
+            request: what it is to the agent; only the exact agent knows corrections and `do`.
+            settings: whose hyper-parameters editors have; by default those of the run's preset.
+            hyper_parameters: those of this editor that are to be others.
+
+        Raises:
+            InputError: an unknown name, or an editor that cannot do what is asked.
+        """
+        from testbed.edited_run import EditedRun
+        from testbed.engine.witness import read_edit
+
+        triple = read_edit(self.world, fact)
+        name, method = self.method_of(editor, settings or self.settings, hyper_parameters)
+        return EditedRun(self, name, method, fact, triple, credence, request, seed)
+
+    def method_of(
+        self, editor: Any, settings: EditSettings, changes: dict[str, Any] | None = None
+    ) -> "tuple[str, Method]":
+        """An editor's name, and the editor with what it is told.
+
+        Args:
+            editor: a name, or an editor itself.
+            changes: hyper-parameters that are not those of `settings`.
+
+        Raises:
+            InputError: no such editor or hyper-parameter.
+        """
+        from testbed.engine.methods import Method, the_request
+        from testbed.engine.tuning import method_named
+
+        if not isinstance(editor, str):
+            own = editor() if isinstance(editor, type) else editor
+            kind = own if isfunction(own) else type(own)
+            own = _with_changes(kind.__name__, own, changes)
+            if edits_torch_models(kind):
+                from testbed.engine.torch_editor import build_method
+
+                return kind.__name__, build_method(own, settings, self.world)
+            return kind.__name__, Method(own, the_request)
+        entry = entry_named(editor)
+        if changes:
+            options = whose_options(editor).options
+            config = _with_changes(editor, settings.configs.get(options, entry.config), changes)
+            settings = replace(settings, configs=settings.configs | {options: config})
+        return editor, method_named(editor, settings, self.world)
+
+    def cases(
+        self,
+        evaluation: str = "",
+        count: int | None = None,
+        credence: float | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> "CaseList":
+        """The cases of an evaluation, those that `testbed.edit` asks.
+
+        Args:
+            evaluation: a built-in one or my_module:MyEvaluation; without it, that of the preset.
+            count, credence: as in the preset, if nothing is said.
+            options: of the evaluation, where they are others than in the preset.
+
+        Raises:
+            InputError: no such evaluation or option, or a world with nothing to ask.
+        """
+        from testbed.examination import CaseList, draw_cases
+
+        settings = self._settings_of_cases(evaluation, count, credence, seed, options)
+        cases = draw_cases(self.world, self.agent, settings)
+        return CaseList(self.world, settings.evaluation, settings.chosen_evaluation, cases)
+
+    def examine(
+        self,
+        editor: Any,
+        evaluation: str = "",
+        count: int | None = None,
+        credence: float | None = None,
+        seed: int = 0,
+        hyper_parameters: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> "Examination":
+        """Edit every case by an editor, and measure it; nothing is written into the run.
+
+        Args:
+            editor: as for `edit`.
+            evaluation, count, credence, options: as for `cases`.
+            hyper_parameters: those of the editor that are to be others than in the preset.
+
+        Raises:
+            InputError: what is asked for is not there, or an editor that leaves no numbers.
+        """
+        from testbed.examination import examine_editor
+
+        settings = self._settings_of_cases(evaluation, count, credence, seed, options)
+        with TemporaryDirectory() as folder:
+            name, method = self.method_of(editor, settings, hyper_parameters)
+            return examine_editor(self, name, method, settings, Path(folder))
+
+    def _settings_of_cases(
+        self, evaluation: str, count: int | None, credence: float | None, seed: int, options: dict[str, Any]
+    ) -> EditSettings:
+        base = self.settings
+        name = evaluation or base.evaluation
+        kind = evaluation_named(name)
+        chosen = _with_changes(name, base.evaluations.get(prefix_of(name)) or kind(), options)
+        cases = replace(
+            base.cases,
+            count=base.cases.count if count is None else count,
+            credence=base.cases.credence if credence is None else credence,
+        )
+        evaluations = base.evaluations | {prefix_of(name): chosen}
+        return replace(base, evaluation=name, evaluations=evaluations, cases=cases, seed=seed)
+
+    def results(self, editor: str, table: str = "choices", evaluation: str = "") -> "pyarrow.Table":
+        """What an editor's edits came to, from disk, with names in place of numbers.
+
+        Args:
+            editor: its name, or that of a folder of `edits`, where there are several by one editor.
+            table: choices, claims, passages or cases.
+
+        Raises:
+            InputError: no such edits, made by today's code, or several.
+        """
+        from testbed.examination import read_named_table
+
+        name = evaluation or self.settings.evaluation
+        return read_named_table(self.world, self._folder_of(editor, name), table)
+
+    def _folder_of(self, editor: str, evaluation: str) -> Path:
+        """The folder of an editor's edits that today's code would make as well."""
+        from testbed.engine.trace import finished_edits, read_config, stale_parts
+
+        finished = {path: read_config(path) for path in finished_edits(self.run, evaluation)}
+        if not finished:
+            raise InputError(
+                f"{self.run.folder} has no edits for the evaluation {evaluation}; run python -m testbed.edit "
+                f"{editor} {self.run.options} --evaluation {evaluation} first"
+            )
+        meant = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
+        origin = cases_from(evaluation_named(evaluation))
+        current = [path for path in meant if not stale_parts(finished[path], origin)]
+        if len(current) == 1:
+            return current[0]
+        if current:
+            raise InputError(f"{editor} has several; name one: {', '.join(path.name for path in current)}")
+        if meant:
+            raise InputError(f"the edits of {editor} were made by other code than today's; edit again")
+        names = ", ".join(sorted({config["editor"] for config in finished.values()}))
+        raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {names}")
+
+    def scores(self, evaluation: str = "") -> Grid:
+        """The headlines of every editor whose edits are on disk, as `testbed.report` prints them.
+
+        Raises:
+            InputError: the run has no edits.
+        """
+        from testbed.evaluations.catalogue import recorded_evaluation_named
+        from testbed.scores.gather import gather_results
+        from testbed.scores.summary import score_editors
+
+        name = evaluation or self.settings.evaluation
+        editors = score_editors(gather_results([self.run], recorded_evaluation_named(name)))
+        return headline_grid(f"{name}, {self.run.name}", editors)
+
+    def __repr__(self) -> str:
+        return repr(self._overview())
+
+    def _repr_html_(self) -> str:
+        return self._overview()._repr_html_()
+
+    def _overview(self) -> Grid:
+        header = ("run", "corpus", "model", "edits", "report")
+        return Grid(f"run {self.run.folder}", header, [describe_run(self.run)], numbers=False)
+
+
+def open_run(
+    folder: str | Path, agent: AgentName | None = None, checkpoint: Literal["last", "best"] = "last"
+) -> OpenRun:
+    """The run in a folder.
+
+    Args:
+        agent: who answers beside the model: paper or exact; by default that of the run's preset.
+
+    Raises:
+        InputError: there is no run.
+    """
+    folder = Path(folder)
+    run = Run(folder.parent, folder.name)
+    recorded_settings(run, "corpus")
+    return OpenRun(run, agent or EDIT[preset_of_run(run)].agent, checkpoint)
+
+
+def headline_grid(title: str, editors: Any) -> Grid:
+    """The headlines of scored editors of one evaluation, a row each."""
+    from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.tables import format_cell
+
+    headlines = metrics_shown_in(editors[0].evaluation.metrics, "headline")
+    rows = []
+    for e in editors:
+        estimates = [e.summary["all"][e.name].get(name) for name in headlines]
+        cells = [Shown(format_cell(cell), cell) for cell in estimates]
+        rows.append([e.name, len(e.edits.results), *cells])
+    return Grid(title, ["editor", "edits", *headlines], rows)
+
+
+def describe_run(run: Run) -> tuple[str, str, str, str, str]:
+    """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
+    corpus = "written" if run.corpus.exists() else "unfinished"
+    try:
+        model = _describe_model(run)
+    except InputError:
+        model = "unreadable"
+    edit_counts: dict[str, int] = {}
+    for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
+        edit_counts[path.parents[1].name] = edit_counts.get(path.parents[1].name, 0) + 1
+    edits = ", ".join(f"{name}: {count}" for name, count in sorted(edit_counts.items()))
+    page = run.report / "index.html"
+    return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
+
+
+def _describe_model(run: Run) -> str:
+    if run.finished_file.exists():
+        training = finished_training(run)
+        return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
+    return "unfinished" if run.checkpoints.exists() else "none"
+
+
+def _with_changes(name: str, settings: Any, changes: dict[str, Any] | None) -> Any:
+    """Settings with some of them changed."""
+    if not changes:
+        return settings
+    try:
+        return replace(settings, **changes)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be set to {changes} ({error})") from None

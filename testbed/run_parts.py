@@ -1,0 +1,114 @@
+"""The parts of a run, each loaded when it is first needed; importing this loads no NumPy and no JAX."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from testbed.advice import preset_of_run
+from testbed.cells import Shown
+from testbed.grid import Grid
+from testbed.presets import EDIT
+from testbed.run.runs import Run
+from testbed.run.settings import AgentName
+from testbed.settings import EditSettings
+
+if TYPE_CHECKING:
+    from bayes.interface import Agent
+    from lm.language_model import LanguageModel
+    from testbed.engine.witness import Answerer, RunAnswers
+    from testbed.run.world import World
+
+
+class RunParts:
+    """One run: its world, its agent and its model, ready to be asked.
+
+    Args:
+        run: where it lies.
+        agent: who answers beside the model.
+        checkpoint: which model: as training ended, or where it was most accurate.
+    """
+
+    def __init__(
+        self, run: Run, agent: AgentName = "paper", checkpoint: Literal["last", "best"] = "last"
+    ) -> None:
+        self.run, self.agent_name, self.checkpoint = run, agent, checkpoint
+
+    @cached_property
+    def world(self) -> "World":
+        """Graph, truth, sentences and tokenizer."""
+        from testbed.run.world import load_world
+
+        return load_world(self.run)
+
+    @cached_property
+    def model(self) -> "LanguageModel":
+        """The trained model."""
+        from testbed.run.model import load_model
+        from testbed.run.runtime import prepare_jax
+
+        prepare_jax()
+        return load_model(self.run, self.world, self.checkpoint)[0]
+
+    @cached_property
+    def agent(self) -> "Agent":
+        """The rational agent after reading the corpus."""
+        from testbed.run.agents import agent_named
+
+        return agent_named(self.agent_name, self.world)
+
+    @cached_property
+    def answers(self) -> "RunAnswers":
+        """Model and agent, ready to be asked."""
+        from testbed.engine.witness import RunAnswers
+
+        return RunAnswers(self.world, self.model, self.agent)
+
+    @cached_property
+    def standard(self) -> str:
+        """Who the agent is, and how exact, in words."""
+        from testbed.run.agents import describe_standard
+
+        return describe_standard(self.agent_name, self.agent.exactness._asdict())
+
+    @cached_property
+    def settings(self) -> EditSettings:
+        """How `testbed.edit` edits runs of this preset."""
+        preset = EDIT[preset_of_run(self.run)]
+        return replace(preset, run=self.run.name, runs=self.run.root, agent=self.agent_name)
+
+    def ask(self, question: str, top: int = 5) -> Grid:
+        """The most probable answers of model and agent.
+
+        Args:
+            question: subject and relation, such as "Ada Marlow educated at".
+
+        Raises:
+            InputError: an unknown name or relation.
+        """
+        s, r = self.world.tokenizer.language.parse_prompt(question)
+        columns = {"model": self.model_answers, "agent": self.answers.agent_answers(None)}
+        return show_answers(self.world, s, r, columns, top, f"the agent is {self.standard}")
+
+    @cached_property
+    def model_answers(self) -> "Answerer":
+        """The model's answers to any question."""
+        return self.answers.model_answers(None)
+
+
+def show_answers(
+    world: "World", s: int, r: int, columns: "dict[str, Answerer]", top: int, note: str = ""
+) -> Grid:
+    """Who answers what, side by side, the most probable first."""
+    names, relations = world.graph.entities, world.graph.relations
+    answers = [answer(s, r, top) for answer in columns.values()]
+    rows = [
+        [_show_answer(names[a[i][0]], a[i][1]) if i < len(a) else "" for a in answers] for i in range(top)
+    ]
+    fact = int(world.graph.find(s, r))
+    truth = names[world.generative.truth[fact]] if fact >= 0 else "nothing"
+    title = f"{names[s]} {relations[r]} ...   (the world says: {truth})"
+    return Grid(title, list(columns), rows, numbers=False, note=note)
+
+
+def _show_answer(name: str, probability: float) -> Shown:
+    return Shown(f"{probability:.2f} {name}", {"object": name, "probability": probability})

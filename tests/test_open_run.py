@@ -1,0 +1,200 @@
+"""The Python door does what the commands do, changes nothing of a run, and prints what it is asked."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+import pytest
+
+import testbed
+from corpus.errors import InputError
+from lm.attention import left_padded_layout
+from lm.editors.none.method import NoEdit
+from testbed import ask
+from testbed.cells import as_json
+from testbed.engine.results import read_results
+from testbed.pages.belief_pictures import find_tallest
+from tests.edited import COLUMNS
+from tests.runs import ROOT, at, copied
+
+FACT = "Ada Marlow educated at = Quintal College"
+
+
+@pytest.fixture(scope="module")
+def opened(finished):
+    run = testbed.open(finished / "x")
+    # As EDITS of tests/runs.py has it.
+    lora = replace(run.settings.configs["lora-down"], learning_rate=0.01)
+    run.settings = replace(run.settings, configs=run.settings.configs | {"lora-down": lora}, batch_edits=4)
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(opened):
+    (path,) = opened.run.edits.glob("hase/*")
+    return path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_opening_loads_nothing(finished):
+    program = f"""
+import sys, testbed
+assert "tyro" not in sys.modules
+run = testbed.open({str(finished / "x")!r})
+repr(run)
+assert not {{"jax", "numpy", "pyarrow", "matplotlib"}} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_there_is_a_run_or_a_command_that_makes_one(tmp_path):
+    with pytest.raises(InputError, match=r"python -m testbed\.corpus --run none"):
+        testbed.open(tmp_path / "none")
+
+
+@pytest.mark.parametrize("edit", ["", FACT])
+def test_the_command_prints_the_same(edit, opened, capsys):
+    args = ["Ada Marlow educated at", *at(opened.run.root), "--lora-down.learning-rate", "0.01"]
+    assert ask.main([*args, *(["--edit", edit] if edit else []), "--json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    if edit:
+        view = opened.edit("lora-down", edit)
+        grids = [view.ask_about(*question) for question in view.questions]
+        assert len(grids) > 1
+    else:
+        grids = [opened.ask("Ada Marlow educated at")]
+    for table, grid in zip(tables, grids, strict=True):
+        assert table == {"title": grid.title, "columns": grid.header, "rows": as_json(grid.rows)}
+
+
+def test_an_edit_is_a_view(opened):
+    files, parameters = contents(opened.run.folder), jax.tree.map(np.array, opened.model.params)
+    before = repr(opened.ask("Ada Marlow educated at"))
+    edited = opened.edit("lora-down", FACT)
+    assert edited.ask("Ada Marlow educated at").header == ["model", "agent", "edited model", "edited agent"]
+    assert repr(opened.ask("Ada Marlow educated at")) == before
+    jax.tree.map(np.testing.assert_array_equal, opened.model.params, parameters)
+    assert contents(opened.run.folder) == files
+    assert edited.model.delta is not None
+    assert opened.model.delta is None
+
+
+def test_model_and_agent_of_a_view_are_those_that_it_asks(opened):
+    edited, tokenizer = opened.edit("lora-down", FACT), opened.world.tokenizer
+    table = edited.ask(top=3).to_pandas()
+    s, r, o = edited.fact
+    assert table["edited agent object"][0] == "Quintal College"
+    belief = edited.agent.predict(s, r, "direct").of([o])[0]
+    assert table["edited agent probability"][0] == pytest.approx(belief)
+    prompt, name = tokenizer.prompt(s, r), tokenizer.entity(o)
+    tokens = np.array([[*prompt, *name]])
+    logits = edited.model.logits(tokens, left_padded_layout(tokens))[0]
+    logs = np.asarray(jax.nn.log_softmax(logits))[len(prompt) - 1 : -1]
+    said = np.exp(sum(logs[i, token] for i, token in enumerate(name)))
+    named = dict(zip(table["edited model object"], table["edited model probability"], strict=True))
+    # A name counts where it ends, so it is at most as probable as its tokens.
+    assert 0.5 * said <= named["Quintal College"] <= said + 1e-5
+
+
+def test_an_edit_that_does_nothing_shows_the_same_columns(opened):
+    view = opened.edit(NoEdit(), FACT)
+    for row in as_json(view.ask().rows):
+        assert row[2]["object"] == row[0]["object"]
+        assert row[2]["probability"] == pytest.approx(row[0]["probability"], abs=1e-6)
+
+
+def test_cases_are_those_that_were_edited(opened, folder):
+    cases = opened.cases("hase", count=11)
+    recorded = opened.results("lora-down", "cases")
+    for column in ("subject", "relation", "object", "truth"):
+        assert cases.to_arrow()[column].to_pylist() == recorded[column].to_pylist()
+    assert len(cases) == 11
+    assert len(cases[2:5]) == 3
+    assert "11 cases of hase" in repr(cases)
+    assert "and 1 more" in cases._repr_html_()
+    assert opened.results(folder.name).equals(opened.results("lora-down"))
+
+
+def test_results_have_names_in_place_of_numbers(opened, folder):
+    table, results = opened.results("lora-down"), read_results(folder, COLUMNS).choices
+    names = np.array(opened.world.graph.entities)
+    assert table["subject"].to_pylist() == names[results.subject].tolist()
+    assert table["relation"].to_pylist() == [opened.world.graph.relations[r] for r in results.relation]
+    answers = table["lm_answer_after"].to_pylist()
+    for answer, number in zip(answers, results.lm_answer[:, 1], strict=True):
+        assert answer == (names[number] if number >= 0 else None)
+    for options, numbers in zip(table["options"].to_pylist(), results.options, strict=True):
+        assert options == names[numbers[numbers >= 0]].tolist()
+
+
+def test_examining_is_editing_without_a_folder(opened, folder):
+    """The same answers as `testbed.edit` recorded with the same settings, and the run stays as it is."""
+    files = contents(opened.run.folder)
+    examined = opened.examine("lora-down", count=11)
+    assert contents(opened.run.folder) == files
+    here, there = examined.results(), opened.results("lora-down")
+    assert here.schema == there.schema
+    for column in ("lm_before", "lm_after", "agent_evidence"):
+        for mine, recorded in zip(here[column].to_pylist(), there[column].to_pylist(), strict=True):
+            np.testing.assert_allclose(mine, recorded, atol=1e-5)
+    recorded = opened.scores().to_pandas().iloc[0]
+    mine = examined.headline.to_pandas().set_index("reader").loc["lora-down"]
+    for name in examined.headlines:
+        np.testing.assert_allclose(mine[name], recorded[name], atol=1e-6)
+
+
+@dataclass(frozen=True)
+class Louder(NoEdit):
+    """An editor that was written in a session; does nothing."""
+
+    much: int = 1
+
+
+def test_editors_may_be_objects(opened):
+    examined = opened.examine(Louder, count=4, hyper_parameters={"much": 2})
+    assert examined.editor == "Louder"
+    assert examined.summary["all"]["Louder"]["coherence skill"].value == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_not_there_is_said(opened):
+    for wrong, words in (
+        (lambda: opened.results("rome"), "no edits by rome; there are those by lora-down"),
+        (lambda: opened.results("lora-down", "answers"), "tables are choices, claims"),
+        (lambda: opened.results("lora-down", evaluation="taxi"), "python -m testbed.edit lora-down"),
+        (lambda: opened.edit("lora-down", FACT, rnak=2), "lora-down cannot be set to"),
+        (lambda: opened.edit("nobody", FACT), "unknown editor"),
+        (lambda: opened.cases("hase", neighbors=2), "hase cannot be set to"),
+        (lambda: opened.ask("Ada Marlow"), "Ada Marlow"),
+    ):
+        with pytest.raises(InputError, match=words):
+            wrong()
+
+
+def test_stale_results_are_not_given(finished, tmp_path):
+    runs = copied(finished, tmp_path)
+    (path,) = (runs / "x" / "edits" / "hase").glob("*/config.json")
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["code"]["asking"] = "another"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(InputError, match="edit again"):
+        testbed.open(runs / "x").results("lora-down")
+
+
+def test_it_shows_itself(opened, tmp_path):
+    edited = opened.edit("lora-down", FACT)
+    assert FACT in repr(edited)
+    assert edited._repr_html_().startswith('<img alt="Ada Marlow')
+    edited.draw(tmp_path / "edit.png")
+    assert (tmp_path / "edit.png").read_bytes().startswith(b"\x89PNG")
+    assert "accuracy" in repr(opened)
+    assert "<table>" in opened._repr_html_()
+
+
+def test_the_picture_shows_the_most_probable():
+    assert find_tallest(np.array([0.5, 0.01, 0.9, 0.2, 0.3, 0.4])).tolist() == [2, 0, 5, 4]
