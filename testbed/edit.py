@@ -177,13 +177,13 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
     from testbed.cells import Shown
     from testbed.engine.records import control_stem
-    from testbed.engine.results import NoNumbersError, read_results
+    from testbed.engine.results import NoNumbersError, halves_of, read_results
     from testbed.engine.trace import read_config
     from testbed.run.agents import describe_standard
-    from testbed.scores.gather import describe_missing_numbers
+    from testbed.scores.gather import FITTED_HALF, describe_missing_numbers
     from testbed.scores.metric import metrics_shown_in
     from testbed.scores.recalibration import recalibrate_results
-    from testbed.scores.summary import summarise_results, write_summary
+    from testbed.scores.summary import control_reader, summarise_results, write_summary
     from testbed.scores.tables import format_cell
 
     evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
@@ -194,10 +194,12 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
         config = read_config(job.folder)
         judged_by = describe_standard(config["standard"]["agent"], config["standard"]["exactness"])
         try:
-            results = recalibrate_results(read_results(job.folder, columns), jobs.temperatures)
+            every = recalibrate_results(read_results(job.folder, columns), jobs.temperatures)
+            results, fitted_half = halves_of(every)
             controls = {
                 name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
             }
+            controls |= {} if fitted_half is None else {FITTED_HALF: fitted_half}
         except NoNumbersError as error:
             say(f"{job.name}: {error}")
             continue
@@ -205,8 +207,10 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
             say(lost)
         summary = summarise_results(evaluation, results, job.name, controls)
         write_summary(summary, job.folder, judged_by, results.lost_edits)
-        estimates = [summary["all"][job.name].get(name) for name in headlines]
-        rows.append([job.name, *(Shown(format_cell(cell), cell) for cell in estimates)])
+        for reader in (job.name, control_reader(job.name, FITTED_HALF)):
+            if reader in summary["all"]:
+                estimates = [summary["all"][reader].get(name) for name in headlines]
+                rows.append([reader, *(Shown(format_cell(cell), cell) for cell in estimates)])
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
     print_table(f"edits of {jobs.run.folder}, over this world only", ["editor", *headlines], rows)

@@ -95,7 +95,7 @@ def search_settings(
     development: Development, name: str, entry: "Entry", options: TuneSettings
 ) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
-    from testbed.engine.results import read_results
+    from testbed.engine.results import halves_of, read_results
     from testbed.scores.metric import metrics_shown_in
     from testbed.scores.summary import measure_reader
 
@@ -111,7 +111,7 @@ def search_settings(
             configs = options.configs | {entry.options: setting}
             shutil.rmtree(folder, ignore_errors=True)
             bench.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
-            results = read_results(folder, columns)
+            results, _ = halves_of(read_results(folder, columns))
             measured = measure_reader(evaluation, results, evaluation.readers(results, name)[name])
             searched_values = {key: getattr(setting, key) for key in entry.search}
             lines.append(searched_values | {key: measured[key].value() for key in headlines})

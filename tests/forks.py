@@ -30,8 +30,12 @@ def fork_world(subjects=30, config=ExactConfig(strata=(0.5, 0.2, 0.3))):  # noqa
     return World(graph, model, sentences, entity_tokenizer(graph), ExactWorld(config, resolution, True))
 
 
-def answered(world, cases, folder, seed=0):
-    """Results, written and read, of a model that often answers as the agent does, and often anything else."""
+def answered(world, cases, folder, seed=0, told=()):
+    """Results, written and read, of a model that often answers as the agent does, and often anything else.
+
+    Args:
+        told: see `rows_of_cases`.
+    """
     rng = np.random.default_rng(seed)
     names = ObjectNames(world.tokenizer, world.graph.objects)
     choices, claims = max(len(c.choices) for c in cases), max(len(c.claims) for c in cases)
@@ -44,8 +48,8 @@ def answered(world, cases, folder, seed=0):
             for t in range(2):
                 noise = 0.8 * rng.dirichlet(np.full(n, 0.3))
                 p[t, i, q, :n] = choice.agent[t] if rng.random() < 0.4 else noise
-                told = choice.answer[t] if rng.random() < 0.5 else rng.choice(choice.options)
-                name = world.tokenizer.entity(int(told))
+                said = choice.answer[t] if rng.random() < 0.5 else rng.choice(choice.options)
+                name = world.tokenizer.entity(int(said))
                 tokens[t, i, q, : len(name)] = name
     said = rng.random((2, len(cases), claims, 2)) / 2
     number, nothing = np.arange(len(cases)), np.zeros(len(cases), int)
@@ -53,5 +57,5 @@ def answered(world, cases, folder, seed=0):
     info = Info(np.zeros((len(cases), 1)), nothing, nothing, nothing)
     how = Circumstances(number, subjects, nothing, info, nothing.astype(float))
     before, after = (ModelAnswers(p[t], p[t], tokens[t], said[t]) for t in (0, 1))
-    write_rows(rows_of_cases(cases, before, after, how, names, COLUMNS), folder, COLUMNS)
+    write_rows(rows_of_cases(cases, before, after, how, names, COLUMNS, told), folder, COLUMNS)
     return read_results(folder, COLUMNS)

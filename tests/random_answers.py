@@ -93,6 +93,7 @@ def flat(answers, seed=0):
         relation=0 * case,
         options=options,
         offered=options != ABSENT,
+        is_told=np.zeros(len(case), bool),
         **fields,
     )
     at = answers.objects[:, REQUEST] == answers.scalars["object"][:, None]

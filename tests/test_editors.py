@@ -58,7 +58,7 @@ VARIANTS = {
     "rome, last token": AT_FIRST | {"token": "last", "depth": 2 / 3},
     "in-context, imagine": {"imagine": True},
 }
-CONTROLS = ("random-target", "oracle", "self-bayes-told", "retrain")
+CONTROLS = ("random-target", "oracle", "oracle-world", "self-bayes-told", "retrain")
 
 
 def toy_editor(name, changes):

@@ -125,6 +125,7 @@ def answered(cases, rng):
     choices = Choices(
         **columns, options=options, agent=agent, frequency=frequency, lm=lm, lm_open=lm, lm_answer=said,
         agent_answer=np.array([choice.answer for _, choice in flat]), offered=options != ABSENT,
+        is_told=np.zeros(len(options), bool),
         facets={name: np.array([choice.facets[name] for _, choice in flat]) for name in Seesaw.choice_facets},
     )  # fmt: skip
     none = np.zeros(0, int)

@@ -245,6 +245,7 @@ def random_results(cases, seed=0):
         agent_answer=np.array([c.answer for _, c in flat]),
         lm_answer=np.full((len(flat), 2), ABSENT),
         stated=np.array([c.stated for _, c in flat]),
+        is_told=np.zeros(len(flat), bool),
         offered=padded(
             [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat], False
         ),

@@ -51,6 +51,10 @@ class Method(NamedTuple):
 
         return self.facts_told(hide_spot_checks(case))
 
+    def facts_besides_request(self, case: "Case") -> set[tuple[int, int]]:
+        """Subject and relation of all that the editor is told of but the request itself."""
+        return {belief.fact[:2] for belief in self.tell_facts(case)} - {case.request[:2]}
+
 
 @dataclass(frozen=True)
 class Control(Entry):

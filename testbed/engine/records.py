@@ -11,7 +11,7 @@ it is, the others are (design.md 6, 8).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -98,7 +98,7 @@ class Columns:
         question_columns = {"case": integer, "role": text, "group": text}
         choices = {
             **question_columns, "subject": integer, "relation": integer, "stated": integer,
-            "phrasing": integer,
+            "phrasing": integer, "is_told": pa.bool_(),
             **{name: _TYPES[kind] for name, kind in self.of_choices.items()},
             "options": pa.list_(integer), "offered": pa.list_(pa.bool_()),
             **{f"{who}_{t}": reals for who in _VECTORS for t in self.times},
@@ -145,8 +145,14 @@ def rows_of_cases(
     how: Circumstances,
     names: ObjectNames,
     columns: Columns,
+    told: Sequence[Collection[tuple[int, int]]] = (),
 ) -> Rows:
-    """The rows of some cases, of their choices and of their claims."""
+    """The rows of some cases, of their choices and of their claims.
+
+    Args:
+        told: for each case the facts (subject, relation) besides the request that the editor was told of;
+            none where it is empty.
+    """
     generated = [names.objects_of(np.asarray(x.tokens)) for x in (before, after)]
     rows: Rows = {table: [] for table in TABLES}
     for i, case in enumerate(cases):
@@ -157,6 +163,7 @@ def rows_of_cases(
             row |= {name: getattr(choice, name) for name in ("subject", "relation", "stated", "options")}
             row |= {name: choice.facets[name] for name in columns.of_choices}
             row["phrasing"] = choice.phrasing
+            row["is_told"] = bool(told) and (choice.subject, choice.relation) in told[i]
             row["offered"] = np.ones(n, bool) if choice.offered is None else choice.offered
             for t, time in enumerate(columns.times):
                 row |= {f"{who}_{time}": getattr(choice, who)[t] for who in _VECTORS}

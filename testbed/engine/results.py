@@ -30,6 +30,7 @@ class Choices(NamedTuple):
         agent_answer: int64[N, T], the agent's most probable object; ABSENT where it is undetermined.
         lm_answer: int64[N, 2], what the model generates; ABSENT if that is not an object.
         offered: bool[N, C], the options that may be chosen; False as padding.
+        is_told: bool[N], whether the editor, a control, was told what the agent believes of it.
         facets: the columns that the evaluation declares for choices, each [N].
     """
 
@@ -47,6 +48,7 @@ class Choices(NamedTuple):
     agent_answer: np.ndarray
     lm_answer: np.ndarray
     offered: np.ndarray
+    is_told: np.ndarray
     facets: Mapping[str, np.ndarray] = {}
 
 
@@ -170,6 +172,36 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
     return mark_lost_edits(results, folder)
 
 
+def select_choices(results: Results, which: np.ndarray) -> Results:
+    """The results with some of their choices, bool[N], and all else."""
+    choices, recalibrated = results.choices, results.recalibrated
+    facets = {name: column[which] for name, column in choices.facets.items()}
+    columns = {name: getattr(choices, name)[which] for name in Choices._fields if name != "facets"}
+    return replace(
+        results,
+        choices=Choices(**columns, facets=facets),
+        recalibrated=None if recalibrated is None else recalibrated[which],
+    )
+
+
+def halves_of(results: Results) -> tuple[Results, Results | None]:
+    """The questions that the editor was not told of, the request among them, and the request and the others.
+
+    Only a control is told what the agent believes of questions. Who was told of none, or of all, has but
+    one half.
+    """
+    choices, cases = results.choices, results.cases
+    told = choices.is_told
+    if not told.any():
+        return results, None
+    is_request = (choices.subject == cases["subject"][choices.case]) & (
+        choices.relation == cases["relation"][choices.case]
+    )
+    if (told | is_request).all():
+        return results, None
+    return select_choices(results, ~told), select_choices(results, told | is_request)
+
+
 def mark_lost_edits(results: Results, folder: Path) -> Results:
     """The results with the edits marked after which the model gives no numbers: it answers nothing there.
 
@@ -248,6 +280,7 @@ def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choice
         agent_answer=answers([f"agent_answer_{t}" for t in times]),
         lm_answer=answers([f"lm_answer_{w}" for w in WHEN]),
         offered=offered,
+        is_told=table["is_told"].to_numpy(),
         facets={name: _read_column(table[name], kind) for name, kind in columns.of_choices.items()},
     )
 

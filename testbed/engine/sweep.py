@@ -211,7 +211,8 @@ class Sweep:
             for answers in (questions.answers_before(which), questions.answers_after(deltas, which))
         )
         texts = questions.texts_before(which), questions.texts_after(deltas, which)
-        rows = rows_of_cases(cases, before, after, how, questions.names, self.columns)
+        told = [self.worker.method.facts_besides_request(case) for case in cases]
+        rows = rows_of_cases(cases, before, after, how, questions.names, self.columns, told)
         rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows
 

@@ -39,6 +39,10 @@ class Evaluation:
     """The module that cases come from: results made with other code of it are stale. Empty: `cases` of the
     folder, or the module of a class that has none."""
 
+    can_be_halved: ClassVar[bool] = False
+    """Whether metrics mean the same over some of the questions, whichever: `oracle` is told of half of them,
+    and scored on the others."""
+
     @property
     def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent, once for each of its beliefs after the edit."""

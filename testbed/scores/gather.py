@@ -13,7 +13,15 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import hash_content, read_json, verify_folder
 from testbed.engine.records import Columns, control_stem
-from testbed.engine.results import Choices, Claims, NoNumbersError, Passages, Results, read_results
+from testbed.engine.results import (
+    Choices,
+    Claims,
+    NoNumbersError,
+    Passages,
+    Results,
+    halves_of,
+    read_results,
+)
 from testbed.engine.trace import (
     CONFIG,
     check_tuned_apart,
@@ -46,7 +54,8 @@ class EditorResults(NamedTuple):
         sweeps: how many folders there are, for each of which the editor was prepared.
         results: the cases of all runs, numbered by the column `run`; scores immediately after each edit.
         later_results: after k edits in sequence, the first k of every sequence asked again, by k.
-        controls: the same cases where the editor was told something else, by what.
+        controls: the same cases where the editor was told something else, by what; of a control that is told
+        what the agent believes of some questions, whose `results` are the others, these under FITTED_HALF.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
         seed: the least of the seeds, for the permutation tests.
     """
@@ -80,6 +89,10 @@ def describe_missing_numbers(name: str, results: Results) -> str:
     lost = results.lost_edits
     sentence = f"{lost} of {len(results)} edits of {name} gave no numbers and count as failures."
     return sentence if lost else ""
+
+
+FITTED_HALF = "these questions"
+"""What an editor was told that has a row for the questions whose answers it was told."""
 
 
 class RecordedEvaluation(NamedTuple):
@@ -210,10 +223,15 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
 
     def read_later(k: int) -> Results:
         parts = [_read_results(one, columns, f"retained-{k}-") for one in folders_by_edits[k]]
-        return pool_results(parts, [one.number for one in folders_by_edits[k]])
+        return halves_of(pool_results(parts, [one.number for one in folders_by_edits[k]]))[0]
 
     later_results = _results_with_numbers({k: partial(read_later, k) for k in sorted(folders_by_edits)})
-    results = read_pooled()
+    results, fitted_half = halves_of(read_pooled())
+    controls = _results_with_numbers(
+        {control: partial(read_pooled, control_stem(control)) for control in first["controls"]}
+    )
+    if fitted_half is not None:
+        controls[FITTED_HALF] = fitted_half
     # Of several worlds the one whose posteriors are least exact speaks for all.
     least = max((one.config["standard"] for one in group), key=_error_bound)
     return EditorResults(
@@ -225,9 +243,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         sweeps=len(group),
         results=results,
         later_results=later_results,
-        controls=_results_with_numbers(
-            {control: partial(read_pooled, control_stem(control)) for control in first["controls"]}
-        ),
+        controls=controls,
         cost=_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group]),
         seed=min(one.seed for one in group),
     )

@@ -1,4 +1,4 @@
-"""Controls that need the testbed: random-target, oracle, self-bayes-told and retrain."""
+"""Controls that need the testbed: random-target, oracle, oracle-world, self-bayes-told and retrain."""
 
 from dataclasses import dataclass, field
 
@@ -17,6 +17,22 @@ class OracleConfig:
 
     def __post_init__(self) -> None:
         require_positive({}, {"named": self.named})
+
+
+@dataclass(frozen=True)
+class OracleWorldConfig:
+    """Adapters fitted to the agent's beliefs about every fact of the world."""
+
+    fit: FitConfig = field(default_factory=lambda: FitConfig(steps=80))
+    named: int = 4
+    """Objects of each belief that are named; the rest of it is what the model says now."""
+    at_once: int = 64
+    """Facts of the world, drawn anew, that every step is fitted to besides the request."""
+    most: int = 5000
+    """Facts that a world may have."""
+
+    def __post_init__(self) -> None:
+        require_positive({}, {"named": self.named, "at_once": self.at_once, "most": self.most})
 
 
 @dataclass(frozen=True)
@@ -39,9 +55,16 @@ EDITORS = (
     ),
     Control(
         name="oracle",
-        about="control: low-rank adapters as `self-bayes` has, fitted to what the rational agent believes",
+        about="control: low-rank adapters as `self-bayes` has, fitted to what the rational agent believes of "
+        "half of the questions, and scored on the others",
         build="testbed.engine.controls.oracle:oracle",
         config=OracleConfig(),
+    ),
+    Control(
+        name="oracle-world",
+        about="control: the same fitted to what the agent believes about every fact of a small world",
+        build="testbed.engine.controls.oracle:oracle_world",
+        config=OracleWorldConfig(),
     ),
     Control(
         name="self-bayes-told",

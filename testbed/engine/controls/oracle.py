@@ -1,14 +1,19 @@
-"""oracle: an editor that is told the gold, the bound of what its capacity can hold.
+"""oracle and oracle-world: editors that are told what the rational agent believes.
 
-Adapters with the rank, the matrices and the steps of the strongest editor (`self-bayes`), fitted to what the
-rational agent believes after the edit: min over A, B of sum_i KL(p(. | s_i, r_i) || p_W+AB(. | s_i, r_i)).
-The pairs (s_i, r_i) are the request's own and what the case asks, but no spot check; each belief is its
-likeliest objects, and the rest of it what the model says now. It is not told what follows for sentences about
-truth.
+Adapters with the rank and the matrices of the strongest editor (`self-bayes`), fitted to what the agent
+believes after the edit: min over A, B of sum_i KL(p(. | s_i, r_i) || p_W+AB(. | s_i, r_i)). Each belief is
+its likeliest objects, and the rest of it what the model says now. Neither is told what follows for sentences
+about truth, or which facts are spot checks.
+
+`oracle` is told of the request and a random half of the questions: of half of the subject's other facts, and
+of all that is asked about half of the other subjects. Its score is that of the other half; that of the half
+it was fitted to has a row of its own. `oracle-world` is told of every fact of the world: each step is fitted
+to all of the subject's and to some of the others', drawn anew. It has nothing to guess, and what it lacks is
+what such a fit does not hold.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,19 +21,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from corpus.errors import InputError
+from corpus.seeds import generator
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.editors.self_bayes.revision import Targets, count_tokens, fit_goals, make_goal
 from lm.language_model import LanguageModel
-from testbed.engine.controls import OracleConfig
+from testbed.engine.controls import OracleConfig, OracleWorldConfig
 from testbed.engine.methods import Belief, Method
 from testbed.run.agents import agent_named
+from testbed.run.settings import NO_RESULT
 
 if TYPE_CHECKING:
     from bayes.interface import Agent, EditRequest
     from testbed.protocol import Case
     from testbed.run.world import World
     from testbed.settings import EditSettings
+
+Pair = tuple[int, int]
+"""Subject and relation."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +62,47 @@ class Oracle:
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
         targets = beliefs_of(request, self.config.named)
-        return fit_goals(
-            model, [(make_goal(model, targets), 0)], self.config.fit, key, count_tokens(targets.prompts)
-        )
+        goals = [(make_goal(model, targets), 0)]
+        return fit_goals(model, goals, self.config.fit, key, count_tokens(targets.prompts))
+
+
+@dataclass(frozen=True)
+class OracleOfWorld:
+    """The same of a whole world, of which every step draws some.
+
+    Args:
+        first: how many beliefs are fitted in every step, the request's and those of its subject among them.
+    """
+
+    config: OracleWorldConfig
+    # As many as the world has relations; so that worlds are pooled as one editor's.
+    first: int = field(metadata=NO_RESULT)
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return self.config.fit.steps
+
+    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
+        """Nothing to prepare."""
+        return {}
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """An adapter with which the model believes what it was told."""
+        config, targets = self.config, beliefs_of(request, self.config.named)
+        first, others = (Targets(*(x[part] for x in targets)) for part in self._parts)
+        goals = [(make_goal(model, first), 0)]
+        if count := len(others.weight):
+            # What is drawn is weighed up to all; here it is to weigh as much as one of the first.
+            share = min(1.0, config.at_once / count)
+            goals.append((make_goal(model, others._replace(weight=others.weight * share)), config.at_once))
+        return fit_goals(model, goals, config.fit, key, count_tokens(targets.prompts))
+
+    @property
+    def _parts(self) -> tuple[slice, slice]:
+        return slice(self.first), slice(self.first, None)
 
 
 def beliefs_of(request: Request, facts: int) -> Targets:
@@ -68,23 +117,78 @@ def beliefs_of(request: Request, facts: int) -> Targets:
 
 
 def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Method:
-    """The method; its agent reads the corpus when the first case is told."""
+    """The method; its agent reads the corpus when the first case is told.
+
+    Raises:
+        InputError: an evaluation whose metrics mean something else over half of the questions.
+    """
+    if not settings.chosen_evaluation.can_be_halved:
+        raise InputError(
+            f"oracle is scored on the half of the questions that it is not told of, which the evaluation "
+            f"{settings.evaluation} cannot; use --evaluation hase, or say can_be_halved in your own"
+        )
+    implied_beliefs = make_beliefs(settings, world, config.named)
+
+    def half_of_beliefs(case: "Case") -> list[Belief]:
+        return implied_beliefs(case.request, half_of_questions(case, settings.seed))
+
+    return Method(Oracle(config), half_of_beliefs)
+
+
+def oracle_world(config: OracleWorldConfig, settings: "EditSettings", world: "World") -> Method:
+    """The method; of few edits side by side, since each is told much.
+
+    Raises:
+        InputError: the world is too large.
+    """
+    graph = world.graph
+    if len(graph) > config.most:
+        raise InputError(
+            f"oracle-world fits every fact, and this world has {len(graph)}; use oracle, or a higher "
+            "--oracle-world.most"
+        )
+    implied_beliefs = make_beliefs(settings, world, config.named)
+    pairs = list(zip(graph.subject.tolist(), graph.relation.tolist(), strict=True))
+
+    def all_beliefs(case: "Case") -> list[Belief]:
+        own_first = sorted(pairs, key=lambda pair: pair[0] != case.request.subject)
+        return implied_beliefs(case.request, tuple(own_first))
+
+    return Method(OracleOfWorld(config, len(graph.relations)), all_beliefs, most=4)
+
+
+def half_of_questions(case: "Case", seed: int) -> tuple[Pair, ...]:
+    """Half of what is asked besides the request: of the subject's facts, and of the other subjects.
+
+    Of an odd number the larger or the smaller half, by a fair coin.
+    """
+    rng = generator(seed, f"half of the questions {case.requested_fact}")
+    pairs = list(dict.fromkeys((c.subject, c.relation) for c in case.choices))
+    own = [pair for pair in pairs if pair[0] == case.request.subject and pair != case.request[:2]]
+    others = list(dict.fromkeys(s for s, _ in pairs if s != case.request.subject))
+
+    def draw_half(count: int) -> set[int]:
+        return set(rng.permutation(count)[: (count + int(rng.integers(2))) // 2].tolist())
+
+    drawn_facts, drawn_subjects = draw_half(len(own)), draw_half(len(others))
+    subjects = {others[i] for i in drawn_subjects}
+    facts = {own[i] for i in drawn_facts}
+    return tuple(pair for pair in pairs if pair in facts or pair[0] in subjects)
+
+
+def make_beliefs(
+    settings: "EditSettings", world: "World", most_objects: int
+) -> "Callable[[EditRequest, Sequence[Pair]], list[Belief]]":
+    """What the agent believes after an edit: `most_objects` facts for each pair, the request's first."""
 
     @cache
     def agent() -> "Agent":
         return agent_named(settings.agent, world, settings.paper_agent)
 
-    return Method(Oracle(config), beliefs_implied(agent, config.named))
-
-
-def beliefs_implied(agent: "Callable[[], Agent]", most_objects: int) -> "Callable[[Case], list[Belief]]":
-    """What the rational agent believes after an edit, `named` facts for each pair, the request first."""
-
-    @cache
-    def implied_beliefs(request: "EditRequest", questions: tuple[tuple[int, int], ...]) -> list[Belief]:
+    def implied_beliefs(request: "EditRequest", pairs: Sequence[Pair]) -> list[Belief]:
         after = agent().with_edit(request)
         beliefs: list[Belief] = []
-        for s, r in dict.fromkeys([request[:2], *questions]):
+        for s, r in dict.fromkeys([request[:2], *pairs]):
             itself = (s, r) == request[:2]
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")
@@ -98,7 +202,4 @@ def beliefs_implied(agent: "Callable[[], Agent]", most_objects: int) -> "Callabl
             beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (most_objects - len(some))]
         return beliefs
 
-    def case_beliefs(case: "Case") -> list[Belief]:
-        return implied_beliefs(case.request, tuple((c.subject, c.relation) for c in case.choices))
-
-    return case_beliefs
+    return cache(implied_beliefs)

@@ -53,6 +53,7 @@ class Hase(Evaluation):
     """Facts of each kind that are asked though no editor is told of them; see SPOT_CHECKS."""
 
     package: ClassVar[str] = __name__
+    can_be_halved: ClassVar[bool] = True
     facets: ClassVar = {
         "reinforces": bool,
         "child": bool,
