@@ -15,7 +15,9 @@ The teachers of `unsaid` worlds have 1, 3, 10 or 30 pupils, and for each of thes
 rare, or as common: support and frequency are crossed by construction.
 
 Ten worlds of each kind, of equal sizes; the code was written on the world of seed 500. Settings are the
-editors' own for small models (`rome` reads the subject's token); nothing is tuned here.
+editors' own for small models, but `rome` and `memit` read the subject's token, and `count-based` may conclude
+what the model has never read of the subject, from one peer on: else it concludes next to nothing here.
+Nothing is tuned.
 """
 
 from collections.abc import Iterator
@@ -69,7 +71,11 @@ EDITORS = (
     *LAW, "mend", "context-distillation", "ft-constrained", "full", "full-late", "grace", "lora-all",
     "self-bayes-told", "random-target",
 )  # fmt: skip
-CHANGES: dict[str, dict[str, Any]] = {"rome": {"token": "subject"}, "memit": {"token": "subject"}}
+CHANGES: dict[str, dict[str, Any]] = {
+    "rome": {"token": "subject"},
+    "memit": {"token": "subject"},
+    "count-based": {"unread": True, "fewest": 1},
+}
 """Settings of editors that differ from the preset's."""
 READINGS = {"evidence": "evidence", "correction": "a correction", "do": "a change of the world"}
 Kind = Literal["unsaid", "doubt"]
