@@ -37,5 +37,5 @@ def open(
     Raises:
         InputError: there is no run.
     """
-    # By its name, so that the identity of results, which follows imports, does not come to hold every command.
+    # By its name: the identity of results follows imports, and would come to hold every command.
     return import_module("testbed.open_run").open_run(folder, agent, checkpoint)
