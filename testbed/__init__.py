@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +37,5 @@ def open(
     Raises:
         InputError: there is no run.
     """
-    from testbed.open_run import open_run
-
-    return open_run(folder, agent, checkpoint)
+    # By its name: the identity of results follows imports, and would come to hold every command.
+    return import_module("testbed.open_run").open_run(folder, agent, checkpoint)

@@ -109,12 +109,16 @@ def option_names(value: Any, prefix: str = "--") -> Iterator[str]:
         return
     hints = get_type_hints(type(value), include_extras=True)
     for f in fields(value):
-        one, name = getattr(value, f.name), f.name.replace("_", "-")
+        one, markers = getattr(value, f.name), getattr(hints[f.name], "__metadata__", ())
+        renamed = [marker.name for marker in markers if getattr(marker, "name", None)]
+        name = (renamed or [f.name])[0].replace("_", "-")
+        if any(marker in (tyro.conf.Suppress, tyro.conf.Positional) for marker in markers):
+            continue
         if is_dataclass(one):
             yield from option_names(one, f"{prefix}{name}.")
         elif isinstance(one, Mapping):
             yield from option_names(one)
-        elif tyro.conf.Positional not in getattr(hints[f.name], "__metadata__", ()):
+        else:
             yield f"{prefix}{name}"
             if isinstance(one, bool):
                 yield f"{prefix}no-{name}"

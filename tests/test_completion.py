@@ -5,11 +5,14 @@ import io
 import re
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
+import tyro
 
 from testbed.__main__ import COMMANDS
-from testbed.command_line import parse_options
+from testbed.command_line import option_names, parse_options
 from testbed.completion import OPTIONS, main
 from testbed.presets import DEFAULT_PRESET
 
@@ -30,6 +33,17 @@ def complete(script, *words):
     return subprocess.run(
         ["bash", "-c", f"{script}\n{line}"], capture_output=True, text=True, check=True
     ).stdout.split()
+
+
+@dataclass(frozen=True)
+class Odd:
+    hidden: tyro.conf.Suppress[int] = 1
+    first: tyro.conf.Positional[str] = ""
+    with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
+
+
+def test_options_are_named_as_they_are_typed():
+    assert list(option_names(Odd())) == ["--cases", "--no-cases"]
 
 
 def test_every_command_is_offered(script):
