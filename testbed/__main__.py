@@ -15,7 +15,19 @@ from testbed.launch import launch_command
 from testbed.open_run import describe_run
 from testbed.run.runs import Run
 
-COMMANDS = ("demo", "corpus", "train", "edit", "tune", "report", "ask", "export", "verify", "example")
+COMMANDS = (
+    "demo",
+    "corpus",
+    "train",
+    "edit",
+    "tune",
+    "report",
+    "ask",
+    "export",
+    "score",
+    "verify",
+    "example",
+)
 """In the order in which they are used."""
 SCRIPT_COMMANDS = (*COMMANDS, "completion")
 

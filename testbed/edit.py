@@ -14,13 +14,14 @@ from testbed.launch import launch_command
 from testbed.own import plain_name
 from testbed.presets import EDIT
 from testbed.run.lock import BusyError, one_of_several, only_one
-from testbed.run.runs import Run, folder_digest, provenance
+from testbed.run.runs import Run, provenance
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
     from lm.language_model import LanguageModel
     from testbed.engine.methods import Method
     from testbed.engine.records import Columns
+    from testbed.protocol import Case
     from testbed.run.world import World
 
 
@@ -76,10 +77,10 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
 
 
 class Job(NamedTuple):
-    """One editor's part: what it is, what its results depend on, and where they go."""
+    """One editor's part: what it is (None: at work elsewhere), what its results depend on, where they go."""
 
     name: str
-    method: "Method"
+    method: "Method | None"
     trace: dict[str, Any]
     folder: Path
 
@@ -105,7 +106,7 @@ class Jobs(NamedTuple):
 def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
     from testbed.engine.identity import method_identity
-    from testbed.engine.trace import code_of_cases, folder_of
+    from testbed.engine.trace import code_of_cases, folder_of, inputs_of
     from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
@@ -120,11 +121,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))
     shared = {
-        "inputs": {
-            "world": folder_digest(run.world),
-            "corpus": folder_digest(run.corpus),
-            "checkpoint": folder_digest(checkpoint),
-        },
+        "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
         "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
     }
@@ -146,18 +143,24 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
     from testbed.run.agents import agent_named
 
     agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    cases, config = draw_cases(jobs.world, agent, options), options.cases
-    if len(cases) < config.count:
-        cases = cases[: len(cases) // options.sequence * options.sequence]
-        say(f"{len(cases)} cases, as many as there are in whole sequences")
+    cases = take_whole_sequences(draw_cases(jobs.world, agent, options), options)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
     for job in pending:
         untraced = {"standard": standard, "controls": bench.controls} | jobs.origin
         write(job.folder / "config.json", job.trace | untraced)
+        assert job.method is not None, "only testbed.score has results without a method"
         with show_progress(job.name, bench.edit_count) as advance:
             bench.edit_cases(job.method, job.folder, advance)
+
+
+def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
+    """The cases without those that make no whole sequence, where there are fewer than asked for."""
+    if len(cases) < options.cases.count:
+        cases = cases[: len(cases) // options.sequence * options.sequence]
+        say(f"{len(cases)} cases, as many as there are in whole sequences")
+    return cases
 
 
 def recalibrate_model(jobs: Jobs, options: EditSettings) -> None:

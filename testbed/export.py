@@ -1,14 +1,25 @@
-"""python -m testbed.export: the trained model and its tokenizer as Hugging Face's libraries open them."""
+"""python -m testbed.export [tiny|laptop|small|paper]: the trained model as Hugging Face's libraries open it.
+
+With --cases, what is asked of its edits too, for editors of any framework.
+"""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
 from testbed.console import print_table, run_command, say
+from testbed.edit import take_whole_sequences
 from testbed.launch import launch_command
+from testbed.presets import EXPORT
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, folder_digest
 from testbed.settings import ExportSettings
+
+if TYPE_CHECKING:
+    from lm.language_model import LanguageModel
+    from testbed.run.world import World
 
 ORIGIN = "origin.json"
 STOPS_SHOWN = 5
@@ -17,7 +28,8 @@ STOPS_SHOWN = 5
 def export(options: ExportSettings) -> None:
     """Write a run's checkpoint, configuration and tokenizer as one folder, and print how to open it.
 
-    Does nothing where the folder holds this checkpoint already.
+    With cases, all that `testbed.engine.door` needs to edit and ask it stands beside. Does nothing where the
+    folder holds the same already.
 
     Raises:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder
@@ -33,7 +45,7 @@ def export(options: ExportSettings) -> None:
     world = load_world(run)
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
-    folder = options.folder or run.folder / "huggingface"
+    folder = options.folder or run.folder / ("door" if options.with_cases else "huggingface")
     origin = {"checkpoint": folder_digest(checkpoint), "corpus": folder_digest(run.corpus)}
     if not folder.exists():
         with only_one(run, "export"):
@@ -53,11 +65,44 @@ def export(options: ExportSettings) -> None:
         say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {names}")
     say("from transformers import AutoModelForCausalLM as M, AutoTokenizer as T")
     say(f"model, tokenizer = M.from_pretrained({str(folder)!r}), T.from_pretrained({str(folder)!r})")
+    if options.with_cases:
+        export_cases(options, run, world, model, checkpoint, folder)
+
+
+def export_cases(
+    options: ExportSettings, run: Run, world: "World", model: "LanguageModel", checkpoint: Path, folder: Path
+) -> None:
+    """Write cases beside an exported model.
+
+    Raises:
+        InputError: the folder holds others.
+    """
+    from testbed.engine.door_cases import CASES, DOOR, write_cases
+    from testbed.engine.questions import Questions
+    from testbed.engine.trace import inputs_of
+    from testbed.examination import draw_cases
+    from testbed.run.agents import agent_named
+
+    made_from = {"inputs": inputs_of(run, checkpoint), "settings": options.settings_as_data()}
+    if (folder / DOOR).exists():
+        told = read_json(folder / DOOR)
+        if {key: told.get(key) for key in made_from} != made_from:
+            raise InputError(f"{folder} holds other cases; choose another --folder, or move it away")
+        say(f"{folder} holds these cases already")
+    else:
+        agent = agent_named(options.agent, world, options.paper_agent)
+        cases = take_whole_sequences(draw_cases(world, agent, options), options)
+        longest = Questions(world, model, cases, options.seed).names.longest
+        write_cases(world, cases, options.sequence, longest, made_from, folder)
+    count = len((folder / CASES).read_text(encoding="utf-8").splitlines())
+    say(f"{count} cases: copy {folder / 'door.py'} beside your editor, and from a script of yours")
+    say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers')")
+    say(f"python -m testbed.score answers --name my-editor {run.options}")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return run_command("export", __doc__ or "", ExportSettings, export, args)
+    return run_command("export", __doc__ or "", EXPORT, export, args)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.rome import RomeConfig
 from testbed.engine.catalogue import default_configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.settings import CaseConfig, EditSettings, TuneSettings
+from testbed.settings import CaseConfig, EditSettings, ExportSettings, ScoreSettings, TuneSettings
 
 DEFAULT_PRESET = "tiny"
 
@@ -201,3 +201,7 @@ EDIT = {
 }
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}
+
+DOOR = {name: vars(settings) | {"configs": {}} for name, settings in EDIT.items()}
+EXPORT = {name: ExportSettings(**settings) for name, settings in DOOR.items()}
+SCORE = {name: ScoreSettings(**settings) for name, settings in DOOR.items()}

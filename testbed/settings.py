@@ -1,6 +1,6 @@
 """Settings of the commands that edit, report, ask and export; importing this loads no NumPy and no JAX."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -212,17 +212,43 @@ class VerifySettings:
 
 
 @dataclass(frozen=True)
-class ExportSettings:
-    """Which model to write for Hugging Face's libraries, and where."""
+class DoorSettings(EditSettings):
+    """Which cases of an evaluation; their edits are made elsewhere."""
 
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
+    editors: tyro.conf.Suppress[tuple[str, ...]] = ("lora-down",)
+    configs: tyro.conf.Suppress[dict[str, Any]] = field(default_factory=dict)
+    tuned: tyro.conf.Suppress[str] = ""
+    batch: tyro.conf.Suppress[int] = 1
+    strength: tyro.conf.Suppress[float | None] = None
+    batch_edits: tyro.conf.Suppress[int | Literal["auto"]] = "auto"
+    mesh: tyro.conf.Suppress[MeshConfig] = field(default_factory=MeshConfig)
+    shard: tyro.conf.Suppress[str] = ""
+
+    def settings_as_data(self) -> dict[str, Any]:
+        """As `testbed.edit` has them for the same cases."""
+        return EditSettings(
+            **{f.name: getattr(self, f.name) for f in fields(EditSettings)}
+        ).settings_as_data()
+
+
+@dataclass(frozen=True)
+class ExportSettings(DoorSettings):
+    """Which model to write for Hugging Face's libraries, where, and perhaps what is asked of its edits."""
+
     folder: Path | None = None
-    """Where to; without it, huggingface in the run's folder."""
-    checkpoint: Literal["last", "best"] = "last"
-    """The newest checkpoint, or the one with the highest accuracy."""
+    """Where to; without it, huggingface in the run's folder, or door with cases."""
+    with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
+    """Write cases, text and door.py too, with which edits made elsewhere are asked (docs/pytorch.md)."""
+
+
+@dataclass(frozen=True)
+class ScoreSettings(DoorSettings):
+    """Which answers, to which cases: those options with which they were exported."""
+
+    answers: tyro.conf.Positional[Path] = Path("answers")
+    """The folder that `door.examine` wrote."""
+    name: str = ""
+    """What the editor is to be called in tables."""
 
 
 @dataclass(frozen=True)

@@ -38,3 +38,12 @@ def test_the_frontier_is_what_nothing_beats(pairs):
     assert {p.name for p in pareto_front(points)} == {p.name for p in points} - beaten
     costs = [p.cost for p in pareto_front(points)]
     assert costs == sorted(costs)
+
+
+@given(st.lists(st.tuples(small, st.booleans()), min_size=1, max_size=10, unique=True))
+def test_what_was_timed_elsewhere_neither_beats_nor_is_beaten(marked):
+    points = [
+        CostPoint(str(i), cost, None, Estimate(v, v, v, 1), elsewhere)
+        for i, ((cost, v), elsewhere) in enumerate(marked)
+    ]
+    assert pareto_front(points) == pareto_front([p for p in points if not p.is_elsewhere])

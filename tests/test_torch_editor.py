@@ -190,8 +190,8 @@ def test_several_facts_of_one_edit_are_a_list(toy, editor_of):
 @pytest.mark.parametrize(
     ("user_editor", "message"),
     [
-        (hook_layer, "answers otherwise than its weights do.*pytorch.md"),
-        (wrap_model, "other weights than the model had.*merge_and_unload.*pytorch.md"),
+        (hook_layer, "answers otherwise than its weights do.*testbed.export --cases"),
+        (wrap_model, "other weights than the model had.*merge_and_unload.*testbed.export --cases"),
         (shorten_floats, "bfloat16; edit in float32"),
         (return_weights, "returned tuple; return the model"),
         (raise_error, r"raise_error, in prepare: AttributeError.*test_torch_editor.py, line"),

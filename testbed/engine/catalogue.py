@@ -130,7 +130,7 @@ def _own_entry(name: str) -> Entry:
     """A user's own editor, in JAX or in PyTorch: its fields are its hyper-parameters."""
     kind = editor = find_own(name, "editor")
     is_torch = edits_torch_models(kind)
-    if not isfunction(kind):
+    if not (is_torch and isfunction(kind)):
         kind, editor = import_own(name, "editor", ("edit",) if is_torch else ("prepare", "edit"))
     options = option_prefix(name)
     if options in editor_entries():

@@ -57,7 +57,7 @@ class PackedCase(NamedTuple):
     claims: list[int]
 
 
-class _Question(NamedTuple):
+class Question(NamedTuple):
     """A choice or a claim: the texts that are read for it, and how many tokens of each are its prompt."""
 
     texts: list[np.ndarray]
@@ -66,7 +66,7 @@ class _Question(NamedTuple):
 
 def pack_case(tokenizer: Tokenizer, case: Case) -> PackedCase:
     """The texts of a case in as many trees as they need, each question in the first with room for it."""
-    questions = _case_questions(tokenizer, case)
+    questions = case_questions(tokenizer, case)
     trees: list[TokenTree] = []
     nodes: dict[int, list[np.ndarray]] = {}
     size = 0
@@ -87,7 +87,7 @@ def pack_case(tokenizer: Tokenizer, case: Case) -> PackedCase:
     return PackedCase(trees, np.flatnonzero(is_read), places[:choices], prompts, claims)
 
 
-def _share_trees(questions: Sequence[_Question]) -> list[list[int]]:
+def _share_trees(questions: Sequence[Question]) -> list[list[int]]:
     """Which questions, by their numbers, share a tree."""
     trees: list[tuple[list[int], set]] = []
     for number, question in enumerate(questions):
@@ -100,16 +100,16 @@ def _share_trees(questions: Sequence[_Question]) -> list[list[int]]:
     return [numbers for numbers, _ in trees]
 
 
-def _case_questions(tokenizer: Tokenizer, case: Case) -> list[_Question]:
+def case_questions(tokenizer: Tokenizer, case: Case) -> list[Question]:
     """All choices, then all claims."""
     questions = []
     for choice in case.choices:
         prompt = tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)
         texts = [np.concatenate([prompt, tokenizer.entity(int(o))]) for o in choice.options]
-        questions.append(_Question(texts or [prompt], len(prompt)))
+        questions.append(Question(texts or [prompt], len(prompt)))
     for claim in case.claims:
         sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])
-        questions.append(_Question([sentence], len(sentence)))
+        questions.append(Question([sentence], len(sentence)))
     return questions
 
 

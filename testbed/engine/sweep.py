@@ -151,7 +151,9 @@ class Sweep:
         """
         plan, cost = self.plan, self.folder / "cost.json"
         if not cost.exists():
-            figures = self.worker.cost_per_case(plan.cases_of(plan.firsts[-1])[:, : plan.batch])
+            figures: dict[str, float] = {"elsewhere": True}
+            if self.worker.method.author is None:
+                figures = self.worker.cost_per_case(plan.cases_of(plan.firsts[-1])[:, : plan.batch])
             write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
         for chunk in chunks:
             if plan.sequence > plan.batch:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 16
 """Edits of a chunk: what a kill loses of a slow editor."""
-SEE = "docs/pytorch.md says what editors may do"
+BY_FILES = "ask it by files: python -m testbed.export --cases (docs/pytorch.md)"
 FARTHEST = 1e-4
 """Between probabilities of one model computed twice."""
 LARGEST_SEED = 2**31 - 1
@@ -143,6 +143,7 @@ class TorchEditor:
         facts = zip(request.prompt, request.answer, request.credence.tolist(), strict=True)
         told = [read_request(self.world, *fact) for fact in facts]
         named = dict(name_tensors(weights))
+        tokenizer.request = told
         edited = call_editor(
             self.user_editor, build_model(named), tokenizer, told if told[1:] else told[0], int(seed)
         )
@@ -158,11 +159,16 @@ def load_skeleton(config: Any, vocabulary: int, tokenizer: Any) -> tuple[Callabl
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+    from testbed.engine.door import watch_tokenizer
+
     files = tokenizer_files(tokenizer) | {"config.json": write_config(config, vocabulary)}
     with tempfile.TemporaryDirectory(prefix="credence-") as folder:
         for name, content in files.items():
             Path(folder, name).write_text(json.dumps(content), encoding="utf-8")
-        shape, theirs = AutoConfig.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+        shape, theirs = (
+            AutoConfig.from_pretrained(folder),
+            watch_tokenizer(AutoTokenizer.from_pretrained(folder)),
+        )
 
     def build_model(tensors: dict[str, np.ndarray]) -> Any:
         model = AutoModelForCausalLM.from_config(shape, dtype=torch.float32)
@@ -190,7 +196,7 @@ def read_weights(edited: Any, named: dict[str, np.ndarray], editor: str) -> dict
     if other:
         raise InputError(
             f"editor {editor}: the edited model has other weights than the model had ({other[0]}); merge "
-            f"what it adds into them (peft: merge_and_unload()); {SEE}"
+            f"what it adds into them (peft: merge_and_unload()); {BY_FILES}"
         )
     kinds = {tensor.dtype for tensor in tensors.values()} - {torch.float32}
     if kinds:
@@ -214,5 +220,5 @@ def check_answers(edited: Any, plain: Any, request: dict[str, Any], editor: str)
     if distance > FARTHEST:
         raise InputError(
             f"editor {editor}: the edited model answers otherwise than its weights do (by {distance:.2g}); "
-            f"it is not a change of weights but a wrapper, hook or prefix; {SEE}"
+            f"it is not a change of weights but a wrapper, hook or prefix; {BY_FILES}"
         )

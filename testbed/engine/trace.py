@@ -9,7 +9,7 @@ from corpus.files import hash_content, read_json
 from testbed.engine.identity import code_of, code_of_method
 from testbed.engine.records import is_complete, is_written
 from testbed.own import plain_name
-from testbed.run.runs import Run
+from testbed.run.runs import Run, folder_digest
 
 CONFIG = "config.json"
 AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
@@ -24,6 +24,15 @@ def code_of_cases(cases_from: str) -> dict[str, str]:
         cases_from: the module that an evaluation's cases come from.
     """
     return {"cases": code_of(cases_from), "agents": code_of(AGENTS), "asking": code_of(SWEEP)}
+
+
+def inputs_of(run: Run, checkpoint: Path) -> dict[str, str]:
+    """Hashes of what edits are made from."""
+    return {
+        "world": folder_digest(run.world),
+        "corpus": folder_digest(run.corpus),
+        "checkpoint": folder_digest(checkpoint),
+    }
 
 
 def folder_of(run: Run, evaluation: str, editor: str, trace: dict[str, Any]) -> Path:

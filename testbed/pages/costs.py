@@ -12,6 +12,7 @@ from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import AGENT, MODEL, QUIET, interval_halves, picture_style, save_figure
+from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
@@ -29,12 +30,16 @@ UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 
 
 class CostPoint(NamedTuple):
-    """An editor on the plane of cost and a metric; `cost_with_preparation` adds its preparation, if known."""
+    """An editor on the plane of cost and a metric; `cost_with_preparation` adds its preparation, if known.
+
+    `is_elsewhere`: its cost is that of another library or machine.
+    """
 
     name: str
     cost: float
     cost_with_preparation: float | None
     score: Estimate
+    is_elsewhere: bool = False
 
 
 def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> Section | None:
@@ -52,6 +57,8 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
     left_out = [e.name for e in editors if e.name not in drawn_editors]
     if drawn_editors and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
+    if any(ELSEWHERE in e.edits.cost for e in editors):
+        text += " Squares are edits made by PyTorch or on another machine: their seconds are not comparable."
     return Section("cost", "What does it cost?", text, pictures, more_tables=[table])
 
 
@@ -62,7 +69,7 @@ def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:
         return None
     rows: list[list[Cell]] = [
         [
-            e.name,
+            e.name + (" (elsewhere)" if ELSEWHERE in e.edits.cost else ""),
             *(e.edits.cost.get(name) for name in columns),
             amortised_cost(e, "seconds"),
             e.summary["all"][e.name].get(metric),
@@ -92,7 +99,13 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         unit: "flops" or "seconds".
     """
     points = [
-        CostPoint(e.name, e.edits.cost[unit], amortised_cost(e, unit), e.summary["all"][e.name][metric])
+        CostPoint(
+            e.name,
+            e.edits.cost[unit],
+            amortised_cost(e, unit),
+            e.summary["all"][e.name][metric],
+            ELSEWHERE in e.edits.cost,
+        )
         for e in editors
         if _has_cost(e, metric, unit)
     ]
@@ -117,7 +130,7 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
                 point.cost,
                 value,
                 interval_halves(value, low, high),
-                fmt="o",
+                fmt="s" if point.is_elsewhere else "o",
                 color=colour,
                 ms=6,
                 capsize=2,
@@ -149,9 +162,10 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
 
 
 def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
-    """The points that no point of the same or less cost beats, by rising cost."""
+    """The points that no point of the same or less cost beats, by rising cost; of those timed here."""
     best: list[CostPoint] = []
-    for point in sorted(points, key=lambda p: (p.cost, -p.score.value)):
+    timed_here = [point for point in points if not point.is_elsewhere]
+    for point in sorted(timed_here, key=lambda p: (p.cost, -p.score.value)):
         if not best or point.score.value > best[-1].score.value:
             best.append(point)
     return best

@@ -39,7 +39,9 @@ from testbed.scores.readers import EvaluationMetrics, columns_of
 from testbed.scores.recalibration import recalibrate_results, temperatures_file
 
 PER_CASE = ("steps", "forward", "backward", "seconds")
-COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds")
+ELSEWHERE = "elsewhere"
+"""Among costs: another library or machine made the edits; seconds do not compare, all else is unknown."""
+COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", ELSEWHERE)
 
 
 class EditorResults(NamedTuple):
@@ -244,7 +246,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         results=results,
         later_results=later_results,
         controls=controls,
-        cost=_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group]),
+        cost=_leave_known(_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group])),
         seed=min(one.seed for one in group),
     )
 
@@ -284,6 +286,12 @@ def _read_cost(folder: Path) -> dict[str, float]:
     if not all(isinstance(value, int | float) for value in costs.values()):
         raise InputError(f"{path} should hold numbers; move {folder} away and edit again")
     return {name: float(value) for name, value in costs.items() if not math.isnan(value)}
+
+
+def _leave_known(cost: dict[str, float]) -> dict[str, float]:
+    """Without the steps and tokens that nobody counted."""
+    timed = ("seconds", "prepare_seconds", ELSEWHERE)
+    return {name: cost[name] for name in cost if name in timed} if ELSEWHERE in cost else cost
 
 
 def _cost_per_case(results: Results) -> dict[str, float]:
