@@ -14,8 +14,8 @@ from testbed.console import JSON, run_command
 from testbed.engine.catalogue import editor_entries
 from testbed.example import ExampleSettings, find_examples
 from testbed.launch import launch_command
-from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN, TUNE
-from testbed.settings import AskSettings, DemoSettings, ExportSettings, ReportSettings, VerifySettings
+from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, EXPORT, SCORE, TRAIN, TUNE
+from testbed.settings import AskSettings, DemoSettings, ReportSettings, VerifySettings
 
 OPTIONS: dict[str, Any] = {
     "demo": DemoSettings(),
@@ -25,7 +25,8 @@ OPTIONS: dict[str, Any] = {
     "tune": TUNE,
     "report": ReportSettings(),
     "ask": AskSettings(),
-    "export": ExportSettings(),
+    "export": EXPORT,
+    "score": SCORE,
     "verify": VerifySettings(),
     "example": ExampleSettings(),
 }
