@@ -23,7 +23,7 @@ from testbed.pages.sections import comparison_table
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named
-from testbed.scores.gather import case_keys, gather_results, match_cases, pool_results
+from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_cases, pool_results
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
 from testbed.scores.statistics import adjust_holm
 from testbed.scores.summary import retention_curve, score_editors, summarise_results
@@ -84,6 +84,28 @@ def edits_of(run, pattern="*"):
 
 def named(editors, start):
     return next(e for name, e in editors.items() if name.startswith(start))
+
+
+def test_who_was_told_of_some_questions_is_scored_on_the_others(built, tmp_path):
+    run = Run(copied(built, tmp_path), "x")
+    rows = rows_of(run, cases_of(run, CASES), 0.2)
+    for row in rows["choices"]:
+        row["is_told"] = row["role"] in ("s1rx", "old.r1", "new.r2")
+    write_edits(run, "oracle", rows)
+    write_edits(run, "lora-down", rows_of(run, cases_of(run, CASES), 0.2))
+    gathered = {edits.name: edits for edits in gather_results([run], EDITS)}
+    oracle, usual = gathered["oracle"], gathered["lora-down"]
+    assert not oracle.results.choices.is_told.any()
+    told = oracle.controls[FITTED_HALF].choices
+    assert set(told.role) == {"s1r1", "s1rx", "old.r1", "new.r2"}
+    assert len(told.case) + len(oracle.results.choices.case) == len(usual.results.choices.case) + CASES
+    assert usual.controls == {}
+    (scored,) = score_editors([oracle])
+    of = scored.summary["all"]
+    assert of["oracle, told these questions"]["answer s1rx"].cases
+    assert not of["oracle"]["answer s1rx"].cases
+    assert not of["oracle, told these questions"]["damage"].cases, "spot checks are told nobody"
+    assert of["oracle"]["edit success"].cases == CASES
 
 
 def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
