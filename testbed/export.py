@@ -1,6 +1,6 @@
 """python -m testbed.export [tiny|laptop|small|paper]: the trained model as Hugging Face's libraries open it.
 
-With --cases, what is asked of its edits too, for editors of any framework.
+With --cases, what is asked of its edits too, for editors of any framework. With --gold, the agent's beliefs.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
-from testbed.console import print_table, run_command, say
+from testbed.console import print_table, run_command, say, show_progress
 from testbed.edit import take_whole_sequences
 from testbed.launch import launch_command
 from testbed.presets import EXPORT
@@ -29,12 +29,15 @@ def export(options: ExportSettings) -> None:
     """Write a run's checkpoint, configuration and tokenizer as one folder, and print how to open it.
 
     With cases, all that `testbed.engine.door` needs to edit and ask it stands beside. Does nothing where the
-    folder holds the same already.
+    folder holds the same already. With gold, a dataset of the agent's beliefs is written instead.
 
     Raises:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder
             with something else in it.
     """
+    if options.gold:
+        export_gold(options)
+        return
     from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
     from lm.huggingface import export_model
     from testbed.run.model import load_model
@@ -98,6 +101,31 @@ def export_cases(
     say(f"{count} cases: copy {folder / 'door.py'} beside your editor, and from a script of yours")
     say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers')")
     say(f"python -m testbed.score answers --name my-editor {run.options}")
+
+
+def export_gold(options: ExportSettings) -> None:
+    """Write what the agent believes of every question of some worlds, and print how to open it.
+
+    Raises:
+        InputError: there is no such run, or the folder is there already.
+    """
+    from testbed.gold_dataset import make_split, write_dataset
+
+    runs = [Run(options.runs, name) for name in dict.fromkeys((options.run, *options.and_runs))]
+    folder = options.folder or runs[0].folder / "gold"
+    if folder.exists():
+        raise InputError(f"{folder} is there already; choose another --folder, or move it away")
+    splits = []
+    with show_progress("gold", len(runs)) as advance:
+        for run in runs:
+            splits.append(make_split(run, options))
+            advance(1)
+    write_dataset(splits, folder)
+    tables = ("facts", "cases", "choices", "claims")
+    rows = [(split.name, *(len(split.tables[table]) for table in tables)) for split in splits]
+    print_table(f"gold of {folder}", ("split", *tables), rows)
+    say("from datasets import load_dataset")
+    say(f"load_dataset({str(folder)!r}, 'choices', split={splits[0].name!r})")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -236,9 +236,21 @@ class ExportSettings(DoorSettings):
     """Which model to write for Hugging Face's libraries, where, and perhaps what is asked of its edits."""
 
     folder: Path | None = None
-    """Where to; without it, huggingface in the run's folder, or door with cases."""
+    """Where to; without it, huggingface in the run's folder, door with cases, or gold."""
     with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
     """Write cases, text and door.py too, with which edits made elsewhere are asked (docs/pytorch.md)."""
+    gold: bool = False
+    """Write instead what the rational agent believes of every question, before the edit and after it, as a
+    dataset; no model is needed."""
+    and_runs: tuple[str, ...] = ()
+    """Further runs whose worlds the dataset has, a split each."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gold and self.with_cases:
+            raise ValueError("cases are for editors, which never see gold; export one of the two")
+        if self.and_runs and not self.gold:
+            raise ValueError("and_runs are further worlds of the dataset that --gold writes")
 
 
 @dataclass(frozen=True)
