@@ -259,6 +259,7 @@ def edits_by_hand(worlds=2):
         agent_answer=agent.argmax(-1),
         lm_answer=lm.argmax(-1),
         offered=np.ones((len(case), 2), bool),
+        is_told=np.zeros(len(case), bool),
         facets={"hops": hops},
     )
     cases = {
