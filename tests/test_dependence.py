@@ -1,14 +1,22 @@
 """Dependences, their direction, and persistence, found in the beliefs of a mind that we made up."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaln, expit
 
 from bayes.structure import log_dirichlet_multinomial
 from lm.editors.self_bayes import DependenceConfig, dependence
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import MASSES, find_dependence, reading_probability
+from lm.editors.self_bayes.dependence import (
+    MASSES,
+    find_dependence,
+    persistence_probability,
+    reading_probability,
+)
 
 SUBJECTS, CAUSES, EFFECTS, NOISE = 300, 30, 8, 0.05
 CONFIG = DependenceConfig()
@@ -107,6 +115,37 @@ def test_few_share_a_cause():
     gain, share = np.array([[np.nan, 1984], [2424, np.nan]]), np.array([[0, 0.098], [0.064, 0]])
     weights = dependence._log_weights(gain, share, np.array([[0, 47.3], [24.5, 0]]))
     assert weights[0, 1] > weights[1, 0] + 20
+
+
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=6))
+def test_persistence_is_that_of_all_worlds_together(nats):
+    """Against the sum over all 2^n ways to persist, whose prior is that of coins with one unknown bias."""
+    n = len(nats)
+    depends, fresh = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    depends[0, 1:], fresh[0, 1:] = 1, nats
+    total, among = 0.0, np.zeros(n)
+    for persists in itertools.product([0, 1], repeat=n):
+        k = sum(persists)
+        weight = np.exp(
+            betaln(k + 0.5, n - k + 0.5) + sum(x for x, one in zip(nats, persists, strict=True) if not one)
+        )
+        total, among = total + weight, among + weight * np.array(persists)
+    found = persistence_probability(depends, fresh)
+    assert found[0] == 1, "what depends on nothing"
+    np.testing.assert_allclose(found[1:], among / total, atol=2e-3)
+
+
+@given(st.floats(-5, 5))
+def test_one_dependence_is_judged_by_itself_and_others_that_agree_make_it_surer(x):
+    def judge(dependences):
+        fresh = np.zeros((dependences + 1, dependences + 1))
+        fresh[0, 1:] = x
+        is_effect = np.zeros_like(fresh)
+        is_effect[0, 1:] = 1
+        return persistence_probability(is_effect, fresh)[1]
+
+    assert judge(1) == pytest.approx(expit(-x), abs=2e-3)
+    assert (judge(4) - judge(1)) * x <= 1e-9
 
 
 def test_what_is_given_is_taken():

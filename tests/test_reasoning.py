@@ -41,7 +41,7 @@ def mind_of(graph, config, counts, resolved):
         counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
         persists=jnp.array(facts_persist, jnp.float32),
-        link_probability=jnp.array(linked | linked.T, jnp.float32),
+        depends=jnp.array(linked, jnp.float32),
         reach=jnp.array(dependence_walks(graph.upstream)),
     )  # fmt: skip
 
