@@ -165,3 +165,25 @@ def test_how_often_was_it_read(seed):
     np.testing.assert_allclose(reading_probability(np.array([[1.0], [0.03]]), 0.03)[1][1], 0.5, rtol=1e-6)
     np.testing.assert_allclose(reading_probability(3 * said, 0.03)[1], known, rtol=1e-6)
     np.testing.assert_allclose(reading_probability(said[::-1], 0.03)[1], known[::-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_causes_of_one_effect_hang_together_with_it_and_neither_follows_the_other(seed):
+    """A forest has room for one cause; the other must not seem to be drawn from the effect."""
+    rng = np.random.default_rng(seed)
+    causes = rng.choice(CAUSES, (2, SUBJECTS), p=rng.dirichlet(np.ones(CAUSES)))
+    rows = rng.dirichlet(np.full(EFFECTS, 0.3 / EFFECTS), (2, CAUSES))
+    which = (rng.random(SUBJECTS) > 0.6).astype(int)
+    drawn = rows[which, causes[which, np.arange(SUBJECTS)]]
+    p = np.zeros((4, SUBJECTS, CAUSES))
+    p[0], p[1], p[3] = _surely(causes[0]), _surely(causes[1]), _surely(rng.integers(0, CAUSES, SUBJECTS))
+    p[2, :, :EFFECTS] = [rng.multinomial(16, row) / 16 for row in drawn]
+    top = np.argsort(-p, axis=2, kind="stable")
+    nobody = np.zeros((SUBJECTS, 1), np.int32)
+    p = np.take_along_axis(p, top, axis=2)
+    found = find_dependence(Beliefs(nobody, nobody, top, p.astype(np.float32), 0.25 * p[:, :, 0]), CONFIG)
+    assert found.link_probability[0, 2] > 0.9
+    assert found.link_probability[1, 2] > 0.9
+    # An edit of one moves the other by way of the effect only if that is its cause, and it is a draw.
+    by_way = found.depends[2, :2] * (1 - found.persists[:2])
+    assert by_way.max() < 0.1, "causes persist"

@@ -29,17 +29,25 @@ import numpy as np
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
+from experiments.record import write_record
 from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_worlds import RevisionWorld, build_run
-from experiments.studies.structures import FIRST_SEED, STRUCTURES, structure_world
+from experiments.studies.structures import FIRST_SEED, STRUCTURES, find_structure, structure_world
 from lm.editors.count_based import CountConfig
-from lm.editors.count_based.method import count_peers
+from lm.editors.count_based.method import PeerCounts, count_peers
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import find_dependence, reading_probability
-from lm.editors.self_bayes.reasoning import Mind, RequestContext, build_mind, infer_consequences
+from lm.editors.self_bayes.reasoning import (
+    Consequences,
+    Mind,
+    RequestContext,
+    build_mind,
+    infer_consequences,
+    sharpen_consequences,
+)
 from testbed.console import say, show_progress
 from testbed.evaluations.hase import CHILD
 from testbed.protocol import Case, Choice, has_answer_changed, is_equally_good
@@ -136,7 +144,9 @@ class Settings(StudySettings):
 
     worlds: Literal["development", "report"] = "report"
     """Rules and thresholds may be chosen on the first list only."""
-    draws: int = 3
+    structures: tuple[str, ...] = tuple(f"{kind}, {factor}" for kind, factor in STRUCTURES)
+    """Kind of world and factor."""
+    draws: int = 1
     """Worlds of each structure."""
     cases: int = 80
     """Requests in each world."""
@@ -225,8 +235,11 @@ def locate_requests(reading: Reading, mind: Mind) -> RequestContext:
 
 def revise_by_bayes(reading: Reading, mind: Mind, contexts: RequestContext, credence: float) -> Revision:
     """What `self-bayes` asks for."""
-    infer = jax.jit(lambda mind, some: jax.lax.map(lambda one: infer_consequences(mind, one), some))
-    implied = jax.tree.map(np.asarray, infer(mind, contexts))
+
+    def infer(one: RequestContext) -> Consequences:
+        return sharpen_consequences(infer_consequences(mind, one), SelfBayesConfig.sharpness)
+
+    implied = jax.tree.map(np.asarray, jax.jit(lambda some: jax.lax.map(infer, some))(contexts))
     relations, _, objects = reading.probability.shape
     share, row = np.zeros((len(reading.cases), relations)), np.zeros((len(reading.cases), relations, objects))
     for case, place in np.argwhere(implied.real):
@@ -237,21 +250,18 @@ def revise_by_bayes(reading: Reading, mind: Mind, contexts: RequestContext, cred
 
 
 def revise_by_counting(reading: Reading, mind: Mind, contexts: RequestContext) -> dict[Thresholds, Revision]:
-    """What counting asks for, by its thresholds."""
+    """What counting asks for, by its thresholds, which share their rows."""
 
-    @jax.jit
-    def count(mind: Mind, some: RequestContext, thresholds: Thresholds) -> tuple:
-        counted = jax.lax.map(lambda one: count_peers(mind, one, cast(CountConfig, thresholds)), some)
-        return counted.follows, counted.objects, counted.share
+    def count(some: RequestContext, thresholds: Thresholds) -> PeerCounts:
+        return jax.lax.map(lambda one: count_peers(mind, one, cast(CountConfig, thresholds)), some)
 
-    revisions = {}
-    for thresholds in GRID:
-        follows, objects, share = map(np.asarray, count(mind, contexts, thresholds))
-        row = np.zeros((*follows.shape, len(reading.objects)))
-        e, r = np.indices(follows.shape)
-        np.add.at(row, (e[..., None], r[..., None], objects), share)
-        revisions[thresholds] = Revision(follows.astype(float), row)
-    return revisions
+    stacked = Thresholds(*(jnp.array(x) for x in zip(*GRID, strict=True)))
+    counted = jax.jit(lambda some, all_: jax.lax.map(lambda one: count(some, one), all_))(contexts, stacked)
+    follows, objects, share = map(np.asarray, counted)
+    row = np.zeros((*follows.shape[1:], len(reading.objects)))
+    e, r = np.indices(follows.shape[1:])
+    np.add.at(row, (e[..., None], r[..., None], objects[0]), share[0])
+    return {one: Revision(of.astype(float), row) for one, of in zip(GRID, follows, strict=True)}
 
 
 def subject_choices(reading: Reading) -> list[tuple[int, int, Choice]]:
@@ -266,27 +276,39 @@ def subject_choices(reading: Reading) -> list[tuple[int, int, Choice]]:
 
 def tally_revision(reading: Reading, revised: Revision) -> Tally:
     """What came of one editor's revision, if the fit loses nothing."""
-    tally = Tally()
+    total = np.zeros(len(Tally._fields))
     for e, s, choice in subject_choices(reading):
-        r, facets = choice.relation, reading.cases[e].facets
-        before, share = reading.probability[r, s], revised.share[e, r]
-        after = (1 - share) * before + share * revised.row[e, r]
-        must = has_answer_changed(choice)
-        is_answer = choice.options == reading.objects[after.argmax()]
-        right = bool(is_equally_good(choice.agent[1][is_answer].sum(), choice.agent[1].max()))
-        asked = must and choice.role == CHILD and facets["child"] and int(facets["support_new"]) >= 2
-        at = np.searchsorted(reading.objects, choice.options)
-        tally = tally.plus(
-            Tally(
-                float(asked and right),
-                float(asked),
-                float(not must and after.argmax() != before.argmax()),
-                float(not must),
-                float(total_variation(before[at], choice.agent[1])),
-                float(total_variation(after[at], choice.agent[1])),
-            )
-        )
-    return tally
+        r = choice.relation
+        total += _tally_choice(reading, e, s, choice, revised.share[e, r], revised.row[e, r])
+    return Tally(*total.tolist())
+
+
+def tally_counting(reading: Reading, revisions: dict[Thresholds, Revision]) -> dict[Thresholds, Tally]:
+    """The same for revisions that take the same row, or leave an answer as it is."""
+    some = next(iter(revisions.values()))
+    totals = np.zeros((len(revisions), len(Tally._fields)))
+    shares = np.array([revised.share for revised in revisions.values()])
+    for e, s, choice in subject_choices(reading):
+        r = choice.relation
+        each = np.array([_tally_choice(reading, e, s, choice, share, some.row[e, r]) for share in (0, 1)])
+        totals += each[shares[:, e, r].astype(int)]
+    return {one: Tally(*total) for one, total in zip(revisions, totals.tolist(), strict=True)}
+
+
+def _tally_choice(
+    reading: Reading, e: int, s: int, choice: Choice, share: float, row: np.ndarray
+) -> np.ndarray:
+    """A `Tally` of one answer, as an array."""
+    facets, before = reading.cases[e].facets, reading.probability[choice.relation, s]
+    after = (1 - share) * before + share * row
+    must = has_answer_changed(choice)
+    is_answer = choice.options == reading.objects[after.argmax()]
+    right = is_equally_good(choice.agent[1][is_answer].sum(), choice.agent[1].max())
+    counts = must and choice.role == CHILD and facets["child"] and int(facets["support_new"]) >= 2
+    changed = after.argmax() != before.argmax()
+    at = np.searchsorted(reading.objects, choice.options)
+    distances = [total_variation(x[at], choice.agent[1]) for x in (before, after)]
+    return np.array([counts and right, counts, changed and not must, not must, *distances], float)
 
 
 def find_movement(reading: Reading, revised: Revision, credence: float) -> np.ndarray:
@@ -304,9 +326,10 @@ def run_study(settings: Settings) -> None:
     prepare_jax()
     tallies: dict[str, dict[str, Tally]] = {}
     movement = []
-    first = Run(settings.runs, structure_world(*STRUCTURES[0], FIRST_SEED[settings.worlds]).name)
-    with show_progress("worlds", settings.draws * len(STRUCTURES)) as advance:
-        for kind, factor in STRUCTURES:
+    structures = [find_structure(name) for name in settings.structures]
+    first = Run(settings.runs, structure_world(*structures[0], FIRST_SEED[settings.worlds]).name)
+    with show_progress("worlds", settings.draws * len(structures)) as advance:
+        for kind, factor in structures:
             of_structure = tallies.setdefault(f"{kind}, {factor}", {})
             for draw in range(settings.draws):
                 world = structure_world(kind, factor, FIRST_SEED[settings.worlds] + draw * len(STRUCTURES))
@@ -316,20 +339,21 @@ def run_study(settings: Settings) -> None:
                 mind = build_mind(reading.beliefs, dependence, vocabulary_of(reading.world.tokenizer), seldom)
                 contexts, credence = locate_requests(reading, mind), reading.cases[0].credence
                 own = revise_by_bayes(reading, mind, contexts, credence)
-                counted = revise_by_counting(reading, mind, contexts)
-                for name, revised in {SELF: own, **{t.name: x for t, x in counted.items()}}.items():
-                    total = of_structure.get(name, Tally())
-                    of_structure[name] = total.plus(tally_revision(reading, revised))
+                counted = tally_counting(reading, revise_by_counting(reading, mind, contexts))
+                by_name = {SELF: tally_revision(reading, own)} | {t.name: x for t, x in counted.items()}
+                for name, tally in by_name.items():
+                    of_structure[name] = of_structure.get(name, Tally()).plus(tally)
                 movement.append(find_movement(reading, own, credence))
                 jax.clear_caches()
                 advance(1)
     tables = [structure_table(tallies), frontier_table(tallies), calibration_table(np.concatenate(movement))]
-    folder = settings.record(
+    folder = write_record(
         first,
+        "structure-reasoning" + ("-development" if settings.worlds == "development" else ""),
+        settings.command,
+        [],
         {"structure_reasoning.md": stages.show_tables(tables)},
         found={s: {name: list(map(float, t)) for name, t in of.items()} for s, of in tallies.items()},
-        calibration=calibration_table(np.concatenate(movement)).rows,
-        title="structure-reasoning" + ("-development" if settings.worlds == "development" else ""),
     )
     say(f"record: {folder}")
 

@@ -22,6 +22,8 @@ from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
 """Of those who have the requested object, as many make its row."""
+DOUBT = 0.1
+"""A dependence that is at least so probable is acted on, as counting does without asking."""
 SLIGHT = 0.02
 """What moves with less probability is to stay."""
 FEW = 24
@@ -141,7 +143,7 @@ def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary,
         persists=jnp.asarray(dependence.persists),
         seldom=jnp.float32(seldom),
         depends=jnp.asarray(dependence.depends, jnp.float32),
-        reach=jnp.asarray(dependence_walks(dependence.parent)),
+        reach=jnp.asarray(dependence_walks(dependence.parent, dependence.link_probability)),
     )
 
 
@@ -187,14 +189,20 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     )
 
 
-def dependence_walks(parent: np.ndarray) -> np.ndarray:
-    """int32[R, D, 2]: the tree of each relation walked from it, what depends on it first (`Mind.reach`)."""
+def dependence_walks(parent: np.ndarray, link_probability: np.ndarray) -> np.ndarray:
+    """int32[R, D, 2]: what hangs together with each relation, walked from it (`Mind.reach`).
+
+    First what may hang on it directly, though the likeliest forest say otherwise; then along that forest, what
+    depends on a relation before what it depends on.
+    """
     walks = []
     for start in range(len(parent)):
         walk, seen = [(start, start)], {start}
         for at, _ in walk:
             near = [*np.flatnonzero(parent == at).tolist(), int(parent[at])]
-            walk += [(r, at) for r in near if r >= 0 and r not in seen]
+            if at == start:
+                near += np.flatnonzero(link_probability[start] >= DOUBT).tolist()
+            walk += [(r, at) for r in dict.fromkeys(near) if r >= 0 and r not in seen]
             seen |= {*near}
         walks.append(walk[1:])
     table = np.full((len(parent), max(1, *map(len, walks)), 2), -1, np.int32)
@@ -234,8 +242,10 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         )
         persists = mind.persists[relation]
         read = request.reading_probability[relation]
-        as_effect = mind.depends[near, relation] * (1 - persists * read - (1 - persists) * drawn)
-        as_cause = mind.depends[relation, near] * (1 - read)
+        depends = mind.depends[near, relation]
+        depends = jnp.where(depends >= DOUBT, 1.0, depends)
+        as_effect = depends * (1 - persists * read - (1 - persists) * drawn)
+        as_cause = jnp.minimum(mind.depends[relation, near], 1 - depends) * (1 - read)
         moves = moved[near] * (as_effect + as_cause)
         p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
         after = (
