@@ -93,8 +93,9 @@ class RevisionWorld:
     @property
     def parents(self) -> tuple[int, ...] | None:
         """Which relation each depends on, as the graph says; None for built-in worlds and real facts."""
-        shape = SHAPES.get(self.shape)
-        return shape and tuple(cause if isinstance(cause, int) else cause[0] for cause in shape)
+        if self.shape not in SHAPES:
+            return None
+        return tuple(cause if isinstance(cause, int) else cause[0] for cause in SHAPES[self.shape])
 
     @property
     def train_settings(self) -> TrainSettings:

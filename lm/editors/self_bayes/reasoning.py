@@ -192,8 +192,8 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
 def dependence_walks(parent: np.ndarray, link_probability: np.ndarray) -> np.ndarray:
     """int32[R, D, 2]: what hangs together with each relation, walked from it (`Mind.reach`).
 
-    First what may hang on it directly, though the likeliest forest say otherwise; then along that forest, what
-    depends on a relation before what it depends on.
+    First what may hang on it directly, though the likeliest forest say otherwise; then along that forest,
+    what depends on a relation before what it depends on.
     """
     walks = []
     for start in range(len(parent)):
