@@ -257,7 +257,7 @@ def revise_by_counting(reading: Reading, mind: Mind, contexts: RequestContext) -
     def count(some: RequestContext, thresholds: Thresholds) -> PeerCounts:
         return jax.lax.map(lambda one: count_peers(mind, one, cast(CountConfig, thresholds)), some)
 
-    stacked = Thresholds(*(jnp.array(x) for x in zip(*GRID, strict=True)))
+    stacked = jax.tree.map(lambda *x: jnp.array(x), *GRID)
     counted = jax.jit(lambda some, all_: jax.lax.map(lambda one: count(some, one), all_))(contexts, stacked)
     follows, objects, share = map(np.asarray, counted)
     row = np.zeros((*follows.shape[1:], len(reading.objects)))
