@@ -176,7 +176,7 @@ def settings_to_try(config: Any, ranges: Mapping[str, "Choices"], trials: int) -
 
 def _value_at(place: float, value: Any, choices: "Choices") -> Any:
     """What a hyper-parameter becomes at a place in (0, 1)."""
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         return choices[int(place * len(choices))]
     least, most = float(min(choices)), float(max(choices))
     factor = least * (most / least) ** place

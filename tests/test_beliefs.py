@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from corpus.errors import InputError
@@ -38,6 +40,17 @@ def test_whom_it_speaks_of(toy, read):
     names = named(tokenizer, read.subjects)
     assert len(names & truly) > 0.9 * len(truly)
     assert len(names - truly) < 0.1 * len(truly)
+
+
+@given(st.integers(2, 300), st.integers(0, 300), st.integers(0, 10**6))
+def test_slips_are_told_from_names_however_often_these_are_said(names, slips, seed):
+    rng = np.random.default_rng(seed)
+    said = rng.uniform(0.1, 1, names)
+    probability = np.append(said, rng.uniform(0, 1e-3 * np.median(said), slips) / max(slips, 1))
+    order = rng.permutation(len(probability))
+    spoken_of = beliefs.are_spoken_of(probability[order])
+    assert (spoken_of == (order < names)).all()
+    assert (beliefs.are_spoken_of(7 * probability[order]) == spoken_of).all(), "only ratios matter"
 
 
 def test_beliefs_are_the_models_probabilities(toy, read):

@@ -1,14 +1,22 @@
 """Dependences, their direction, and persistence, found in the beliefs of a mind that we made up."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaln, expit
 
 from bayes.structure import log_dirichlet_multinomial
 from lm.editors.self_bayes import DependenceConfig, dependence
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import MASSES, find_dependence, reading_probability
+from lm.editors.self_bayes.dependence import (
+    MASSES,
+    find_dependence,
+    persistence_probability,
+    reading_probability,
+)
 
 SUBJECTS, CAUSES, EFFECTS, NOISE = 300, 30, 8, 0.05
 CONFIG = DependenceConfig()
@@ -109,6 +117,37 @@ def test_few_share_a_cause():
     assert weights[0, 1] > weights[1, 0] + 20
 
 
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=6))
+def test_persistence_is_that_of_all_worlds_together(nats):
+    """Against the sum over all 2^n ways to persist, whose prior is that of coins with one unknown bias."""
+    n = len(nats)
+    depends, fresh = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    depends[0, 1:], fresh[0, 1:] = 1, nats
+    total, among = 0.0, np.zeros(n)
+    for persists in itertools.product([0, 1], repeat=n):
+        k = sum(persists)
+        weight = np.exp(
+            betaln(k + 0.5, n - k + 0.5) + sum(x for x, one in zip(nats, persists, strict=True) if not one)
+        )
+        total, among = total + weight, among + weight * np.array(persists)
+    found = persistence_probability(depends, fresh)
+    assert found[0] == 1, "what depends on nothing"
+    np.testing.assert_allclose(found[1:], among / total, atol=2e-3)
+
+
+@given(st.floats(-5, 5))
+def test_one_dependence_is_judged_by_itself_and_others_that_agree_make_it_surer(x):
+    def judge(dependences):
+        fresh = np.zeros((dependences + 1, dependences + 1))
+        fresh[0, 1:] = x
+        is_effect = np.zeros_like(fresh)
+        is_effect[0, 1:] = 1
+        return persistence_probability(is_effect, fresh)[1]
+
+    assert judge(1) == pytest.approx(expit(-x), abs=2e-3)
+    assert (judge(4) - judge(1)) * x <= 1e-9
+
+
 def test_what_is_given_is_taken():
     config = DependenceConfig(given=(-1, -1, -1, 1), persistence=0.25)
     forest = find_dependence(beliefs(0), config)
@@ -126,3 +165,25 @@ def test_how_often_was_it_read(seed):
     np.testing.assert_allclose(reading_probability(np.array([[1.0], [0.03]]), 0.03)[1][1], 0.5, rtol=1e-6)
     np.testing.assert_allclose(reading_probability(3 * said, 0.03)[1], known, rtol=1e-6)
     np.testing.assert_allclose(reading_probability(said[::-1], 0.03)[1], known[::-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_causes_of_one_effect_hang_together_with_it_and_neither_follows_the_other(seed):
+    """A forest has room for one cause; the other must not seem to be drawn from the effect."""
+    rng = np.random.default_rng(seed)
+    causes = rng.choice(CAUSES, (2, SUBJECTS), p=rng.dirichlet(np.ones(CAUSES)))
+    rows = rng.dirichlet(np.full(EFFECTS, 0.3 / EFFECTS), (2, CAUSES))
+    which = (rng.random(SUBJECTS) > 0.6).astype(int)
+    drawn = rows[which, causes[which, np.arange(SUBJECTS)]]
+    p = np.zeros((4, SUBJECTS, CAUSES))
+    p[0], p[1], p[3] = _surely(causes[0]), _surely(causes[1]), _surely(rng.integers(0, CAUSES, SUBJECTS))
+    p[2, :, :EFFECTS] = [rng.multinomial(16, row) / 16 for row in drawn]
+    top = np.argsort(-p, axis=2, kind="stable")
+    nobody = np.zeros((SUBJECTS, 1), np.int32)
+    p = np.take_along_axis(p, top, axis=2)
+    found = find_dependence(Beliefs(nobody, nobody, top, p.astype(np.float32), 0.25 * p[:, :, 0]), CONFIG)
+    assert found.link_probability[0, 2] > 0.9
+    assert found.link_probability[1, 2] > 0.9
+    # An edit of one moves the other by way of the effect only if that is its cause, and it is a draw.
+    by_way = found.depends[2, :2] * (1 - found.persists[:2])
+    assert by_way.max() < 0.1, "causes persist"

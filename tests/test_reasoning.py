@@ -10,7 +10,15 @@ from bayes.exact import fit_exact
 from bayes.interface import EditRequest
 from corpus.config import ExactConfig
 from corpus.text.language import Kind
-from lm.editors.self_bayes.reasoning import Mind, RequestContext, dependence_walks, infer_consequences
+from lm.editors.self_bayes.reasoning import (
+    DOUBT,
+    Consequences,
+    Mind,
+    RequestContext,
+    dependence_walks,
+    infer_consequences,
+    sharpen_consequences,
+)
 from tests.test_exact_agent import tiny_world
 
 NOBODY = np.zeros((1, 1), np.int32)
@@ -41,8 +49,8 @@ def mind_of(graph, config, counts, resolved):
         counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
         persists=jnp.array(facts_persist, jnp.float32),
-        link_probability=jnp.array(linked | linked.T, jnp.float32),
-        reach=jnp.array(dependence_walks(graph.upstream)),
+        depends=jnp.array(linked, jnp.float32),
+        reach=jnp.array(dependence_walks(graph.upstream, linked | linked.T)),
     )  # fmt: skip
 
 
@@ -113,3 +121,65 @@ def without(sentences, fact, graph):
     return sentences.take(
         ~((sentences.a[:, 0] == graph.subject[fact]) & (sentences.a[:, 1] == graph.relation[fact]))
     )
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 10**6), chance=st.floats(0, 1))
+def test_doubt_about_which_is_the_cause_is_carried_into_what_moves(seed, chance):
+    """What moves is the mean over both directions, where the request's is improbable or sure."""
+    rng = np.random.default_rng(seed)
+    subjects, objects = 12, 4
+    top = rng.permuted(np.tile(np.arange(objects), (2, subjects, 1)), axis=2)
+    p = -np.sort(-rng.dirichlet(np.ones(objects), (2, subjects)), axis=2)
+    known = rng.random((2, subjects))
+    persists = rng.random(2)
+
+    def moves(forwards):
+        depends = np.array([[0, forwards], [1 - forwards, 0]])
+        mind = Mind(
+            relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY,
+            possible=jnp.ones((2, objects), bool), top=jnp.array(top), p=jnp.array(p),
+            reading_probability=jnp.array(known), counts=jnp.array(known),
+            kappa=jnp.ones((2, 2)), seldom=jnp.float32(0.1), persists=jnp.array(persists),
+            depends=jnp.array(depends), reach=jnp.array(dependence_walks(np.array([-1, 0]), np.ones((2, 2)))),
+        )  # fmt: skip
+        asked = RequestContext(
+            jnp.int32(0), NOBODY, jnp.arange(subjects) == 0, jnp.eye(objects)[seed % objects],
+            jnp.zeros(subjects), jnp.zeros(subjects), jnp.array(known[:, 0]), jnp.array(known[:, 0]),
+        )  # fmt: skip
+        return float(infer_consequences(mind, asked).moves[0])
+
+    # A dependence that is in doubt is acted on.
+    acted_on = 1.0 if np.float32(chance) >= np.float32(DOUBT) else chance
+    assert moves(chance) == pytest.approx(acted_on * moves(1.0) + (1 - acted_on) * moves(0.0), abs=1e-5)
+    assert moves(0.0) == pytest.approx(1 - known[1, 0], abs=1e-5), "what was read of a cause stays"
+
+
+@given(st.integers(2, 7), st.integers(0, 10**6))
+def test_walks_reach_what_hangs_together_once_and_directly_where_it_may(relations, seed):
+    rng = np.random.default_rng(seed)
+    parent = np.array([-1] + [int(rng.integers(-1, r)) for r in range(1, relations)])
+    forest = parent == np.arange(relations)[:, None]
+    doubt = np.triu(rng.random((relations, relations)) < 0.2, 1) * 2 * DOUBT
+    linked = np.maximum(forest | forest.T, doubt + doubt.T)
+    for start, walk in enumerate(dependence_walks(parent, linked)):
+        reached = walk[walk[:, 0] >= 0]
+        assert len(set(reached[:, 0])) == len(reached), "nothing twice"
+        assert start not in reached[:, 0]
+        assert set(np.flatnonzero(linked[start] >= DOUBT)) - {start} == set(
+            reached[reached[:, 1] == start, 0]
+        )
+        for place, (_, near) in enumerate(reached):
+            assert near == start or near in reached[:place, 0], "by way of what was reached before"
+
+
+@given(st.lists(st.floats(0.001, 0.999), min_size=2, max_size=8), st.floats(1, 5))
+def test_sharper_is_surer_and_says_the_same(chances, sharpness):
+    moves = jnp.array(sorted(chances))
+    nothing = jnp.zeros(len(chances))
+    said = Consequences(nothing, nothing, moves, nothing, nothing)
+    np.testing.assert_allclose(sharpen_consequences(said, 1.0).moves, moves, rtol=1e-4)
+    sharp = np.asarray(sharpen_consequences(said, sharpness).moves)
+    assert (np.diff(sharp) >= -1e-6).all()
+    assert (np.abs(sharp - 0.5) >= np.abs(np.asarray(moves) - 0.5) - 1e-5).all()
+    assert ((sharp - 0.5) * (np.asarray(moves) - 0.5) >= -1e-6).all()

@@ -48,6 +48,14 @@ def search(monkeypatch, name, factors):
     monkeypatch.setitem(editor_entries(), name, replace(editor_entries()[name], search=factors))
 
 
+def test_true_and_false_are_choices_and_no_numbers():
+    config = editor_entries()["count-based"].config
+    tried = settings_to_try(config, {"unread": (False, True), "fewest": (0.5, 2.0)}, 6)
+    assert {type(one.unread) for one in tried} == {bool}
+    assert {one.unread for one in tried} == {False, True}
+    assert all(isinstance(one.fewest, int) and 1 <= one.fewest <= 4 for one in tried)
+
+
 def test_every_search_names_fields_that_there_are():
     searched = [entry for entry in editor_entries().values() if entry.search]
     assert len(searched) > 10

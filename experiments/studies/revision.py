@@ -58,11 +58,16 @@ from testbed.settings import CaseConfig, EditSettings
 say_once = cache(say)
 GIVEN_DEPENDENCE = "self-bayes, told dependences"
 """It is given which relation depends on which, and looks for nothing."""
+COUNTING, TUNED_COUNTING = "count-based", "count-based, tuned"
+"""With its default thresholds, and with those that do best on the development worlds of
+`experiments.structure_reasoning`."""
 TRUE = "no edit, of true facts"
 """The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
     GIVEN_DEPENDENCE: ("self-bayes", {}),
+    COUNTING: ("count-based", {}),
+    TUNED_COUNTING: ("count-based", {"fewest": 1, "majority": 0.5, "unread": True}),
     "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
     "count-based, hard": ("count-based", {"soft": False}),
     "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
@@ -88,7 +93,9 @@ class Settings(StagedSettings):
     """Folder in Wikidata5m's layout, of real facts."""
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
-    editors: tuple[str, ...] = tuple(name for name in VARIANTS if name != GIVEN_DEPENDENCE)
+    editors: tuple[str, ...] = tuple(
+        name for name in VARIANTS if name not in (GIVEN_DEPENDENCE, COUNTING, TUNED_COUNTING)
+    )
     """Who edits, by the names in tables."""
     cases: int = 100
     """Edits by each editor in each world."""

@@ -13,7 +13,7 @@ Layers = Literal["all", "early", "late"]
 """early and late are the first and the last third of the layers, at least one."""
 TENFOLD = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Factors on a learning rate."""
-Choices = tuple[float, ...] | tuple[str, ...]
+Choices = tuple[float, ...] | tuple[str, ...] | tuple[bool, ...]
 """Factors on a number, or choices of what is none."""
 
 
@@ -44,7 +44,7 @@ class Entry:
     def __post_init__(self) -> None:
         for name, factors in self.search.items():
             value = getattr(self.config, name, None)
-            if isinstance(value, str):
+            if isinstance(value, str | bool):
                 if value not in factors:
                     raise ValueError(f"{name} is {value!r}, which is not among the choices {factors}")
             elif not isinstance(value, int | float):

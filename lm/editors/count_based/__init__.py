@@ -40,6 +40,11 @@ EDITORS = (
         about="low-rank adapters, fitted to what most who have the new object have; rival of `self-bayes`",
         build="lm.editors.count_based.method:CountBased",
         config=CountConfig(),
-        search={"anchor": (0.1, 0.3, 1.0, 3.0)},
+        search={
+            "fewest": (0.5, 1.0, 2.0),
+            "majority": (0.2, 0.5, 1.0, 1.8),
+            "unread": (False, True),
+            "anchor": (0.1, 0.3, 1.0, 3.0),
+        },
     ),
 )

@@ -85,6 +85,9 @@ class SelfBayesConfig:
     """Also say what follows for sentences about the request: truth, not, and, or."""
     soft: bool = True
     """Targets are distributions; otherwise their most probable objects."""
+    sharpness: float = 2.0
+    """The odds that a fact moves are raised to this power: 1 leaves them, more changes what is likely to move
+    more, and what is in doubt less. Chosen on development worlds, as beliefs are too cautious by as much."""
     joined: float = 16.0
     """Weight of sentences that join the request with another statement by and, or."""
     partners: int = 64
@@ -100,7 +103,7 @@ class SelfBayesConfig:
 
     def __post_init__(self) -> None:
         require_positive(
-            {"joined": self.joined},
+            {"joined": self.joined, "sharpness": self.sharpness},
             {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
         )
         require_not_negative({"anchor": self.anchor})

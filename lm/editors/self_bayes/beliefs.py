@@ -34,6 +34,8 @@ LOGITS_AT_ONCE = 2**26
 TRIES = 2
 """Objects that are sampled for each subject and relation, besides the most probable one."""
 
+FAINT = 0.03
+"""A name is a slip that is so much less probable than the one that half of what is said is about."""
 USUAL = 0.995
 """Share of sampled subjects whose names are no longer than the longest that is kept."""
 
@@ -76,6 +78,12 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
             "in its samples the model states no fact twice, so there are no beliefs to read; train it longer"
         )
     subject_rows = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
+    relation_probability = _score_names(model, subject_rows, relations, with_ending=False)
+    start = np.array([[BOS]], np.int32)
+    parts = [subjects[i : i + ROWS_AT_ONCE] for i in range(0, len(subjects), ROWS_AT_ONCE)]
+    opening = np.concatenate([_score_names(model, start, part, with_ending=False)[0] for part in parts])
+    real = are_spoken_of(opening * relation_probability.sum(axis=1))
+    subject_rows, relation_probability = subject_rows[real], relation_probability[real]
     prompts = [np.asarray(side_by_side(subject_rows, name[None])) for name in relations_of(vocabulary)]
     longest = 1 + max(map(len, repeated_names))
     for r, prompt_rows in enumerate(prompts):
@@ -93,7 +101,7 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
         row[: len(name) + 1] = [*name, SEP]
     place = {name: i for i, name in enumerate(object_names)}
 
-    shape = (len(relations), len(subjects), config.top)
+    shape = (len(relations), len(subject_rows), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     for r, prompt_rows in enumerate(prompts):
         probability = _score_names(model, prompt_rows, relation_names[r])
@@ -106,8 +114,21 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
         table,
         top,
         p,
-        _score_names(model, subject_rows, relations, with_ending=False).T * p[:, :, 0],
+        relation_probability.T * p[:, :, 0],
     )
+
+
+def are_spoken_of(probability: np.ndarray) -> np.ndarray:
+    """bool[S]: whether each name is one that the model has read, and no slip made of parts of others.
+
+    Args:
+        probability: float[S], of the name and a relation behind it; of those who are read it differs by how
+            often they are, of slips it is far less.
+    """
+    order = np.argsort(probability)
+    weight = np.cumsum(probability[order])
+    usual_probability = probability[order[np.searchsorted(weight, weight[-1] / 2)]]
+    return probability >= FAINT * usual_probability
 
 
 def _sample_names(

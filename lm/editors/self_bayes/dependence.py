@@ -14,13 +14,16 @@ than the other, times the share of rows among subjects; x nats a subject by whic
 row, times the number of rows: subjects who share a row are no independent witnesses. Where statements are
 draws, modes are not asked which is the cause: if hardly anybody shares one, they favour the effect. All
 forests of dependences are equally likely before.
+
+Facts of one world mostly persist alike, so that what one relation shows counts for the others: each persists
+with a probability common to all, which is averaged over (Jeffreys' prior).
 """
 
 from typing import NamedTuple
 
 import jax
 import numpy as np
-from scipy.special import expit, gammaln, logsumexp
+from scipy.special import expit, gammaln, logsumexp, softmax
 
 from corpus.forests import forest_posterior, likeliest_forest
 from lm.attention import Array
@@ -31,6 +34,10 @@ MASSES = np.geomspace(0.03, 300.0, 17)
 """Masses that a row's Dirichlet may have, equally likely."""
 FEWEST = 4
 """Subjects with both facts, below which nothing is inferred from them."""
+LIKELY = 0.01
+"""Dependences less probable than this say nothing about persistence."""
+SHARES = np.sin(np.pi * (np.arange(64) + 0.5) / 128) ** 2
+"""Shares of facts that persist, equally likely: quantiles of Jeffreys' prior."""
 _LEAST = 1e-9
 
 
@@ -39,22 +46,28 @@ class Dependence(NamedTuple):
 
     Attributes:
         parent: int32[R], the relation that each depends on in the likeliest forest, or -1.
-        link_probability: float64[R, R], p(either of two relations depends on the other).
+        depends: float64[R, R], p(the second relation depends on the first), over all forests.
         gain: float64[R, R], log Bayes factor of rows by the first relation for the second's objects; nan
             where too few subjects have both.
         rest_likeness: float64[R, R], nats a subject by which the second's beliefs, their most probable
         object left     out, look like the row of others with the same object of the first.
         kappa: float32[R, R], how many subjects the prior of a row weighs as much as, for rows of the second
             relation by objects of the first.
-        persists: float32[R], p(a subject's fact is drawn once, not with every statement).
+        persists: float32[R], p(a subject's fact is drawn once, not with every statement | it depends on
+            another), averaged over what it may depend on; 1 where it depends on nothing.
     """
 
     parent: np.ndarray
-    link_probability: np.ndarray
+    depends: np.ndarray
     gain: np.ndarray
     rest_likeness: np.ndarray
     kappa: np.ndarray
     persists: np.ndarray
+
+    @property
+    def link_probability(self) -> np.ndarray:
+        """float64[R, R]: p(either of two relations depends on the other)."""
+        return self.depends + self.depends.T
 
 
 def reading_probability(mention_probability: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
@@ -105,14 +118,31 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     children = np.flatnonzero(parent >= 0)
     if config.given is not None:
         depends[parent[children], children] = 1.0
-    persists = np.ones(relations)
-    persists[children] = (
-        expit(-rest_nats[parent[children], children]) if config.persistence is None else config.persistence
-    )
+    persists = persistence_probability(depends, rest_nats)
+    if config.persistence is not None:
+        persists = np.where(parent >= 0, config.persistence, 1.0)
     return Dependence(
-        parent.astype(np.int32), depends + depends.T, gain, rest, kappa.astype(np.float32),
-        persists.astype(np.float32),
-    )  # fmt: skip
+        parent.astype(np.int32), depends, gain, rest, kappa.astype(np.float32), persists.astype(np.float32)
+    )
+
+
+def persistence_probability(depends: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    """float64[R]: p(facts of a relation persist), each with a probability common to all that is not known.
+
+    Args:
+        depends: float64[R, R], p(the second relation depends on the first).
+        fresh: float64[R, R], nats by which its beliefs then look like draws rather than like facts.
+    """
+    likely = np.argwhere(depends > LIKELY)
+    weight, nats = depends[*likely.T], fresh[*likely.T]
+    # What the common probability says of each, float64[dependence, SHARES], and how likely that makes it.
+    given = expit(np.log(SHARES) - np.log1p(-SHARES) - nats[:, None])
+    evidence = weight @ np.logaddexp(np.log(SHARES), np.log1p(-SHARES) + nats[:, None])
+    each = given @ softmax(evidence)
+    persists, total = (np.zeros(len(depends)) for _ in range(2))
+    np.add.at(persists, likely[:, 1], weight * each)
+    np.add.at(total, likely[:, 1], weight)
+    return np.where(total > 0, persists / np.maximum(total, _LEAST), 1.0)
 
 
 def _log_weights(gain: np.ndarray, share: np.ndarray, fresh: np.ndarray) -> np.ndarray:

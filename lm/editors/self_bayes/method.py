@@ -27,6 +27,7 @@ from lm.editors.self_bayes.reasoning import (
     infer_consequences,
     locate_request,
     read_mind,
+    sharpen_consequences,
 )
 from lm.editors.self_bayes.revision import (
     RequestBelief,
@@ -70,7 +71,7 @@ class SelfBayes:
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         context = locate_request(model, mind, request)
-        consequences = infer_consequences(mind, context)
+        consequences = sharpen_consequences(infer_consequences(mind, context), config.sharpness)
         few = consequences.row.shape[1]
         belief = request_belief(model, request) if config.soft else RequestBelief(jnp.ones(()), jnp.ones(()))
         moves = consequences.moves if config.soft else jnp.round(consequences.moves)

@@ -22,6 +22,8 @@ from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
 """Of those who have the requested object, as many make its row."""
+DOUBT = 0.1
+"""A dependence that is at least so probable is acted on, as counting does without asking."""
 SLIGHT = 0.02
 """What moves with less probability is to stay."""
 FEW = 24
@@ -44,7 +46,7 @@ class Mind(NamedTuple):
         counts: float32[R, S], how much a peer's fact weighs in its row.
         kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
         seldom: float32[], see `lm.editors.self_bayes.dependence.reading_probability`.
-        link_probability: float32[R, R], p(either of two relations depends on the other).
+        depends: float32[R, R], p(the second relation depends on the first).
         reach: int32[R, D, 2], what an edit of each relation may bear on, the nearest first: a relation, and
             the one next to it on the way; -1 as padding.
     """
@@ -61,7 +63,7 @@ class Mind(NamedTuple):
     kappa: jax.Array
     persists: jax.Array
     seldom: jax.Array
-    link_probability: jax.Array
+    depends: jax.Array
     reach: jax.Array
 
 
@@ -140,8 +142,8 @@ def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary,
         kappa=jnp.asarray(dependence.kappa),
         persists=jnp.asarray(dependence.persists),
         seldom=jnp.float32(seldom),
-        link_probability=jnp.asarray(dependence.link_probability, jnp.float32),
-        reach=jnp.asarray(dependence_walks(dependence.parent)),
+        depends=jnp.asarray(dependence.depends, jnp.float32),
+        reach=jnp.asarray(dependence_walks(dependence.parent, dependence.link_probability)),
     )
 
 
@@ -187,14 +189,20 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     )
 
 
-def dependence_walks(parent: np.ndarray) -> np.ndarray:
-    """int32[R, D, 2]: the tree of each relation walked from it, what depends on it first (`Mind.reach`)."""
+def dependence_walks(parent: np.ndarray, link_probability: np.ndarray) -> np.ndarray:
+    """int32[R, D, 2]: what hangs together with each relation, walked from it (`Mind.reach`).
+
+    First what may hang on it directly, though the likeliest forest say otherwise; then along that forest,
+    what depends on a relation before what it depends on.
+    """
     walks = []
     for start in range(len(parent)):
         walk, seen = [(start, start)], {start}
         for at, _ in walk:
             near = [*np.flatnonzero(parent == at).tolist(), int(parent[at])]
-            walk += [(r, at) for r in near if r >= 0 and r not in seen]
+            if at == start:
+                near += np.flatnonzero(link_probability[start] >= DOUBT).tolist()
+            walk += [(r, at) for r in dict.fromkeys(near) if r >= 0 and r not in seen]
             seen |= {*near}
         walks.append(walk[1:])
     table = np.full((len(parent), max(1, *map(len, walks)), 2), -1, np.int32)
@@ -227,14 +235,18 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         weight, peers = jax.lax.top_k(weight * (cause_belief / total)[holds], min(MOST_PEERS, len(weight)))
         row = jnp.where(possible, prior / jnp.maximum(possible.sum(), 1), 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
-        # What persists stays as it was read; otherwise own statements are draws of the new row too.
+        # What persists stays as it was read, as a cause does; own statements that are draws join the new row.
         own = request.share[relation]
         drawn = jnp.vdot(cause_belief, own / (total + own)) + unknown * own / (
             mind.kappa[near, relation] + own
         )
         persists = mind.persists[relation]
-        stays = persists * request.reading_probability[relation] + (1 - persists) * drawn
-        moves = moved[near] * mind.link_probability[near, relation] * (1 - stays)
+        read = request.reading_probability[relation]
+        depends = mind.depends[near, relation]
+        depends = jnp.where(depends >= DOUBT, 1.0, depends)
+        as_effect = depends * (1 - persists * read - (1 - persists) * drawn)
+        as_cause = jnp.minimum(mind.depends[relation, near], 1 - depends) * (1 - read)
+        moves = moved[near] * (as_effect + as_cause)
         p, few = jax.lax.top_k(row / row.sum(), min(FEW, objects))
         after = (
             jnp.where(real, drawn_from.at[relation].set(row / row.sum()), drawn_from),
@@ -243,6 +255,13 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         return after, (relation, real & (moves > SLIGHT), moves, few, p / p.sum())
 
     return Consequences(*jax.lax.scan(follow, start, mind.reach[request.relation])[1])
+
+
+def sharpen_consequences(consequences: Consequences, sharpness: float) -> Consequences:
+    """The odds that each fact moves raised to a power, so that little is left in the middle."""
+    moves = jnp.clip(consequences.moves, _LEAST, 1 - 1e-6)
+    odds = sharpness * (jnp.log(moves) - jnp.log1p(-moves))
+    return consequences._replace(moves=jax.nn.sigmoid(odds))
 
 
 def _rows_equal(row: jax.Array, rows: jax.Array) -> jax.Array:

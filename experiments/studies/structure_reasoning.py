@@ -1,0 +1,422 @@
+"""What is worked out rightly, structure by structure, from beliefs that a corpus gives; no model is trained.
+
+Commands:
+    python -m experiments.structure_reasoning --worlds development
+    python -m experiments.structure_reasoning
+
+An edit by `self-bayes` or by counting is worked out from beliefs first, and then fitted. Here beliefs are
+those of a reader of the corpus: of each fact how often each object was stated, mixed with what is said of
+those who have the same cause, as a model that generalises mixes them, and blurred. The first part of an edit
+is done on them, and what it asks for is taken to be fitted exactly. So the fit loses nothing, and every
+structure of `experiments.structures` is asked about hundreds of times faster than with models.
+
+follows: of consequences that must change, where two subjects or more have the new object, the share that is
+the agent's; false: of the subject's other answers that must stay, the share that changes; skill: over all of
+the subject's other answers. Counting is shown with all its thresholds, since each buys what follows by what
+changes falsely. Calibration: how often the agent moves what `self-bayes` takes to move with some probability.
+
+Writes experiments/records/<date>-structure-reasoning; takes some twenty seconds of one core a world.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Literal, NamedTuple, Self, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from corpus.seeds import generator
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import write_record
+from experiments.settings import StudySettings
+from experiments.studies import revision
+from experiments.studies.revision_worlds import RevisionWorld, build_run
+from experiments.studies.structures import FIRST_SEED, STRUCTURES, find_structure, structure_world
+from lm.editors.count_based import CountConfig
+from lm.editors.count_based.method import PeerCounts, count_peers
+from lm.editors.interface import vocabulary_of
+from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes.beliefs import Beliefs
+from lm.editors.self_bayes.dependence import find_dependence, reading_probability
+from lm.editors.self_bayes.reasoning import (
+    Consequences,
+    Mind,
+    RequestContext,
+    build_mind,
+    infer_consequences,
+    sharpen_consequences,
+)
+from testbed.console import say, show_progress
+from testbed.evaluations.hase import CHILD
+from testbed.protocol import Case, Choice, has_answer_changed, is_equally_good
+from testbed.run.agents import agent_named
+from testbed.run.runs import Run
+from testbed.run.runtime import prepare_jax
+from testbed.run.strata import StatementIndex
+from testbed.run.world import World, load_world
+from testbed.scores.distances import total_variation
+from testbed.scores.movement import has_moved
+from testbed.scores.tables import Cell, Table
+
+GENERAL, ALL_ALIKE, BLUR, SLIP = 0.08, 0.25, 0.3, 0.02
+"""Of a reader: what others say weighs as much as this share of a fact's statements; of that, so much is what
+is said of anybody; beliefs are blurred by this many nats; a fact that was never stated is said so seldom."""
+SELF = "self-bayes"
+EDGES = (0.0, 0.02, 0.2, 0.4, 0.6, 0.8, 1.01)
+
+
+class Thresholds(NamedTuple):
+    """Those of `lm.editors.count_based.CountConfig`, as numbers that a compiled program is given."""
+
+    fewest: float
+    majority: float
+    unread: bool
+
+    @property
+    def name(self) -> str:
+        """In tables."""
+        return f"counting, fewest {self.fewest:g}, majority {self.majority:g}" + ", unread" * self.unread
+
+
+GRID = tuple(Thresholds(*x) for x in product((1, 2, 3, 5), (0.0, 0.25, 0.5, 0.75), (False, True)))
+DEFAULT = Thresholds(CountConfig.fewest, CountConfig.majority, CountConfig.unread)
+TUNED = Thresholds(1, 0.5, True)
+"""What `choose_thresholds` chooses on the development worlds."""
+
+
+class Tally(NamedTuple):
+    """Counts and sums over questions, which add up."""
+
+    followed: float = 0.0
+    must: float = 0.0
+    changed: float = 0.0
+    stay: float = 0.0
+    before: float = 0.0
+    after: float = 0.0
+
+    def plus(self, other: Self) -> "Tally":
+        """The sum of two."""
+        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def row(self) -> list[Cell]:
+        """Share that follows, of how many; share that changes falsely, of how many; skill."""
+        follows = self.followed / self.must if self.must else None
+        return [
+            _format_share(follows), int(self.must), _format_share(self.changed / max(self.stay, 1)),
+            int(self.stay), _format_share(1 - self.after / self.before if self.before else None),
+        ]  # fmt: skip
+
+
+class Reading(NamedTuple):
+    """What is believed by a reader of a corpus of R relations, S subjects and K objects.
+
+    Attributes:
+        beliefs: as an editor reads them in a model.
+        probability: float64[R, S, K].
+        subjects, objects: int[S] and int[K], entities of the world.
+        cases: what is asked.
+    """
+
+    world: World
+    beliefs: Beliefs
+    probability: np.ndarray
+    subjects: np.ndarray
+    objects: np.ndarray
+    cases: list[Case]
+
+
+class Revision(NamedTuple):
+    """What one editor asks of the subjects of E requests.
+
+    Attributes:
+        share: float64[E, R], probability with which a fact is drawn from its row.
+        row: float64[E, R, K].
+    """
+
+    share: np.ndarray
+    row: np.ndarray
+
+
+@dataclass(frozen=True)
+class Settings(StudySettings):
+    """Which worlds."""
+
+    worlds: Literal["development", "report"] = "report"
+    """Rules and thresholds may be chosen on the first list only."""
+    structures: tuple[str, ...] = tuple(f"{kind}, {factor}" for kind, factor in STRUCTURES)
+    """Kind of world and factor."""
+    draws: int = 1
+    """Worlds of each structure."""
+    cases: int = 80
+    """Requests in each world."""
+
+
+def read_corpus(settings: Settings, world: RevisionWorld) -> Reading:
+    """The beliefs of a reader of a world's corpus, and the cases that the agent judges."""
+    loaded = load_world(build_run(world, settings.runs))
+    graph, index = loaded.graph, StatementIndex(loaded.graph, loaded.sentences)
+    subjects, objects, relations = graph.subjects, graph.objects, len(graph.relations)
+    count = np.zeros((relations, len(subjects), len(objects)))
+    at = np.searchsorted(subjects, graph.subject)
+    for fact in range(len(graph)):
+        stated = np.searchsorted(objects, index.objects_of(fact))
+        np.add.at(count, (graph.relation[fact], at[fact], stated), 1)
+    probability = generalise(count, graph.upstream, generator(world.seed, "reader"))
+    times = count.sum(axis=2)
+    how_often = (times + SLIP * times.max()) * np.exp(
+        generator(world.seed, "how often").normal(0, BLUR, times.shape)
+    )
+    top = np.argsort(-probability, axis=2, kind="stable")
+    p = np.take_along_axis(probability, top, axis=2)
+    beliefs = Beliefs(
+        subjects[:, None].astype(np.int32),
+        1 + objects[:, None].astype(np.int32),
+        top.astype(np.int32),
+        p.astype(np.float32),
+        (how_often / how_often.sum(axis=0) * p[:, :, 0]).astype(np.float32),
+    )
+    asked = revision.edit_settings(revision.Settings(editors=("none",), runs=settings.runs), world, "none")
+    agent = agent_named(asked.agent, loaded)
+    cases = asked.evaluations["hase"].make_cases(
+        loaded, agent, settings.cases, asked.cases.credence, world.seed
+    )
+    return Reading(loaded, beliefs, probability, subjects, objects, list(cases))
+
+
+def generalise(count: np.ndarray, upstream: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """float64[R, S, K]: what is believed after so many statements of each object of each fact.
+
+    Args:
+        count: float64[R, S, K].
+        upstream: int[R], what each relation depends on, or -1.
+        rng: blurs.
+    """
+    times = count.sum(axis=2, keepdims=True)
+    own = count / np.maximum(times, 1)
+    everybody = own.sum(axis=1) / np.maximum((times > 0).sum(axis=1), 1)
+    general = np.repeat(everybody[:, None], count.shape[1], axis=1)
+    for r in np.flatnonzero(upstream >= 0):
+        cause = own[upstream[r]]
+        rows = cause.T @ own[r] + everybody[r]
+        rows /= rows.sum(axis=1, keepdims=True)
+        known = times[upstream[r], :, 0] > 0
+        general[r, known] = (1 - ALL_ALIKE) * (cause @ rows)[known] + ALL_ALIKE * general[r, known]
+    weight = times / (times + GENERAL * times.max())
+    belief = (weight * own + (1 - weight) * general) * np.exp(rng.normal(0, BLUR, count.shape))
+    belief[belief < 1e-4 * belief.max(axis=2, keepdims=True)] = 0
+    return belief / belief.sum(axis=2, keepdims=True)
+
+
+def locate_requests(reading: Reading, mind: Mind) -> RequestContext:
+    """As `lm.editors.self_bayes.reasoning.locate_request` does in a model, stacked over requests."""
+    share, read = reading_probability(reading.beliefs.mention_probability, float(mind.seldom))
+    modes, contexts = reading.beliefs.top[:, :, 0], []
+    for case in reading.cases:
+        s = int(np.searchsorted(reading.subjects, case.request.subject))
+        r = case.request.relation
+        is_subject = np.arange(len(reading.subjects)) == s
+        requested = reading.objects == case.request.object
+        known = np.asarray(read[r]) * ~is_subject
+        contexts.append(
+            RequestContext(
+                jnp.int32(r),
+                jnp.zeros((len(modes), 1), jnp.int32),
+                is_subject,
+                requested.astype(np.float32),
+                known * requested[modes[r]],
+                known * (modes[r] == modes[r, s]),
+                share[:, s],
+                read[:, s],
+            )
+        )
+    return jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *contexts)
+
+
+def revise_by_bayes(reading: Reading, mind: Mind, contexts: RequestContext, credence: float) -> Revision:
+    """What `self-bayes` asks for."""
+
+    def infer(one: RequestContext) -> Consequences:
+        return sharpen_consequences(infer_consequences(mind, one), SelfBayesConfig.sharpness)
+
+    implied = jax.tree.map(np.asarray, jax.jit(lambda some: jax.lax.map(infer, some))(contexts))
+    relations, _, objects = reading.probability.shape
+    share, row = np.zeros((len(reading.cases), relations)), np.zeros((len(reading.cases), relations, objects))
+    for case, place in np.argwhere(implied.real):
+        r = implied.relation[case, place]
+        share[case, r] = credence * implied.moves[case, place]
+        np.add.at(row[case, r], implied.objects[case, place], implied.row[case, place])
+    return Revision(share, row)
+
+
+def revise_by_counting(reading: Reading, mind: Mind, contexts: RequestContext) -> dict[Thresholds, Revision]:
+    """What counting asks for, by its thresholds, which share their rows."""
+
+    def count(some: RequestContext, thresholds: Thresholds) -> PeerCounts:
+        return jax.lax.map(lambda one: count_peers(mind, one, cast(CountConfig, thresholds)), some)
+
+    stacked = jax.tree.map(lambda *x: jnp.array(x), *GRID)
+    counted = jax.jit(lambda some, all_: jax.lax.map(lambda one: count(some, one), all_))(contexts, stacked)
+    follows, objects, share = map(np.asarray, counted)
+    row = np.zeros((*follows.shape[1:], len(reading.objects)))
+    at = np.indices(follows.shape[1:])
+    np.add.at(row, (at[0][..., None], at[1][..., None], objects[0]), share[0])
+    return {one: Revision(of.astype(float), row) for one, of in zip(GRID, follows, strict=True)}
+
+
+def subject_choices(reading: Reading) -> list[tuple[int, int, Choice]]:
+    """Case, place of the subject and choice of what is asked of the request's own subject besides it."""
+    return [
+        (e, int(np.searchsorted(reading.subjects, case.request.subject)), choice)
+        for e, case in enumerate(reading.cases)
+        for choice in case.choices
+        if choice.subject == case.request.subject and choice.relation != case.request.relation
+    ]
+
+
+def tally_revision(reading: Reading, revised: Revision) -> Tally:
+    """What came of one editor's revision, if the fit loses nothing."""
+    total = np.zeros(len(Tally._fields))
+    for e, s, choice in subject_choices(reading):
+        r = choice.relation
+        total += _tally_choice(reading, e, s, choice, revised.share[e, r], revised.row[e, r])
+    return Tally(*total.tolist())
+
+
+def tally_counting(reading: Reading, revisions: dict[Thresholds, Revision]) -> dict[Thresholds, Tally]:
+    """The same for revisions that take the same row, or leave an answer as it is."""
+    some = next(iter(revisions.values()))
+    totals = np.zeros((len(revisions), len(Tally._fields)))
+    shares = np.array([revised.share for revised in revisions.values()])
+    for e, s, choice in subject_choices(reading):
+        r = choice.relation
+        each = np.array([_tally_choice(reading, e, s, choice, share, some.row[e, r]) for share in (0, 1)])
+        totals += each[shares[:, e, r].astype(int)]
+    return {one: Tally(*total) for one, total in zip(revisions, totals.tolist(), strict=True)}
+
+
+def _tally_choice(
+    reading: Reading, e: int, s: int, choice: Choice, share: float, row: np.ndarray
+) -> np.ndarray:
+    """A `Tally` of one answer, as an array."""
+    facets, before = reading.cases[e].facets, reading.probability[choice.relation, s]
+    after = (1 - share) * before + share * row
+    must = has_answer_changed(choice)
+    is_answer = choice.options == reading.objects[after.argmax()]
+    right = is_equally_good(choice.agent[1][is_answer].sum(), choice.agent[1].max())
+    counts = must and choice.role == CHILD and facets["child"] and is_shared(reading.cases[e])
+    changed = after.argmax() != before.argmax()
+    at = np.searchsorted(reading.objects, choice.options)
+    distances = [total_variation(x[at], choice.agent[1]) for x in (before, after)]
+    return np.array([counts and right, counts, changed and not must, not must, *distances], float)
+
+
+def is_shared(case: Case) -> bool:
+    """Whether two subjects or more have the requested object."""
+    support = case.facets["support_new"]
+    return isinstance(support, int) and support >= 2
+
+
+def find_movement(reading: Reading, revised: Revision, credence: float) -> np.ndarray:
+    """float64[n, 2]: with which probability each answer is taken to move, and whether the agent moves it."""
+    return np.array(
+        [
+            (revised.share[e, choice.relation] / credence, bool(has_moved(*choice.agent)))
+            for e, _, choice in subject_choices(reading)
+        ]
+    )
+
+
+def run_study(settings: Settings) -> None:
+    """Read, revise, tables, record."""
+    prepare_jax()
+    tallies: dict[str, dict[str, Tally]] = {}
+    movement = []
+    structures = [find_structure(name) for name in settings.structures]
+    first = Run(settings.runs, structure_world(*structures[0], FIRST_SEED[settings.worlds]).name)
+    with show_progress("worlds", settings.draws * len(structures)) as advance:
+        for kind, factor in structures:
+            of_structure = tallies.setdefault(f"{kind}, {factor}", {})
+            for draw in range(settings.draws):
+                world = structure_world(kind, factor, FIRST_SEED[settings.worlds] + draw * len(STRUCTURES))
+                reading = read_corpus(settings, world)
+                dependence = find_dependence(reading.beliefs, SelfBayesConfig().dependence)
+                seldom = SelfBayesConfig().dependence.seldom
+                mind = build_mind(reading.beliefs, dependence, vocabulary_of(reading.world.tokenizer), seldom)
+                contexts, credence = locate_requests(reading, mind), reading.cases[0].credence
+                own = revise_by_bayes(reading, mind, contexts, credence)
+                counted = tally_counting(reading, revise_by_counting(reading, mind, contexts))
+                by_name = {SELF: tally_revision(reading, own)} | {t.name: x for t, x in counted.items()}
+                for name, tally in by_name.items():
+                    of_structure[name] = of_structure.get(name, Tally()).plus(tally)
+                movement.append(find_movement(reading, own, credence))
+                jax.clear_caches()
+                advance(1)
+    tables = [structure_table(tallies), frontier_table(tallies), calibration_table(np.concatenate(movement))]
+    folder = write_record(
+        first,
+        "structure-reasoning" + ("-development" if settings.worlds == "development" else ""),
+        settings.command,
+        [],
+        {"structure_reasoning.md": stages.show_tables(tables)},
+        found={s: {name: list(map(float, t)) for name, t in of.items()} for s, of in tallies.items()},
+    )
+    if settings.worlds == "development":
+        say(f"thresholds: {choose_thresholds(tallies).name}")
+    say(f"record: {folder}")
+
+
+def choose_thresholds(tallies: dict[str, dict[str, Tally]]) -> Thresholds:
+    """Of those that follow within .05 of the most, over all structures alike, those with most skill."""
+    mean = {
+        t: np.mean([[of[t.name].followed / max(of[t.name].must, 1), 1 - of[t.name].after / of[t.name].before]
+                    for of in tallies.values()], axis=0)
+        for t in GRID
+    }  # fmt: skip
+    most = max(follows for follows, _ in mean.values())
+    return max((t for t in GRID if mean[t][0] >= most - 0.05), key=lambda t: mean[t][1])
+
+
+def structure_table(tallies: dict[str, dict[str, Tally]]) -> Table:
+    """A row each, `self-bayes` beside counting by default and as it was tuned."""
+    readers = (SELF, DEFAULT.name, TUNED.name)
+    rows: list[list[Cell]] = [
+        [structure, *(cell for name in readers for cell in of[name].row)] for structure, of in tallies.items()
+    ]
+    columns = [f"{what}, {name}" for name in readers for what in ("follows", "of", "false", "of ", "skill")]
+    return Table("structures", "What is worked out, by structure", ["structure", *columns], rows)
+
+
+def frontier_table(tallies: dict[str, dict[str, Tally]]) -> Table:
+    """All settings of counting over all structures, and `self-bayes` beside them."""
+    rows: list[list[Cell]] = []
+    for name in (SELF, *(t.name for t in GRID)):
+        total, worst = Tally(), 1.0
+        for of in tallies.values():
+            total = total.plus(of[name])
+            worst = min(worst, of[name].followed / of[name].must if of[name].must >= 10 else 1.0)
+        rows.append([name, *total.row, _format_share(worst)])
+    columns = ["editor", "follows", "of", "false", "of ", "skill", "follows in the worst structure"]
+    return Table("frontier", "What counting buys, and for what", columns, rows)
+
+
+def calibration_table(movement: np.ndarray) -> Table:
+    """How often the agent moves what is taken to move so probably."""
+    rows: list[list[Cell]] = []
+    for low, high in pairwise(EDGES):
+        among = movement[(movement[:, 0] >= low) & (movement[:, 0] < high)]
+        if len(among):
+            rows.append([f"{low:g} to {min(high, 1):g}", len(among), *map(_format_share, among.mean(axis=0))])
+    return Table(
+        "calibration", "Is taken to move, and moves", ["probability", "answers", "mean", "moves"], rows
+    )
+
+
+def _format_share(x: float | None) -> str:
+    return "" if x is None else f"{x:.2f}"
+
+
+if __name__ == "__main__":
+    launch_module()
