@@ -43,7 +43,12 @@ def write_cases(
         sequence: edits that build on each other, 1 for independent ones.
         longest: tokens of the longest answer.
         made_from: inputs and settings, by name.
+
+    Raises:
+        InputError: cases ask for texts, which are not asked for by files.
     """
+    if any(case.passages for case in cases):
+        raise InputError("these cases ask for texts, which are not asked for by files; edit them in process")
     controls = list(dict.fromkeys(c.name for case in cases for c in case.controls)) if sequence == 1 else []
     with staged_file(folder / CASES) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(lines_of_cases(world, cases))
