@@ -122,7 +122,8 @@ def compare_doors(name: str, settings: Settings) -> dict[str, Any]:
             method = build_method(PeftLora(recipe, starts, merges=True), options, parts.world)
             bench.edit_cases(method, folders["in process"], advance)
         headlines = metrics_shown_in(options.chosen_evaluation.metrics, "headline")
-        shown, figures = {}, {"edits": len(cases)}
+        shown: dict[str, list[str]] = {}
+        figures: dict[str, float] = {"edits": len(cases)}
         for way, folder in folders.items():
             results = read_results(folder, columns)
             estimates = summarise_results(options.chosen_evaluation, results, way, {})["all"][way]
