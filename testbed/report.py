@@ -52,7 +52,8 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     if options.explorer:
         _write_explorer(chapters, runs, names)
     training = Picture("training.png", "Training loss and generative accuracy by step")
-    path = write_page(Page(names, _describe_worlds(runs, world), chapters, training), folder)
+    page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
+    path = write_page(page, folder)
     for evaluation_report in chapters:
         title = f"{evaluation_report.key}, report {' '.join(names)}"
         headline_grid(title, evaluation_report.editors).print()

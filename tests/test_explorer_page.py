@@ -29,17 +29,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_browser(), reason="n
 CASES, EDITORS, BASE = 5_000, 16, 50
 MOST_BYTES = 20e6
 COUNT = "document.getElementById('count').textContent"
-OPEN = "document.getElementById('case').open"
+OPEN = "document.getElementById('case')?.open"
 TITLE = "document.getElementById('case-title').textContent"
-# Seconds that one call takes until its result is drawn: the page does all of that before it comes back.
-TAKES = (
-    "(() => {{ const start = performance.now(); {0}; document.body.offsetHeight;"
-    " return performance.now() - start; }})()"
-)
-OPENING_TAKES = (
-    "(async () => { const start = performance.now(); await openRow(app.cursor); document.body.offsetHeight;"
-    " const took = performance.now() - start; await change({ case: null }); return took; })()"
-)
+SEARCH = "at('find').value = {}; at('find').dispatchEvent(new Event('input'))"
 
 
 @pytest.fixture(scope="module")
@@ -99,28 +91,34 @@ def column(browser, key, rows=10):
 
 
 def test_it_is_small_and_quick(made, browser):
+    """Seconds are those of the page's processor: other processes may be at work."""
     page, _, _ = made
+
+    def seconds_of(expression):
+        start = browser.processor_seconds()
+        browser.value(expression)
+        return browser.processor_seconds() - start
+
     size = sum(path.stat().st_size for path in page.parent.iterdir())
-    opened = sorted(browser.open(page.as_uri()) for _ in range(3))[1]
-    inside = browser.value("performance.now()")
+    start = browser.processor_seconds()
+    browser.open(page.as_uri())
+    end = browser.processor_seconds()
+    opening = end - start if end > start else end
     box = "document.querySelector('#filters details[data-key=editor] input')"
-    filtered = [browser.value(TAKES.format(f"{box}.click()")) for _ in range(6)]
-    searched = [
-        browser.value(TAKES.format(f"find.value = {text!r}; find.dispatchEvent(new Event('input'))"))
-        for text in ("O'Br", "")
-    ]
-    opens = []
+    filtering = max(seconds_of(f"{box}.click(); document.body.offsetHeight") for _ in range(4))
+    searching = max(seconds_of(SEARCH.format(repr(text))) for text in ("O'Br", ""))
+    cases = []
     for place in (0, 150, 4_321):
         browser.value(f"moveTo({place})")
-        opens.append(browser.value(OPENING_TAKES))
-    print(f"{size / 1e6:.1f} MB; opens in {opened:.2f} s, of which the page {inside / 1e3:.2f} s")
-    print(f"filters in {np.median(filtered):.0f} ms, searches in {max(searched):.0f} ms")
-    print(f"opens a case in {max(opens):.0f} ms")
+        cases.append(seconds_of("openRow(app.cursor).then(() => document.body.offsetHeight)"))
+        browser.value("change({ case: null })")
+    print(f"{size / 1e6:.1f} MB; opens in {opening:.2f} s, filters in {filtering:.3f} s, searches in "
+          f"{searching:.3f} s, opens a case in {max(cases):.3f} s")  # fmt: skip
     assert size <= MOST_BYTES
-    # Bounds of the requirement, thrice: other processes may be at work.
-    assert opened < 3 * 1
-    assert np.median(filtered) < 3 * 100
-    assert max(opens) < 3 * 300
+    # Twice what is wanted: machines differ.
+    assert opening < 2 * 1
+    assert filtering < 2 * 0.1
+    assert max(cases) < 2 * 0.3
 
 
 def test_filters_count_what_they_leave(made, browser):
@@ -171,7 +169,7 @@ def test_search_finds_names_as_they_are(made, browser):
     cases = editors[0].edits.results.cases
     for text in ("O'Brien", "<SCRIPT>", "\u05d3\u05d5\u05d3"):
         browser.open(page.as_uri())
-        browser.value(f"find.value = {text!r}; find.dispatchEvent(new Event('input'))")
+        browser.value(SEARCH.format(repr(text)))
         hits = [text.lower() in name.lower() for name in entities]
         wanted = sum(any(hits[cases[k][i]] for k in ("subject", "object", "truth")) for i in range(CASES))
         assert shown(browser) == wanted * EDITORS

@@ -74,7 +74,9 @@ def make_view(editor: ScoredEditor) -> View:
     results, values = editor.edits.results, editor.values[editor.name]
     cases = results.cases
     new = p_of_object(results, REQUEST, cases["object"], 1)
-    false_changes = sum(values[f"false change {place}"].numerator for place in FALSE_CHANGE_PLACES)
+    false_changes = np.sum(
+        [values[f"false change {place}"].numerator for place in FALSE_CHANGE_PLACES], axis=0
+    )
     columns = [
         Column("states", "states it", _description(editor, SUCCESS), say_whether(values[SUCCESS].by_case),
                metric=SUCCESS),

@@ -211,6 +211,7 @@ const showCase = async (before) => {
   const { state, rows } = app;
   const dialog = at("case");
   if (state.case === null) {
+    app.isOpen = false;
     if (dialog.open) dialog.close();
     return;
   }
@@ -230,6 +231,7 @@ const showCase = async (before) => {
   const content = await one.draw();
   if (app.state !== state) return;
   at("case-content").replaceChildren(...content);
+  app.isOpen = true;
   if (!dialog.open) dialog.showModal();
 };
 
@@ -267,7 +269,8 @@ addEventListener("keydown", (event) => {
 
 at("find").addEventListener("input", () => change({ find: at("find").value }));
 at("table").addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
-at("case").addEventListener("close", () => { if (app.state.case !== null) change({ case: null, beside: [] }); });
+// The event comes a while after: by then another case may be on its way.
+at("case").addEventListener("close", () => { if (app.isOpen) change({ case: null, beside: [] }); });
 at("close").addEventListener("click", () => at("case").close());
 addEventListener("resize", () => { if (app.rows) drawRows(); });
 addEventListener("popstate", () => show(readState()));
