@@ -13,6 +13,7 @@ from bayes.interface import EditRequest
 from corpus.errors import InputError
 from testbed import export, score
 from testbed.engine.door_cases import describe_cases, write_cases
+from testbed.engine.door_scores import SAME
 from testbed.protocol import Case, Passage
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -112,6 +113,10 @@ def test_answers_become_the_rows_of_an_editor(exam, examined, capsys):
         assert row["lm_answer_before"] == row["lm_answer_after"]
     assert score.main([str(examined), *at(runs), *SCORE]) == 0
     assert "has these answers already" in capsys.readouterr().out
+
+
+def test_both_sides_allow_the_same_difference(door):
+    assert door.SAME == SAME
 
 
 def test_a_killed_examination_goes_on(exam, examined, tmp_path, door):
