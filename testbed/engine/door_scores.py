@@ -22,7 +22,7 @@ from testbed.engine.records import (
 from testbed.run.world import World
 
 SAME = 1e-4
-"""Probabilities of one text may differ so far, read there and here; `door.py`, which stands alone, has it too."""
+"""Probabilities of one text may differ so far, read there and here; `door.py` stands alone and has it too."""
 TOGETHER = 32
 """Cases that the unedited model is asked at once."""
 STOP = 0.05
