@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corpus.errors import InputError
-from testbed.engine.catalogue import whose_options
+from testbed.engine.catalogue import default_configurations, whose_options
 from testbed.evaluations.catalogue import prefix_of
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
 from testbed.run.runs import Run, recorded_settings
@@ -58,20 +58,40 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
         f"{prefix_of(chosen_names['evaluation'][0])}.",
     )
     flags += _option_flags(agent, as_plain_data(EDIT[preset].paper_agent), "paper-agent.") if agent else []
-    try:
-        entry = whose_options(editor)
-        default = EDIT[preset].configs.get(entry.options, entry.config)
-    except InputError:
-        # An editor of the user's that is not found from here.
-        default = None
-    if default is not None:
-        method_settings = config["method"]["settings"]
-        flags += _option_flags(
-            method_settings.get("config", method_settings), as_plain_data(default), f"{entry.options}."
-        )
+    flags += _own_flags(editor, config, EDIT[preset].configs)
     preset = "" if preset == DEFAULT_PRESET else preset
     words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
     return " ".join(word for word in words if word)
+
+
+def ask_options(run: Run, editor: str, settings: Mapping[str, Any]) -> str:
+    """What follows `python -m testbed.ask QUESTION --edit FACT` where a recorded editor is to make the edit.
+
+    Args:
+        settings: of its edits, the editor's own under "method".
+    """
+    flags = ["--editor", editor]
+    for name, value, usual in (
+        ("agent", settings["agent"]["name"], "paper"),
+        ("request", settings["evaluation"].get("request", "evidence"), "evidence"),
+        ("credence", settings["cases"]["credence"], 0.95),
+    ):
+        flags += [f"--{name}", str(value)] if value != usual else []
+    flags += _own_flags(editor, settings, default_configurations(small=True))
+    return " ".join(word for word in (run.options, shlex.join(flags)) if word)
+
+
+def _own_flags(editor: str, settings: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]:
+    """Options of an editor's own settings, where they are neither those of a preset nor the usual ones."""
+    try:
+        entry = whose_options(editor)
+    except InputError:
+        # An editor of the user's that is not found from here.
+        return []
+    if (default := preset.get(entry.options, entry.config)) is None:
+        return []
+    own = settings["method"]["settings"]
+    return _option_flags(own.get("config", own), as_plain_data(default), f"{entry.options}.")
 
 
 def _stage_settings(run: Run, stage: str) -> dict | None:

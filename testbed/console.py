@@ -240,7 +240,7 @@ def _console() -> "Console":
     from rich.console import Console
 
     # What people call things is never read as a formatting instruction or an emoji.
-    return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents))
+    return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents), force_jupyter=False)
 
 
 def _print_error(message: str) -> int:

@@ -53,7 +53,9 @@ class Grid:
         from rich.console import Console
 
         text = io.StringIO()
-        console = Console(file=text, width=WIDTH, markup=False, emoji=False, highlight=False)
+        # In a notebook rich would show the table by itself, beside what is returned here.
+        options: Any = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
+        console = Console(file=text, width=WIDTH, **options)
         console.print(draw_table(self.title, self.header, self.rows, self.numbers))
         lines = [line.rstrip() for line in text.getvalue().splitlines()]
         return "\n".join(["\n".join(lines).rstrip(), *([self.note] if self.note else [])])

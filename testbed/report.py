@@ -1,5 +1,6 @@
 """python -m testbed.report: editors beside each other, in pictures, tables and one HTML page."""
 
+import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -46,8 +47,13 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     ]
     folder.mkdir(parents=True, exist_ok=True)
     draw_training(read_metrics(runs[0]), folder / "training.png")
+    # One of an earlier report would be about other rows.
+    shutil.rmtree(folder / "explorer", ignore_errors=True)
+    if options.explorer:
+        _write_explorer(chapters, runs, names)
     training = Picture("training.png", "Training loss and generative accuracy by step")
-    path = write_page(Page(names, _describe_worlds(runs, world), chapters, training), folder)
+    page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
+    path = write_page(page, folder)
     for evaluation_report in chapters:
         title = f"{evaluation_report.key}, report {' '.join(names)}"
         headline_grid(title, evaluation_report.editors).print()
@@ -55,6 +61,32 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
             if editor.edits.missing_numbers:
                 say(editor.edits.missing_numbers)
     say(f"report: {path.resolve()}")
+
+
+def _write_explorer(
+    chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run]", names: Sequence[str]
+) -> None:
+    """The page with a row for every edit, in the folder of the report."""
+    from testbed.advice import ask_options
+    from testbed.evaluations.views import view_of
+    from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
+    from testbed.run.world import load_world
+
+    explored = [
+        ExploredEvaluation(
+            part.key,
+            part.chapter.title,
+            part.editors,
+            [view_of(e) for e in part.editors],
+            {e.name: ask_options(runs[0], e.edits.editor, e.edits.settings) for e in part.editors},
+        )
+        for part in chapters
+    ]
+    worlds: dict[str, World] = {}
+    for run in runs:
+        worlds.setdefault(folder_digest(run.world), load_world(run))
+    of_runs = [worlds[folder_digest(run.world)] for run in runs]
+    write_explorer(explored, of_runs, ", ".join(names), runs[0].report)
 
 
 def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:

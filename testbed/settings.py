@@ -158,6 +158,8 @@ class ReportSettings:
     against: str = ""
     """The editor that others are compared with, or a reference row such as "no edit"; by default the
     first editor, and no edit where there is only one."""
+    explorer: bool = True
+    """Write report/explorer too, a page with a row for every edit, which opens from disk."""
 
 
 @dataclass(frozen=True)

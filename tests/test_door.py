@@ -9,8 +9,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from bayes.interface import EditRequest
+from corpus.errors import InputError
 from testbed import export, score
-from testbed.engine.door_cases import describe_cases
+from testbed.engine.door_cases import describe_cases, write_cases
+from testbed.engine.door_scores import SAME
+from testbed.protocol import Case, Passage
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from tests.edited import cases_of
@@ -44,6 +48,14 @@ def test_the_cases_say_what_is_asked_and_nothing_that_is_believed(trained):
             sentence = world.tokenizer.language.render(claim.sentence)
             assert sentence.startswith(asked["text"])
             assert set(asked) == {"text", "ids"}
+
+
+def test_cases_that_ask_for_texts_are_not_exported(world, tmp_path):
+    passage = Passage("text", np.array([1], np.int32))
+    case = Case(EditRequest(0, 0, int(world.graph.objects[0])), 0.9, 0, {}, (), passages=(passage,))
+    with pytest.raises(InputError, match="edit them in process"):
+        write_cases(world, [case], 1, 1, {}, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +113,10 @@ def test_answers_become_the_rows_of_an_editor(exam, examined, capsys):
         assert row["lm_answer_before"] == row["lm_answer_after"]
     assert score.main([str(examined), *at(runs), *SCORE]) == 0
     assert "has these answers already" in capsys.readouterr().out
+
+
+def test_both_sides_allow_the_same_difference(door):
+    assert door.SAME == SAME
 
 
 def test_a_killed_examination_goes_on(exam, examined, tmp_path, door):

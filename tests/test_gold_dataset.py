@@ -11,7 +11,7 @@ import pytest
 
 import testbed
 from corpus.files import verify_folder
-from testbed import export
+from testbed import export, verify
 from testbed.gold_dataset import TABLES, split_name
 from tests.runs import at, complaint, copied
 
@@ -84,6 +84,15 @@ def test_worlds_say_what_they_were_made_of(dataset):
     assert json.loads(about["settings"])["evaluation"]["name"] == "hase"
     assert about["why"] in about["agent"]
     verify_folder(dataset)
+
+
+def test_damage_is_found_and_said_how_to_mend(dataset, tmp_path, capsys):
+    runs = tmp_path / "runs"
+    shutil.copytree(dataset.parents[1], runs)
+    path = runs / "x" / "gold" / "claims" / "x.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert verify.main(at(runs)) == 2
+    assert "python -m testbed.export --gold --run x" in " ".join(capsys.readouterr().out.split())
 
 
 def test_nothing_is_overwritten(dataset, capsys):

@@ -11,7 +11,7 @@ from corpus.text.counterfactual import choose_documents
 from corpus.text.sentences import sample_sentences
 from corpus.text.tokenizer import entity_tokenizer
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import ROLES, SPOT_CHECKS
+from testbed.evaluations.hase import CONTROL, ROLES, SPOT_CHECKS
 from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
 from testbed.run.strata import SUPPORT_BINS
@@ -194,3 +194,16 @@ def test_few_options_still_hold_what_matters(big_world, agent):
             assert np.isin(choice.answer, choice.options).all()
             if choice.relation == case.request.relation:
                 assert case.request.object in choice.options
+
+
+def test_a_control_says_the_requested_object_of_somebody_else(big_world, agent):
+    usual, others = (hase_cases(big_world, agent, 40, controls=controls) for controls in (False, True))
+    graph, truth = big_world.graph, big_world.generative.truth
+    assert all(not case.controls for case in usual)
+    for case, other in zip(usual, others, strict=True):
+        assert other.requested_fact == case.requested_fact, "controls change no request"
+        assert [c[:3] for c in other.choices] == [c[:3] for c in case.choices], "nor any question"
+        ((name, (s, r, o)),) = other.controls
+        assert (name, r, o) == (CONTROL, *case.requested_fact[1:])
+        assert s != case.requested_fact[0]
+        assert truth[graph.find(s, r)] != o

@@ -19,6 +19,7 @@ from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.chapter import _panel_cases
+from testbed.evaluations.hase.tables import BEYOND_CONTROL, control_table
 from testbed.pages.sections import comparison_table
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -274,6 +275,14 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     values = scored["careful"].values
     assert values["careful"]["propagation ratio"].value() > 0.1
     assert values[row]["propagation ratio"].value() == pytest.approx(0, abs=1e-9)
+    assert control_table([scored["rome"]]) is None
+    ((name, *cells),) = control_table([scored["careful"], scored["rome"]]).rows
+    assert name == "careful"
+    for metric, own, beyond in zip(BEYOND_CONTROL, cells[::2], cells[1::2], strict=True):
+        assert own == scored["careful"].summary["all"]["careful"][metric]
+        assert beyond.difference == pytest.approx(
+            values["careful"][metric].value() - values[row][metric].value()
+        )
 
 
 def test_differences_are_of_the_cases_both_have(editors):
@@ -494,7 +503,7 @@ def test_the_page_is_self_contained_and_whole(page):
     html = (page / "index.html").read_text(encoding="utf-8")
     contents = parsed(html)
     assert all(src.startswith("data:image/png;base64,") for src in contents.images)
-    assert not re.findall(r'(?:src|href)="(?!data:|#)', html)
+    assert not re.findall(r'(?:src|href)="(?!data:|#|explorer/index\.html)', html)
     assert len(set(contents.ids)) == len(contents.ids)
     links = re.findall(r'href="#([^"]+)"', html)
     assert links

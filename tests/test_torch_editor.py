@@ -210,6 +210,23 @@ def test_what_can_be_is_not(toy, editor_of, user_editor):
     assert prepare_editor(editor_of(user_editor), toy.model, toy.sample) == {}
 
 
+def test_editors_of_collections_can_be_wrapped(toy, editor_of):
+    """The example's edit makes its request likely, and only its one weight moves."""
+    from experiments.my_wrapped_editor import WrappedEditor
+
+    editor = editor_of(WrappedEditor(weight="model.layers.3.mlp.down_proj.weight"))
+    assert prepare_editor(editor, toy.model, toy.sample) == {}
+    first = jax.tree.map(lambda x: x[:1], toy.batch)
+    deltas, _ = edit_batch(editor, toy.model, {}, first, toy.keys[:1])
+    delta, request = (jax.tree.map(lambda x: x[0], tree) for tree in (deltas, first))
+    assert request_loss(toy.model.with_delta(delta), request) < 0.2 * request_loss(toy.model, request)
+    down = delta["weights"]["layers"]["mlp"]["down"]["kernel"]
+    assert down[3].any()
+    assert not any(
+        leaf.any() for leaf in jax.tree.leaves(replace_leaf(delta["weights"], down.at[3].set(0.0)))
+    )
+
+
 def test_the_padding_side_is_the_one_that_an_editor_names(toy, editor_of):
     sides = []
 

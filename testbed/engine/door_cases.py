@@ -17,7 +17,6 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_json
 from corpus.text.tokenizer import EOS, PAD, SEP
-from testbed.engine import door
 from testbed.engine.door_requests import describe_request
 from testbed.engine.plan import SweepPlan
 from testbed.engine.questions import ModelAnswers, Questions, case_questions, truth_words
@@ -43,14 +42,19 @@ def write_cases(
         sequence: edits that build on each other, 1 for independent ones.
         longest: tokens of the longest answer.
         made_from: inputs and settings, by name.
+
+    Raises:
+        InputError: cases ask for texts, which are not asked for by files.
     """
+    if any(case.passages for case in cases):
+        raise InputError("these cases ask for texts, which are not asked for by files; edit them in process")
     controls = list(dict.fromkeys(c.name for case in cases for c in case.controls)) if sequence == 1 else []
     with staged_file(folder / CASES) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(lines_of_cases(world, cases))
     with staged_file(folder / TEXT) as aside:
         aside.write_text("".join(f"{text}\n" for text in corpus_sentences(world)), encoding="utf-8")
     with staged_file(folder / SCRIPT) as aside:
-        aside.write_bytes(Path(door.__file__).read_bytes())
+        aside.write_bytes(Path(__file__).with_name(SCRIPT).read_bytes())
     files = (CASES, "config.json", "model.safetensors", "tokenizer.json")
     about = dict(made_from) | {
         "files": {name: hash_file(folder / name) for name in files},
@@ -127,7 +131,9 @@ def read_answers(path: Path) -> list[dict[str, Any]]:
         InputError: it is not readable as JSON lines.
     """
     try:
-        return list(door.read_lines(path))
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        # A line that a kill cut off is left out.
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is not readable ({error}); move it away and examine again") from None
 

@@ -39,12 +39,14 @@ class Page(NamedTuple):
     Attributes:
         runs: their names.
         world: what they are about, in words: a sentence up to its verb.
+        has_explorer: whether the page with every edit lies beside this one.
     """
 
     runs: Sequence[str]
     world: str
     chapters: Sequence[EvaluationChapter]
     training: Picture
+    has_explorer: bool = False
 
 
 def write_page(page: Page, folder: Path) -> Path:

@@ -41,7 +41,7 @@ def draw_results(seed, sharpness=None):
     return flat(given)
 
 
-@pytest.mark.parametrize("cheat", CHEATS.keys() - {"one object for everything"})
+@pytest.mark.parametrize("cheat", [name for name in CHEATS if name != "one object for everything"])
 @given(seed=SEEDS)
 def test_no_cheat_is_above_no_edit_in_a_headline(cheat, seed):
     results = draw_results(seed)

@@ -28,6 +28,8 @@ OF_SUBJECT = "spot.own"
 SPOT_CHECKS = (*OF_OTHERS, OF_SUBJECT)
 """Facts drawn at random among those that nothing else in the case asks or says: of other subjects the edited
 relation, what depends on it, any relation; of the subject whatever else it has."""
+CONTROL = "the same of somebody else"
+"""The requested object, said of another subject: it bears on nothing that the request bears on."""
 ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING, *SPOT_CHECKS)
 
 
@@ -51,6 +53,8 @@ class Hase(Evaluation):
     """Objects of each question whose probability is recorded; the rest are one remainder."""
     spot_checks: int = 2
     """Facts of each kind that are asked though no editor is told of them; see SPOT_CHECKS."""
+    controls: bool = False
+    """Tell every editor, besides the request, CONTROL in its place, and ask the same; takes twice as long."""
 
     package: ClassVar[str] = __name__
     can_be_halved: ClassVar[bool] = True

@@ -13,6 +13,7 @@ from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
 from testbed.evaluations.hase import (
     CHILD,
+    CONTROL,
     GRANDCHILD,
     INDEPENDENT,
     OTHER_CHILD,
@@ -25,7 +26,14 @@ from testbed.evaluations.hase import (
 )
 from testbed.evaluations.hase.spot_checks import SpotCheckSampler
 from testbed.evaluations.held_out import held_out_facets
-from testbed.protocol import ABSENT, Case, credence_of_request, has_answer_changed, is_equally_good
+from testbed.protocol import (
+    ABSENT,
+    Case,
+    ControlRequest,
+    credence_of_request,
+    has_answer_changed,
+    is_equally_good,
+)
 from testbed.run.strata import SUPPORT_BINS, stratum, support_bin, support_of
 from testbed.run.world import World
 
@@ -60,7 +68,7 @@ class Sampler:
         self.rng = generator(seed, "requests")
         # A stream for each kind of question: what is asked besides changes no request and no other question.
         self._question_rngs = {
-            name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other")
+            name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other", "control")
         }
         self._spot_checks = SpotCheckSampler(self.graph, config.spot_checks, seed)
         self.gold = GoldMaker(world, agent, config.candidates, count)
@@ -140,6 +148,7 @@ class Sampler:
             },
             choices=choices,
             claims=logical_claims(about, other, *beliefs.T),
+            controls=self._make_controls(s, r1, target) if self.config.controls else (),
         )
 
     def _draw_questions(
@@ -193,6 +202,13 @@ class Sampler:
         certain = self.config.request != "evidence"
         weight = math.inf if certain else self.agent.weight_for(s, r, target, self.credence)
         return EditRequest(s, r, target, weight, self.config.request)
+
+    def _make_controls(self, s: int, r: int, target: int) -> tuple[ControlRequest, ...]:
+        """The request said of somebody else, of whom it is not true where there is such a one."""
+        facts = np.flatnonzero((self.graph.relation == r) & (self.graph.subject != s))
+        others = facts[self.truth[facts] != target]
+        subject = self._pick_fact(self.graph.subject[others if len(others) else facts], "control")
+        return (ControlRequest(CONTROL, (s if subject == ABSENT else subject, r, target)),)
 
     def _false_target(self, s: int, r1: int, r2: int, truth: int, has_child: bool) -> int:
         candidates = self.stated.objects_by_relation[r1]

@@ -9,6 +9,7 @@ from testbed.evaluations.hase.metrics import CHANGES, FIXES, FOLLOWS, RATIO, SUC
 from testbed.evaluations.hase.pictures import draw_edit, draw_support, panel_case
 from testbed.evaluations.hase.tables import (
     coherence_table,
+    control_table,
     inference_table,
     kinship_table,
     paper_tables,
@@ -91,7 +92,8 @@ def _support_section(material: Material) -> Section:
         support_table(editors, RATIO, "support-ratio"),
     ]
     text = "A consequence can be learned only from other subjects with the same upstream object."
-    tables = [inference_table(editors), kinship_table(editors)]
+    beyond = control_table(editors)
+    tables = [inference_table(editors), kinship_table(editors), *([beyond] if beyond else [])]
     return Section("support", "Do consequences follow?", text, pictures, tables, folded)
 
 

@@ -9,16 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from corpus.seeds import generator
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.hase import CHILD, GRANDCHILD, KIN, OTHER_CHILD, PARENT, SIBLING
+from testbed.evaluations.hase import CHILD, CONTROL, GRANDCHILD, KIN, OTHER_CHILD, PARENT, SIBLING
 from testbed.evaluations.hase.metrics import (
     CHANGES,
     CONTRADICTS,
     FIXES,
     FOLLOWS,
     FOLLOWS_RIGHT,
+    GAINED,
     MUST_CHANGE,
     MUST_STAY,
+    RATIO,
     REPEATS,
     SUCCESS,
     WAS_COHERENT,
@@ -26,7 +29,7 @@ from testbed.evaluations.hase.metrics import (
 from testbed.evaluations.hase.published import published_metrics, request_groups
 from testbed.run.strata import STRATA, SUPPORT_BINS
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, ONE_HALF
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 
@@ -35,6 +38,7 @@ MAIN = (
     "logic TF", "logic not", "logic and", "logic or",
 )  # fmt: skip
 SUBSETS = ("all", CHANGES, FIXES, WAS_COHERENT)
+BEYOND_CONTROL = (FOLLOWS, GAINED, RATIO)
 LAWS = (
     "logic TF", "logic not", "logic and", "logic or", "logic commute", "logic sum", "Dutch book loss",
     "truth values",
@@ -100,6 +104,31 @@ def kinship_table(editors: Sequence[ScoredEditor]) -> Table:
         better={head: better[m] for head, m in metrics.items()},
         contest=rows_in_contest(editors),
     )
+
+
+def control_table(editors: Sequence[ScoredEditor]) -> Table | None:
+    """What follows a request beyond what follows when the same object is said of somebody else.
+
+    None where no editor was told a control.
+    """
+    rows: list[list[Cell]] = []
+    for e in editors:
+        levels, everywhere = cluster_levels(e.edits.results), np.ones(len(e.edits.results), bool)
+        for control in e.control_readers:
+            row: list[Cell] = [e.name]
+            for metric in BEYOND_CONTROL:
+                rng = generator(e.edits.seed, f"{control} {metric}")
+                pair = e.values[e.name][metric], e.values[control][metric]
+                row += [e.summary["all"][e.name][metric], compare_metrics(*pair, levels, everywhere, rng)]
+            rows.append(row)
+    if not rows:
+        return None
+    note = (
+        f"Beyond: less what the same editor reaches when it is told {CONTROL} in place of the request. Who "
+        "moves everything, whatever it is told, has nothing beyond."
+    )
+    heads = [head for metric in BEYOND_CONTROL for head in (metric, f"{metric}, beyond")]
+    return Table("beyond", "What follows because of the request", ["editor", *heads], rows, note, words=2)
 
 
 def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Table:

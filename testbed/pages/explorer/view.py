@@ -1,0 +1,112 @@
+"""What the explorer shows of an evaluation: columns of its rows, presets, and names of its questions."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from testbed.scores.metric import MetricDefinition, metrics_shown_in
+from testbed.scores.summary import ScoredEditor
+
+SHARES = (0, 0.0001, 0.1, 0.5, 0.9, 0.9999)
+"""Where the groups of a filter over shares and distances begin; what is below is one more."""
+COUNTS = (0, 1, 2, 5, 20)
+YES, NO, NONE = "yes", "no", "\u2013"
+"""How words say that something is so, is not, or cannot be."""
+
+
+class Column(NamedTuple):
+    """A column of the rows of one editor.
+
+    Attributes:
+        key: as in addresses.
+        title: as people read it.
+        says: what exactly it is.
+        values: [E], str or numbers; NaN where a case has none.
+        edges: where the groups of its filter begin, for numbers.
+        metric: the metric of the report that it shows case by case, if it is one.
+    """
+
+    key: str
+    title: str
+    says: str
+    values: np.ndarray
+    edges: Sequence[float] = SHARES
+    metric: str = ""
+
+
+class Preset(NamedTuple):
+    """A view under a name.
+
+    Attributes:
+        filters: by the key of a column, the words or groups that are shown.
+        sort: the key of a column, with "-" before it for the largest first.
+        spread: a column of numbers; rows are sorted by how far editors differ in it, a case at a time.
+    """
+
+    title: str
+    says: str
+    filters: Mapping[str, Sequence[str]] = {}
+    sort: str = ""
+    spread: str = ""
+
+
+class View(NamedTuple):
+    """What is shown of one editor's cases; columns and presets are the same for all editors.
+
+    Attributes:
+        roles: what questions of a role are about, for people.
+    """
+
+    columns: Sequence[Column]
+    presets: Sequence[Preset]
+    roles: Mapping[str, str] = {}
+
+
+def usual_view(editor: ScoredEditor) -> View:
+    """The columns that the evaluation declares for cases, and its first metrics case by case."""
+    columns = [
+        *map_facets(editor),
+        *(show_metric(editor, name) for name in editor.compared_metrics()),
+    ]
+    shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
+    metrics = [m for m in editor.evaluation.metrics if m.name in shown]
+    return View(columns, rank_metrics(metrics))
+
+
+def map_facets(editor: ScoredEditor) -> list[Column]:
+    """The columns that an evaluation declares for cases, but for numbers of things."""
+    cases, columns = editor.edits.results.cases, []
+    for name, kind in editor.evaluation.facets.items():
+        values = say_whether(cases[name]) if kind is bool else cases[name]
+        title = name.replace("_", " ")
+        columns.append(Column(name, title, f"As the evaluation declares it for its cases: {title}.", values,
+                              COUNTS))  # fmt: skip
+    return columns
+
+
+def show_metric(editor: ScoredEditor, name: str, title: str = "", says: str = "") -> Column:
+    """A metric of an editor, case by case."""
+    definition = next(m for m in editor.evaluation.metrics if m.name == name)
+    values = editor.values[editor.name][name].by_case
+    return Column(name, title or name, says or definition.description, values, metric=name)
+
+
+def say_whether(values: np.ndarray) -> np.ndarray:
+    """str[E] of values that are true, false or, as NaN, neither."""
+    values = np.asarray(values, float)
+    return np.where(np.isnan(values), NONE, np.where(values > 0, YES, NO))
+
+
+def rank_metrics(metrics: Sequence[MetricDefinition]) -> list[Preset]:
+    """The worst edits by each of the first metrics, and those in which editors differ most by the first."""
+    presets = [
+        Preset(f"worst {m.name}", m.description, sort=m.name if m.better == "high" else f"-{m.name}")
+        for m in metrics[:3]
+        if m.better != "one"
+    ]
+    if metrics:
+        first = metrics[0].name
+        says = f"Cases in which {first} of the editors shown differs most."
+        presets.append(Preset("editors disagree most", says, spread=first))
+    return presets
