@@ -2,7 +2,7 @@
 
 Commands:
     python -m experiments.ripples --kinds unsaid
-    python -m experiments.ripples --kinds unsaid --worlds 5 --every
+    python -m experiments.ripples --kinds unsaid --worlds 2 --every
     python -m experiments.ripples --kinds doubt --worlds 5
 
 Worlds of chains (`corpus.worlds.chain`): a teacher, what pupils play, with whom they tour, where they sleep.
