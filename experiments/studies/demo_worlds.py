@@ -5,7 +5,7 @@ Command:
 
 Each world has a seed of its own, and with it a corpus, a model and requests, all as `make demo` makes them;
 settings are the preset's, not tuned. Intervals are over worlds, subjects and requested objects at once. Takes
-about three hours of one core.
+about four hours of one core; with `--edits 120` two.
 """
 
 from collections.abc import Iterator, Sequence
