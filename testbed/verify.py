@@ -79,12 +79,13 @@ def parts_of(run: Run) -> Iterator[Part]:
         # Without tables, or with parts of them, they are unfinished: the command that makes them goes on.
         if is_complete(folder) or (is_written(folder) and not (folder / "parts").exists()):
             yield Part(folder, partial(_check_edits, folder), partial(_edit_command, run, folder))
-    folders = {
-        "report": run.report,
-        "export": run.folder / "huggingface",
-        "export --gold": run.folder / "gold",
-    }
-    for stage, folder in folders.items():
+    folders = (
+        ("report", run.report),
+        ("report", run.report / "explorer"),
+        ("export", run.folder / "huggingface"),
+        ("export --gold", run.folder / "gold"),
+    )
+    for stage, folder in folders:
         if folder.exists():
             keep = stage == "report"
             yield Part(folder, partial(verify_folder, folder), how(stage), aside=not keep)

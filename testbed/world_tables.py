@@ -104,7 +104,7 @@ def show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     if world.graph.properties:
         title, header, _ = taxonomy.count_table(world.graph)
-        print_table(title, header, [tuple(line) for line in taxonomy.count_superordinates(world.graph)])
+        print_table(title, header, [tuple(line) for line in taxonomy.count_upper_groups(world.graph)])
     print_table(
         "sentences (Table 6)",
         ("kind", "sentences", "per fact", "labelled true"),

@@ -51,7 +51,9 @@ def test_a_run_holds_everything(finished):
     assert made["settings"]["cases"]["count"] == 11
     assert made["settings"]["evaluation"]["name"] == "hase"
     assert not list(run.rglob("*.partial"))
-    names = {str(p.relative_to(run / "report")) for p in (run / "report").rglob("*") if p.is_file()}
+    files = {p.relative_to(run / "report") for p in (run / "report").rglob("*") if p.is_file()}
+    names = {str(path) for path in files if path.parts[0] != "explorer"}
+    assert {"explorer/index.html", "explorer/hase.js"} <= {path.as_posix() for path in files}
     pictures = {"before", "edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
     pictures = {"training.png", *(f"hase/{name}.png" for name in pictures)}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures

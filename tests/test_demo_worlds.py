@@ -29,7 +29,7 @@ def by_world(built, tmp_path):
 
 
 def test_every_editor_of_the_catalogue_takes_part():
-    assert {*editor_entries()} - {*EDITORS} <= {"memit", "retrain", "self-bayes-told"}
+    assert {*editor_entries()} - {*EDITORS} <= {"memit", "retrain", "self-bayes-told", "oracle-world"}
     assert len({*EDITORS}) == len(EDITORS)
 
 

@@ -115,7 +115,7 @@ def test_cases_ask_as_much_as_they_like(world):
 
 
 @pytest.mark.parametrize("prefixed", [False, True])
-@pytest.mark.parametrize("nodes", [12, 1000])
+@pytest.mark.parametrize("nodes", [12, 4000])
 def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkeypatch, nodes, prefixed):
     """Two cases of one edit, in trees for a question each or for many, and behind a prefix."""
     monkeypatch.setattr(questions, "NODES", nodes)

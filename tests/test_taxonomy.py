@@ -24,7 +24,7 @@ from corpus.world import build_world
 from corpus.worlds.account import Account
 from corpus.worlds.taxonomy import (
     categories_of,
-    count_superordinates,
+    count_upper_groups,
     is_a,
     members,
     relation_for,
@@ -164,7 +164,7 @@ def test_a_property_is_split_so_that_a_category_has_one_value(pairs):
 def test_what_is_counted_is_what_a_loop_counts(seed):
     graph = taxonomy(seed)
     facts = facts_of(graph)
-    *lines, total = count_superordinates(graph)
+    *lines, total = count_upper_groups(graph)
     for line in lines:
         group = graph.groups.index(line.name)
         inside = {name for name, g in zip(graph.entities, graph.group, strict=True) if g == group}
@@ -183,7 +183,7 @@ def test_the_real_tables():
     assert graph.groups == ("animal", "drink", "food", "instrument", "plant", "vehicle")
     assert len(members(graph)) == 164
     assert [len(categories_of(graph, g)) for g in range(6)] == [8, 6, 7, 6, 8, 6]
-    lines = {line.name: line[1:] for line in count_superordinates(graph)}
+    lines = {line.name: line[1:] for line in count_upper_groups(graph)}
     # Table 3, but for properties: the paper counts membership among them, and of animals those it asks about.
     assert lines["animal"] == (8, 32, 17, 53, 224)
     assert lines["plant"] == (8, 32, 9, 27, 224)

@@ -89,7 +89,7 @@ class SuperordinateCount(NamedTuple):
     edits: int
 
 
-def count_superordinates(graph: KnowledgeGraph) -> list[SuperordinateCount]:
+def count_upper_groups(graph: KnowledgeGraph) -> list[SuperordinateCount]:
     """A line for each superordinate of a taxonomy, and one for all."""
     member_group = graph.group[members(graph)]
     is_property = ~graph.silent & (graph.relation != is_a(graph))
@@ -116,9 +116,9 @@ def count_superordinates(graph: KnowledgeGraph) -> list[SuperordinateCount]:
 
 
 def count_table(graph: KnowledgeGraph) -> tuple[str, Sequence[str], list[Sequence[str]]]:
-    """`count_superordinates` to print: title, header, a row for each line."""
+    """`count_upper_groups` to print: title, header, a row for each line."""
     header = ("superordinate", "categories", "subjects", "properties", "values", "possible edits")
     rows: list[Sequence[str]] = [
-        (line.name, *(f"{n:,}" for n in line[1:])) for line in count_superordinates(graph)
+        (line.name, *(f"{n:,}" for n in line[1:])) for line in count_upper_groups(graph)
     ]
     return "taxonomy (Powell et al. 2024, Tables 1 and 3)", header, rows
