@@ -1,9 +1,9 @@
 """Long studies as stages: each is kept when it is done, so that the same command goes on from there."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from testbed.report import report
 from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
-from testbed.scores.gather import gather_results
+from testbed.scores.gather import EditorResults, gather_results, pool_results
 from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import EditSettings, ReportSettings
@@ -26,6 +26,7 @@ from testbed.train import train
 Stage = tuple[str, Callable[[], object]]
 """What is done, and doing it, which is quick where it was done before."""
 Settings = TypeVar("Settings", bound=StagedSettings)
+_say_once = cache(say)
 
 
 class Clock:
@@ -139,6 +140,27 @@ def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
         )
 
     return is_match
+
+
+def change_settings_of(configs: Mapping[str, Any], editor: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyper-parameters by editor, some of one editor's changed."""
+    options = whose_options(editor).options
+    return {**configs, options: replace(configs[options], **changes)} if changes else dict(configs)
+
+
+def gather_edits(run: Run, settings: EditSettings, name: str) -> EditorResults:
+    """The edits of a run that one editor made with such settings, under a name for tables."""
+    evaluation = recorded_evaluation_named(settings.evaluation)
+    (one,) = gather_results([run], evaluation, config_matcher(settings), _say_once)
+    return one._replace(name=name)
+
+
+def pool_worlds(worlds: Sequence[Sequence[EditorResults]]) -> list[EditorResults]:
+    """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
+    return [
+        of_one[0]._replace(results=pool_results([one.results for one in of_one], range(len(of_one))))
+        for of_one in zip(*worlds, strict=True)
+    ]
 
 
 def show_tables(tables: Iterable[Table]) -> str:

@@ -18,11 +18,14 @@ from testbed.run.runs import Run, provenance
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
+    from bayes.interface import Agent
     from lm.language_model import LanguageModel
     from testbed.engine.methods import Method
     from testbed.engine.records import Columns
     from testbed.protocol import Case
     from testbed.run.world import World
+
+    JudgedCases = tuple[Agent, list[Case]]
 
 
 def edit(options: EditSettings) -> None:
@@ -43,9 +46,7 @@ def edit(options: EditSettings) -> None:
         for job in jobs.jobs:
             if job not in pending:
                 say(f"{job.folder} has these edits already")
-        if pending:
-            run_jobs(jobs, pending, options)
-        recalibrate_model(jobs, options)
+        recalibrate_model(jobs, options, run_jobs(jobs, pending, options) if pending else None)
         print_headlines(jobs, options)
 
 
@@ -136,14 +137,21 @@ def plan_jobs(options: EditSettings) -> Jobs:
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
-def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
-    """Draw the cases, and make the edits that are not there yet."""
-    from testbed.engine.sweep import Bench
+def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":
+    """The agent of some edits, and their cases."""
     from testbed.examination import draw_cases
     from testbed.run.agents import agent_named
 
-    agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    cases = take_whole_sequences(draw_cases(jobs.world, agent, options), options)
+    agent = agent_named(options.agent, world, options.paper_agent)
+    return agent, draw_cases(world, agent, options)
+
+
+def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> "JudgedCases":
+    """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn."""
+    from testbed.engine.sweep import Bench
+
+    agent, drawn_cases = draw_with_agent(jobs.world, options)
+    cases = take_whole_sequences(drawn_cases, options)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
@@ -153,6 +161,7 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> None:
         assert job.method is not None, "only testbed.score has results without a method"
         with show_progress(job.name, bench.edit_count) as advance:
             bench.edit_cases(job.method, job.folder, advance)
+    return agent, drawn_cases
 
 
 def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
@@ -163,17 +172,17 @@ def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Ca
     return cases
 
 
-def recalibrate_model(jobs: Jobs, options: EditSettings) -> None:
-    """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model."""
-    from testbed.examination import draw_cases, recalibrate
-    from testbed.run.agents import agent_named
+def recalibrate_model(jobs: Jobs, options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+    """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model.
 
-    path = jobs.temperatures
-    if path.exists():
-        return
-    agent = agent_named(options.agent, jobs.world, options.paper_agent)
-    cases = draw_cases(jobs.world, agent, options)
-    recalibrate(jobs.world, jobs.model, agent, cases, options.seed, path)
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
+    from testbed.examination import recalibrate
+
+    if not jobs.temperatures.exists():
+        agent, cases = judged or draw_with_agent(jobs.world, options)
+        recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)
 
 
 def print_headlines(jobs: Jobs, options: EditSettings) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder
 from testbed.console import print_table, run_command, say, show_progress
-from testbed.edit import take_whole_sequences
+from testbed.edit import draw_with_agent, take_whole_sequences
 from testbed.launch import launch_command
 from testbed.presets import EXPORT
 from testbed.run.lock import only_one
@@ -83,8 +83,6 @@ def export_cases(
     from testbed.engine.door_cases import CASES, DOOR, write_cases
     from testbed.engine.questions import Questions
     from testbed.engine.trace import inputs_of
-    from testbed.examination import draw_cases
-    from testbed.run.agents import agent_named
 
     made_from = {"inputs": inputs_of(run, checkpoint), "settings": options.settings_as_data()}
     if (folder / DOOR).exists():
@@ -93,8 +91,7 @@ def export_cases(
             raise InputError(f"{folder} holds other cases; choose another --folder, or move it away")
         say(f"{folder} holds these cases already")
     else:
-        agent = agent_named(options.agent, world, options.paper_agent)
-        cases = take_whole_sequences(draw_cases(world, agent, options), options)
+        cases = take_whole_sequences(draw_with_agent(world, options)[1], options)
         longest = Questions(world, model, cases, options.seed).names.longest
         write_cases(world, cases, options.sequence, longest, made_from, folder)
     count = len((folder / CASES).read_text(encoding="utf-8").splitlines())

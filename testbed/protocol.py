@@ -5,7 +5,7 @@ carries what the rational agent believes: first before the edit, then after it, 
 of the request that the evaluation declares. This axis is T = 1 + interpretations wherever it appears.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -114,6 +114,11 @@ class ControlRequest(NamedTuple):
 
     name: str
     fact: tuple[int, int, int]
+
+
+def names_of_controls(cases: Sequence["Case"], sequence: int) -> list[str]:
+    """What editors are told besides requests, by name; in sequences of edits nothing is."""
+    return [control.name for control in cases[0].controls] if sequence == 1 else []
 
 
 def credence_of_request(kind: RequestKind, credence: float) -> float:

@@ -2,12 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import hash_content, hash_file, read_json, write_json
 from testbed.console import run_command, say
-from testbed.edit import Job, Jobs, print_headlines, recalibrate_model, take_whole_sequences
+from testbed.edit import (
+    Job,
+    Jobs,
+    draw_with_agent,
+    print_headlines,
+    recalibrate_model,
+    take_whole_sequences,
+)
 from testbed.engine.catalogue import editor_entries
 from testbed.evaluations.catalogue import cases_from
 from testbed.launch import launch_command
@@ -16,9 +23,6 @@ from testbed.presets import SCORE
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, differing_settings, provenance
 from testbed.settings import ScoreSettings
-
-if TYPE_CHECKING:
-    pass
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 PATHLESS = "(files)"
@@ -36,8 +40,6 @@ def score(options: ScoreSettings) -> None:
     from testbed.engine.questions import Questions
     from testbed.engine.records import is_complete
     from testbed.engine.trace import code_of_cases, folder_of, inputs_of
-    from testbed.examination import draw_cases
-    from testbed.run.agents import agent_named
     from testbed.run.model import load_model
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
@@ -62,8 +64,8 @@ def score(options: ScoreSettings) -> None:
             f"{options.answers} are answers to other cases ({'; '.join(differ[:3])}); give testbed.score the "
             "options that testbed.export --cases had"
         )
-    agent = agent_named(options.agent, world, options.paper_agent)
-    cases = take_whole_sequences(draw_cases(world, agent, options), options)
+    agent, drawn_cases = draw_with_agent(world, options)
+    cases = take_whole_sequences(drawn_cases, options)
     questions = Questions(world, model, cases, options.seed)
     answers = read_folder(options.answers, about, world, questions, options.sequence)
     check_before(questions, answers, about)
@@ -82,7 +84,7 @@ def score(options: ScoreSettings) -> None:
             untraced = {"standard": standard, "controls": answers.controls} | origin
             write_json(folder / "config.json", trace | untraced)
             write_results(questions, answers, columns, folder)
-        recalibrate_model(jobs, options)
+        recalibrate_model(jobs, options, (agent, drawn_cases))
         for sentence in describe_strength(questions, answers):
             say(sentence)
         print_headlines(jobs, options)

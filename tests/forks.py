@@ -30,7 +30,7 @@ def fork_world(subjects=30, config=ExactConfig(strata=(0.5, 0.2, 0.3))):  # noqa
     return World(graph, model, sentences, entity_tokenizer(graph), ExactWorld(config, resolution, True))
 
 
-def answered(world, cases, folder, seed=0, told=()):
+def write_random_answers(world, cases, folder, seed=0, told=()):
     """Results, written and read, of a model that often answers as the agent does, and often anything else.
 
     Args:

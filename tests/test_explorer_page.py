@@ -35,7 +35,7 @@ SEARCH = "at('find').value = {}; at('find').dispatchEvent(new Event('input'))"
 
 
 @pytest.fixture(scope="module")
-def made(built, tmp_path_factory):
+def report(built, tmp_path_factory):
     """The page of many cases and editors, names hostile; and the editors."""
     run = Run(copied(built, tmp_path_factory.mktemp("many")), "x")
     write_training(run)
@@ -69,7 +69,7 @@ def no_complaints(browser):
     assert not browser.console
 
 
-def shown(browser):
+def count_rows(browser):
     return int(browser.value(COUNT).split(" of ")[0].replace(",", ""))
 
 
@@ -90,9 +90,9 @@ def column(browser, key, rows=10):
     return browser.value(f"{lines}.map((row) => row.children[{place}].textContent)")
 
 
-def test_it_is_small_and_quick(made, browser):
+def test_it_is_small_and_quick(report, browser):
     """Seconds are those of the page's processor: other processes may be at work."""
-    page, _, _ = made
+    page, _, _ = report
 
     def seconds_of(expression):
         start = browser.processor_seconds()
@@ -121,12 +121,12 @@ def test_it_is_small_and_quick(made, browser):
     assert max(cases) < 2 * 0.3
 
 
-def test_filters_count_what_they_leave(made, browser):
-    page, editors, _ = made
+def test_filters_count_what_they_leave(report, browser):
+    page, editors, _ = report
     browser.open(page.as_uri())
-    assert shown(browser) == CASES * EDITORS
+    assert count_rows(browser) == CASES * EDITORS
     click(browser, "#filters details[data-key=editor] input", 3)
-    assert shown(browser) == CASES
+    assert count_rows(browser) == CASES
     name = editors[3].name
     assert {*column(browser, "editor")} == {name}
     browser.value("document.querySelector('#filters details[data-key=follows]').open = true")
@@ -139,16 +139,16 @@ def test_filters_count_what_they_leave(made, browser):
     assert labels == {word: int((values == word).sum()) for word in np.unique(values)}
     for nth, word in enumerate(labels):
         click(browser, "#filters details[data-key=follows] input", nth)
-        assert shown(browser) == labels[word]
+        assert count_rows(browser) == labels[word]
         click(browser, "#filters details[data-key=follows] input", nth)
 
 
-def test_views_do_what_they_say(made, browser):
-    page, editors, _ = made
+def test_views_do_what_they_say(report, browser):
+    page, editors, _ = report
     browser.open(page.as_uri())
     choose_preset(browser, "the agent changed and the model did not")
     assert {*column(browser, "follows")} == {"no"}
-    assert shown(browser) == sum((view_of(e).columns[1].values == "no").sum() for e in editors)
+    assert count_rows(browser) == sum((view_of(e).columns[1].values == "no").sum() for e in editors)
     choose_preset(browser, "moved where nothing should")
     assert min(map(int, column(browser, "false"))) >= 1
     choose_preset(browser, "worst damage")
@@ -164,19 +164,19 @@ def test_views_do_what_they_say(made, browser):
     assert max(map(float, first)) - min(map(float, first)) == pytest.approx(np.nanmax(spread), abs=0.011)
 
 
-def test_search_finds_names_as_they_are(made, browser):
-    page, editors, entities = made
+def test_search_finds_names_as_they_are(report, browser):
+    page, editors, entities = report
     cases = editors[0].edits.results.cases
     for text in ("O'Brien", "<SCRIPT>", "\u05d3\u05d5\u05d3"):
         browser.open(page.as_uri())
         browser.value(SEARCH.format(repr(text)))
         hits = [text.lower() in name.lower() for name in entities]
         wanted = sum(any(hits[cases[k][i]] for k in ("subject", "object", "truth")) for i in range(CASES))
-        assert shown(browser) == wanted * EDITORS
+        assert count_rows(browser) == wanted * EDITORS
 
 
-def test_hostile_names_are_text(made, browser):
-    page, _, entities = made
+def test_hostile_names_are_text(report, browser):
+    page, _, entities = report
     browser.open(page.as_uri())
     assert browser.value("document.title") == "Edits of x"
     for place in range(0, 200, 25):
@@ -194,8 +194,8 @@ def test_hostile_names_are_text(made, browser):
     assert {*names} <= {*entities}
 
 
-def test_the_keyboard_does_it_all(made, browser):
-    page, _, _ = made
+def test_the_keyboard_does_it_all(report, browser):
+    page, _, _ = report
     browser.open(page.as_uri())
     browser.press("ArrowDown")
     browser.press("ArrowDown")
@@ -214,8 +214,8 @@ def test_the_keyboard_does_it_all(made, browser):
     assert browser.value("app.cursor") == 2
 
 
-def test_an_address_is_a_view(made, browser):
-    page, editors, _ = made
+def test_an_address_is_a_view(report, browser):
+    page, editors, _ = report
     browser.open(page.as_uri())
     click(browser, "#filters details[data-key=editor] input", 2)
     choose_preset(browser, "worst damage")
@@ -231,8 +231,8 @@ def test_an_address_is_a_view(made, browser):
     assert "python -m testbed.ask" in browser.value("document.querySelector('#case pre').textContent")
 
 
-def test_an_opened_case_has_the_models_probabilities(made, browser):
-    page, editors, _ = made
+def test_an_opened_case_has_the_models_probabilities(report, browser):
+    page, editors, _ = report
     browser.open(f"{page.as_uri()}#case=7&beside={editors[4].name}", until=OPEN)
     c = editors[4].edits.results.choices
     row = np.flatnonzero(c.case == 7)[0]
@@ -250,8 +250,8 @@ def tallest(choices, row):
 
 @pytest.mark.parametrize("width", [400, 1280, 1600])
 @pytest.mark.parametrize("dark", [False, True])
-def test_nothing_runs_off_the_page(made, browser, width, dark, tmp_path):
-    page, editors, _ = made
+def test_nothing_runs_off_the_page(report, browser, width, dark, tmp_path):
+    page, editors, _ = report
     browser.resize(width, 800, dark)
     browser.open(page.as_uri())
     assert browser.value("document.documentElement.scrollWidth") <= width

@@ -16,7 +16,7 @@ from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise_results
 from testbed.scores.temperature import temper
 from tests.edited import HASE, hase_cases
-from tests.forks import answered, fork_world
+from tests.forks import fork_world, write_random_answers
 
 TEMPERATURE = 1.7
 """Of the unedited model in the reference that is recalibrated."""
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 def results(folder):
     world = fork_world()
     cases = hase_cases(world, paper_agent(world), 100, sampler="published", reinforce=0.2)
-    results = answered(world, list(map(swayed, cases, range(len(cases)))), folder)
+    results = write_random_answers(world, list(map(swayed, cases, range(len(cases)))), folder)
     recalibrated = temper(results.choices.lm[:, 0], TEMPERATURE)
     return replace(results, recalibrated=np.stack([recalibrated] * 2, axis=1))
 
@@ -198,7 +198,7 @@ def twin_of_skill(rows, name):
     return 1 - sum(after for *_, after in movements) / sum(before for *_, before, _ in movements)
 
 
-def tempered(p, temperature):
+def temper_naively(p, temperature):
     weights = [x ** (1 / temperature) if x > 1e-9 else 0.0 for x in full(p)]
     return [x / sum(weights) for x in weights[:-1]]
 
@@ -213,7 +213,7 @@ def twin_of_recalibrated_skill(rows, _):
         sum(
             min(
                 sum(
-                    tv(tempered(r[when], t), r["agent_evidence"])
+                    tv(temper_naively(r[when], t), r["agent_evidence"])
                     if t != 1
                     else tv(r[when], r["agent_evidence"])
                     for r in of
@@ -236,7 +236,7 @@ def twin_over_recalibrated(rows, name):
         moved = sum(map(abs, moves(r)[0])) > 0.02
         counts = r["role"] in SPOT if kind == "damage" else r["role"] not in ("s1r1", *SPOT)
         if counts and part in (None, moved):
-            floor = tv(tempered(r["lm_before"], TEMPERATURE), r["agent_evidence"])
+            floor = tv(temper_naively(r["lm_before"], TEMPERATURE), r["agent_evidence"])
             pairs.append((floor, tv(r["lm_after"], r["agent_evidence"])))
     if kind == "damage":
         return mean(max(0, after - floor) for floor, after in pairs)

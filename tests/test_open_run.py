@@ -24,7 +24,7 @@ FACT = "Ada Marlow educated at = Quintal College"
 
 
 @pytest.fixture(scope="module")
-def opened(finished):
+def open_run(finished):
     run = testbed.open(finished / "x")
     # As EDITS of tests/runs.py has it.
     lora = replace(run.settings.configs["lora-down"], learning_rate=0.01)
@@ -33,8 +33,8 @@ def opened(finished):
 
 
 @pytest.fixture(scope="module")
-def folder(opened):
-    (path,) = opened.run.edits.glob("hase/*")
+def folder(open_run):
+    (path,) = open_run.run.edits.glob("hase/*")
     return path
 
 
@@ -59,34 +59,34 @@ def test_there_is_a_run_or_a_command_that_makes_one(tmp_path):
 
 
 @pytest.mark.parametrize("edit", ["", FACT])
-def test_the_command_prints_the_same(edit, opened, capsys):
-    args = ["Ada Marlow educated at", *at(opened.run.root), "--lora-down.learning-rate", "0.01"]
+def test_the_command_prints_the_same(edit, open_run, capsys):
+    args = ["Ada Marlow educated at", *at(open_run.run.root), "--lora-down.learning-rate", "0.01"]
     assert ask.main([*args, *(["--edit", edit] if edit else []), "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)["tables"]
     if edit:
-        view = opened.edit("lora-down", edit)
+        view = open_run.edit("lora-down", edit)
         grids = [view.ask_about(*question) for question in view.questions]
         assert len(grids) > 1
     else:
-        grids = [opened.ask("Ada Marlow educated at")]
+        grids = [open_run.ask("Ada Marlow educated at")]
     for table, grid in zip(tables, grids, strict=True):
         assert table == {"title": grid.title, "columns": grid.header, "rows": as_json(grid.rows)}
 
 
-def test_an_edit_is_a_view(opened):
-    files, parameters = contents(opened.run.folder), jax.tree.map(np.array, opened.model.params)
-    before = repr(opened.ask("Ada Marlow educated at"))
-    edited = opened.edit("lora-down", FACT)
+def test_an_edit_is_a_view(open_run):
+    files, parameters = contents(open_run.run.folder), jax.tree.map(np.array, open_run.model.params)
+    before = repr(open_run.ask("Ada Marlow educated at"))
+    edited = open_run.edit("lora-down", FACT)
     assert edited.ask("Ada Marlow educated at").header == ["model", "agent", "edited model", "edited agent"]
-    assert repr(opened.ask("Ada Marlow educated at")) == before
-    jax.tree.map(np.testing.assert_array_equal, opened.model.params, parameters)
-    assert contents(opened.run.folder) == files
+    assert repr(open_run.ask("Ada Marlow educated at")) == before
+    jax.tree.map(np.testing.assert_array_equal, open_run.model.params, parameters)
+    assert contents(open_run.run.folder) == files
     assert edited.model.delta is not None
-    assert opened.model.delta is None
+    assert open_run.model.delta is None
 
 
-def test_model_and_agent_of_a_view_are_those_that_it_asks(opened):
-    edited, tokenizer = opened.edit("lora-down", FACT), opened.world.tokenizer
+def test_model_and_agent_of_a_view_are_those_that_it_asks(open_run):
+    edited, tokenizer = open_run.edit("lora-down", FACT), open_run.world.tokenizer
     table = edited.ask(top=3).to_pandas()
     s, r, o = edited.fact
     assert table["edited agent object"][0] == "Quintal College"
@@ -102,30 +102,30 @@ def test_model_and_agent_of_a_view_are_those_that_it_asks(opened):
     assert 0.5 * said <= named["Quintal College"] <= said + 1e-5
 
 
-def test_an_edit_that_does_nothing_shows_the_same_columns(opened):
-    view = opened.edit(NoEdit(), FACT)
+def test_an_edit_that_does_nothing_shows_the_same_columns(open_run):
+    view = open_run.edit(NoEdit(), FACT)
     for row in as_json(view.ask().rows):
         assert row[2]["object"] == row[0]["object"]
         assert row[2]["probability"] == pytest.approx(row[0]["probability"], abs=1e-6)
 
 
-def test_cases_are_those_that_were_edited(opened, folder):
-    cases = opened.cases("hase", count=11)
-    recorded = opened.results("lora-down", "cases")
+def test_cases_are_those_that_were_edited(open_run, folder):
+    cases = open_run.cases("hase", count=11)
+    recorded = open_run.results("lora-down", "cases")
     for column in ("subject", "relation", "object", "truth"):
         assert cases.to_arrow()[column].to_pylist() == recorded[column].to_pylist()
     assert len(cases) == 11
     assert len(cases[2:5]) == 3
     assert "11 cases of hase" in repr(cases)
     assert "and 1 more" in cases._repr_html_()
-    assert opened.results(folder.name).equals(opened.results("lora-down"))
+    assert open_run.results(folder.name).equals(open_run.results("lora-down"))
 
 
-def test_results_have_names_in_place_of_numbers(opened, folder):
-    table, results = opened.results("lora-down"), read_results(folder, COLUMNS).choices
-    names = np.array(opened.world.graph.entities)
+def test_results_have_names_in_place_of_numbers(open_run, folder):
+    table, results = open_run.results("lora-down"), read_results(folder, COLUMNS).choices
+    names = np.array(open_run.world.graph.entities)
     assert table["subject"].to_pylist() == names[results.subject].tolist()
-    assert table["relation"].to_pylist() == [opened.world.graph.relations[r] for r in results.relation]
+    assert table["relation"].to_pylist() == [open_run.world.graph.relations[r] for r in results.relation]
     answers = table["lm_answer_after"].to_pylist()
     for answer, number in zip(answers, results.lm_answer[:, 1], strict=True):
         assert answer == (names[number] if number >= 0 else None)
@@ -133,17 +133,17 @@ def test_results_have_names_in_place_of_numbers(opened, folder):
         assert options == names[numbers[numbers >= 0]].tolist()
 
 
-def test_examining_is_editing_without_a_folder(opened, folder):
+def test_examining_is_editing_without_a_folder(open_run, folder):
     """The same answers as `testbed.edit` recorded with the same settings, and the run stays as it is."""
-    files = contents(opened.run.folder)
-    examined = opened.examine("lora-down", count=11)
-    assert contents(opened.run.folder) == files
-    here, there = examined.results(), opened.results("lora-down")
+    files = contents(open_run.run.folder)
+    examined = open_run.examine("lora-down", count=11)
+    assert contents(open_run.run.folder) == files
+    here, there = examined.results(), open_run.results("lora-down")
     assert here.schema == there.schema
     for column in ("lm_before", "lm_after", "agent_evidence"):
         for mine, recorded in zip(here[column].to_pylist(), there[column].to_pylist(), strict=True):
             np.testing.assert_allclose(mine, recorded, atol=1e-5)
-    recorded = opened.scores().to_pandas().iloc[0]
+    recorded = open_run.scores().to_pandas().iloc[0]
     mine = examined.headline.to_pandas().set_index("reader").loc["lora-down"]
     for name in examined.headlines:
         np.testing.assert_allclose(mine[name], recorded[name], atol=1e-6)
@@ -156,21 +156,21 @@ class Louder(NoEdit):
     much: int = 1
 
 
-def test_editors_may_be_objects(opened):
-    examined = opened.examine(Louder, count=4, hyper_parameters={"much": 2})
+def test_editors_may_be_objects(open_run):
+    examined = open_run.examine(Louder, count=4, hyper_parameters={"much": 2})
     assert examined.editor == "Louder"
     assert examined.summary["all"]["Louder"]["coherence skill"].value == pytest.approx(0, abs=1e-6)
 
 
-def test_what_is_not_there_is_said(opened):
+def test_what_is_not_there_is_said(open_run):
     for wrong, words in (
-        (lambda: opened.results("rome"), "no edits by rome; there are those by lora-down"),
-        (lambda: opened.results("lora-down", "answers"), "tables are choices, claims"),
-        (lambda: opened.results("lora-down", evaluation="taxi"), "python -m testbed.edit lora-down"),
-        (lambda: opened.edit("lora-down", FACT, rnak=2), "lora-down cannot be set to"),
-        (lambda: opened.edit("nobody", FACT), "unknown editor"),
-        (lambda: opened.cases("hase", neighbors=2), "hase cannot be set to"),
-        (lambda: opened.ask("Ada Marlow"), "Ada Marlow"),
+        (lambda: open_run.results("rome"), "no edits by rome; there are those by lora-down"),
+        (lambda: open_run.results("lora-down", "answers"), "tables are choices, claims"),
+        (lambda: open_run.results("lora-down", evaluation="taxi"), "python -m testbed.edit lora-down"),
+        (lambda: open_run.edit("lora-down", FACT, rnak=2), "lora-down cannot be set to"),
+        (lambda: open_run.edit("nobody", FACT), "unknown editor"),
+        (lambda: open_run.cases("hase", neighbors=2), "hase cannot be set to"),
+        (lambda: open_run.ask("Ada Marlow"), "Ada Marlow"),
     ):
         with pytest.raises(InputError, match=words):
             wrong()
@@ -186,14 +186,14 @@ def test_stale_results_are_not_given(finished, tmp_path):
         testbed.open(runs / "x").results("lora-down")
 
 
-def test_it_shows_itself(opened, tmp_path):
-    edited = opened.edit("lora-down", FACT)
+def test_it_shows_itself(open_run, tmp_path):
+    edited = open_run.edit("lora-down", FACT)
     assert FACT in repr(edited)
     assert edited._repr_html_().startswith('<img alt="Ada Marlow')
     edited.draw(tmp_path / "edit.png")
     assert (tmp_path / "edit.png").read_bytes().startswith(b"\x89PNG")
-    assert "accuracy" in repr(opened)
-    assert "<table>" in opened._repr_html_()
+    assert "accuracy" in repr(open_run)
+    assert "<table>" in open_run._repr_html_()
 
 
 def test_the_picture_shows_the_most_probable():

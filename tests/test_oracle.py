@@ -23,7 +23,7 @@ from testbed.scores.gather import pool_results
 from testbed.scores.summary import measure_reader
 from testbed.settings import EditSettings
 from tests.edited import HASE, hase_cases
-from tests.forks import answered, fork_world
+from tests.forks import fork_world, write_random_answers
 from tests.random_answers import draw_answers, flat
 
 seeds = st.integers(0, 2**32 - 1)
@@ -74,7 +74,7 @@ def test_an_edit_comes_near_what_it_was_told(toy):
 
 
 @pytest.fixture(scope="module")
-def forked():
+def fork():
     world = fork_world()
     return world, hase_cases(world, paper_agent(world), 40)
 
@@ -83,10 +83,10 @@ def pairs_of(case):
     return {(c.subject, c.relation) for c in case.choices}
 
 
-def test_half_of_the_questions_is_drawn_by_subject(forked):
+def test_half_of_the_questions_is_drawn_by_subject(fork):
     """Of the subject's facts half, of the others half with all that is asked of them; a seed, a half."""
     halves, sizes = {}, []
-    for case in map(hide_spot_checks, forked[1]):
+    for case in map(hide_spot_checks, fork[1]):
         s = case.request.subject
         half = half_of_questions(case, 0)
         assert half == half_of_questions(case, 0)
@@ -108,17 +108,19 @@ def test_half_of_the_questions_is_drawn_by_subject(forked):
     assert 0.4 < drawn / whole < 0.6
 
 
-def test_what_was_told_is_written_and_read(forked, tmp_path):
-    world, cases = forked
+def test_what_was_told_is_written_and_read(fork, tmp_path):
+    world, cases = fork
     method = method_named("oracle", EditSettings(), world)
     told = [method.facts_besides_request(case) for case in cases]
-    results = answered(world, cases, tmp_path, told=told)
+    results = write_random_answers(world, cases, tmp_path, told=told)
     c = results.choices
     for row, case in enumerate(c.case):
         assert c.is_told[row] == ((c.subject[row], c.relation[row]) in told[case])
     assert not c.is_told[np.isin(c.role, (*SPOT_CHECKS, "s1r1"))].any()
     assert 0.3 < c.is_told[~np.isin(c.role, (*SPOT_CHECKS, "s1r1"))].mean() < 0.7
-    assert not answered(world, cases, tmp_path).choices.is_told.any(), "whoever is told the request alone"
+    assert not write_random_answers(world, cases, tmp_path).choices.is_told.any(), (
+        "whoever is told the request alone"
+    )
 
 
 @given(seeds)
@@ -181,13 +183,13 @@ def test_who_was_told_nothing_or_everything_has_one_half():
 
 
 @pytest.mark.parametrize("evaluation", ["taxi", "seesaw", "leme"])
-def test_other_evaluations_refuse_to_be_halved(evaluation, forked):
+def test_other_evaluations_refuse_to_be_halved(evaluation, fork):
     with pytest.raises(InputError, match="can_be_halved"):
-        method_named("oracle", EditSettings(evaluation=evaluation), forked[0])
+        method_named("oracle", EditSettings(evaluation=evaluation), fork[0])
 
 
-def test_the_oracle_of_a_world_is_told_all_the_agent_believes(forked):
-    world, cases = forked
+def test_the_oracle_of_a_world_is_told_all_the_agent_believes(fork):
+    world, cases = fork
     agent, graph = paper_agent(world), world.graph
     method = method_named("oracle-world", EditSettings(), world)
     named = method.editor.config.named

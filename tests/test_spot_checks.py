@@ -28,14 +28,14 @@ SHOWN = [role for role in ROLES if role not in SPOT_CHECKS]
 
 
 @pytest.fixture(scope="module")
-def forked():
+def fork():
     world = fork_world()
     return world, paper_agent(world)
 
 
 @pytest.fixture(scope="module")
-def cases(forked):
-    return hase_cases(*forked, 60, spot_checks=3)
+def cases(fork):
+    return hase_cases(*fork, 60, spot_checks=3)
 
 
 def spot_checks_of(case):
@@ -48,8 +48,8 @@ def facts_shown(case):
     return said | {(c.subject, c.relation) for c in hide_spot_checks(case).choices}
 
 
-def test_they_are_random_facts_that_nothing_else_asks(cases, forked):
-    graph, seen = forked[0].graph, Counter()
+def test_they_are_random_facts_that_nothing_else_asks(cases, fork):
+    graph, seen = fork[0].graph, Counter()
     for case in cases:
         spot_checks = spot_checks_of(case)
         assert [c.role in SPOT_CHECKS for c in case.choices] == [c.is_spot_check for c in case.choices]
@@ -94,15 +94,15 @@ def test_no_request_and_no_other_question_depends_on_them(count, seed, sampler):
             np.testing.assert_array_equal(a.agent, b.agent)
 
 
-def test_other_seeds_draw_others(forked):
-    sampler = [SpotCheckSampler(forked[0].graph, 2, seed) for seed in (0, 0, 1)]
+def test_other_seeds_draw_others(fork):
+    sampler = [SpotCheckSampler(fork[0].graph, 2, seed) for seed in (0, 0, 1)]
     first, again, other = (s.draw_questions(3, 0, [(3, 1)]) for s in sampler)
     assert first == again != other
 
 
-def test_every_fact_that_is_left_is_as_likely(forked):
+def test_every_fact_that_is_left_is_as_likely(fork):
     """Of 29 other subjects' facts of a relation, 27 are left; each is drawn about equally often."""
-    sampler, drawn = SpotCheckSampler(forked[0].graph, 2, 0), Counter()
+    sampler, drawn = SpotCheckSampler(fork[0].graph, 2, 0), Counter()
     for _ in range(1000):
         questions = sampler.draw_questions(0, 0, [(1, 0), (2, 0)])
         drawn.update(s for role, s, _ in questions if role == "spot.r1")
@@ -111,8 +111,8 @@ def test_every_fact_that_is_left_is_as_likely(forked):
     assert max(abs(n - 2000 / 27) for n in drawn.values()) < 4.5 * 8.3
 
 
-def test_where_no_fact_is_left_none_is_drawn(forked):
-    graph = forked[0].graph
+def test_where_no_fact_is_left_none_is_drawn(fork):
+    graph = fork[0].graph
     every = [(int(s), int(r)) for s, r in zip(graph.subject, graph.relation, strict=True)]
     assert SpotCheckSampler(graph, 2, 0).draw_questions(0, 0, every) == []
 
@@ -127,10 +127,10 @@ def test_no_editor_and_no_control_is_told_of_them(cases):
 
 
 @pytest.mark.parametrize("name", ["oracle", "lora-down", "random-target", "self-bayes", "count-based"])
-def test_what_an_editor_is_told_does_not_depend_on_them(name, forked):
-    world, _ = forked
+def test_what_an_editor_is_told_does_not_depend_on_them(name, fork):
+    world, _ = fork
     method = method_named(name, EditSettings(), world)
-    few, many = (hase_cases(*forked, 15, spot_checks=k) for k in (1, 4))
+    few, many = (hase_cases(*fork, 15, spot_checks=k) for k in (1, 4))
     for one, other in zip(few, many, strict=True):
         told = method.tell_facts(one)
         assert told == method.tell_facts(other)

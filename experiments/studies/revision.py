@@ -24,9 +24,9 @@ hang together (AUC over pairs), which is the cause, and whether facts persist.
 A world takes about eleven minutes of one core, or 25 with several tokens a name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,19 +43,15 @@ from experiments.studies.revision_tables import (
 )
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
 from lm.editors.self_bayes import DependenceConfig
-from testbed.console import say
 from testbed.edit import edit
-from testbed.engine.catalogue import whose_options
-from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.scores.gather import EditorResults, gather_results, pool_results
+from testbed.scores.gather import EditorResults
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
-say_once = cache(say)
 GIVEN_DEPENDENCE = "self-bayes, told dependences"
 """It is given which relation depends on which, and looks for nothing."""
 COUNTING, TUNED_COUNTING = "count-based", "count-based, tuned"
@@ -136,18 +132,14 @@ def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSe
     """What one editor is to edit in one world."""
     editor, changes = VARIANTS[name]
     base = EDIT["tiny"]
-    configs = dict(base.configs)
     if name == GIVEN_DEPENDENCE:
         upstream = load_world(settings.run(world)).graph.upstream
         changes = {"dependence": DependenceConfig(given=tuple(upstream.tolist()))}
-    if changes:
-        prefix = whose_options(editor).options
-        configs[prefix] = replace(configs[prefix], **changes)
     return replace(
         base,
         **stages.settings_of_run(settings.run(world), world.seed),
         editors=(editor,),
-        configs=configs,
+        configs=stages.change_settings_of(base.configs, editor, changes),
         agent="paper" if world.kind == "published" else "exact",
         cases=CaseConfig(settings.cases),
         evaluations=base.evaluations
@@ -161,20 +153,8 @@ def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSe
 
 def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
     """What each editor did in one world, by the names in tables."""
-    by_name = []
-    for name in settings.editors:
-        mine = stages.config_matcher(edit_settings(settings, world, name))
-        (one,) = gather_results([settings.run(world)], recorded_evaluation_named("hase"), mine, say_once)
-        by_name.append(one._replace(name=name))
-    return by_name
-
-
-def pool_worlds(worlds: Sequence[Sequence[EditorResults]]) -> list[EditorResults]:
-    """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
-    return [
-        of_one[0]._replace(results=pool_results([one.results for one in of_one], range(len(of_one))))
-        for of_one in zip(*worlds, strict=True)
-    ]
+    run = settings.run(world)
+    return [stages.gather_edits(run, edit_settings(settings, world, name), name) for name in settings.editors]
 
 
 def _search_world(run: Run) -> Search:
@@ -210,7 +190,7 @@ def record_study(settings: Settings) -> Path:
     for kind in settings.kinds:
         among = settings.worlds_of_kind(kind)
         in_each = [gather_edits(settings, world) for world in among]
-        editors = pool_worlds(in_each)
+        editors = stages.pool_worlds(in_each)
         by_reader = estimate_editors(editors)
         tables += kind_tables(kind, by_reader, {e.name: len(e.results) for e in editors})
         figures[kind] = shorten_estimates(by_reader)

@@ -22,7 +22,7 @@ Nothing is tuned.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,16 +45,14 @@ from experiments.studies.ripple_tables import (
 )
 from testbed.console import say
 from testbed.edit import edit
-from testbed.engine.catalogue import whose_options
-from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
+from testbed.evaluations.catalogue import prefix_of
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.scores.gather import EditorResults, gather_results, pool_results
+from testbed.scores.gather import EditorResults
 from testbed.scores.tables import Table
 from testbed.settings import CaseConfig, EditSettings
 
-say_once = cache(say)
 EVALUATION = "experiments.studies.ripple_cases:Ripples"
 KINDS: dict[str, tuple[ChainWorld, ExactConfig]] = {
     "unsaid": (ChainWorld(), ExactConfig(strata=(0.0, 0.0, 1.0))),
@@ -139,15 +137,11 @@ def world_settings(settings: Settings, kind: Kind, seed: int) -> tuple[CorpusSet
 def edit_settings(settings: Settings, kind: Kind, seed: int, name: str) -> EditSettings:
     """What one editor is to edit in one world."""
     base = EDIT["laptop"]
-    configs, changes = dict(base.configs), CHANGES.get(name, {})
-    if changes:
-        prefix = whose_options(name).options
-        configs[prefix] = replace(configs[prefix], **changes)
     return replace(
         base,
         **stages.settings_of_run(settings.run(kind, seed), seed),
         editors=(name,),
-        configs=configs,
+        configs=stages.change_settings_of(base.configs, name, CHANGES.get(name, {})),
         agent="exact",
         cases=CaseConfig(settings.cases),
         evaluation=EVALUATION,
@@ -157,17 +151,15 @@ def edit_settings(settings: Settings, kind: Kind, seed: int, name: str) -> EditS
 
 def gather_kind(settings: Settings, kind: Kind) -> list[EditorResults]:
     """What each editor did in all worlds of a kind."""
-    editors = []
-    for name in settings.editors:
-        in_worlds = []
-        for seed in settings.seeds(kind):
-            mine = stages.config_matcher(edit_settings(settings, kind, seed, name))
-            recorded = recorded_evaluation_named(EVALUATION)
-            (one,) = gather_results([settings.run(kind, seed)], recorded, mine, say_once)
-            in_worlds.append(one)
-        results = pool_results([one.results for one in in_worlds], range(len(in_worlds)))
-        editors.append(in_worlds[0]._replace(name=name, results=results))
-    return editors
+    return stages.pool_worlds(
+        [
+            [
+                stages.gather_edits(settings.run(kind, seed), edit_settings(settings, kind, seed, name), name)
+                for name in settings.editors
+            ]
+            for seed in settings.seeds(kind)
+        ]
+    )
 
 
 def record_study(settings: Settings) -> Path:

@@ -130,7 +130,7 @@ def record_study(settings: Settings) -> Path:
     for kind in settings.kinds:
         worlds = [gather_edits(settings, world) for world in settings.worlds_of_kind(kind)]
         estimates = estimate_parts(
-            revision.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
+            stages.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
         )
         tables.append(logic_table(kind, estimates, len(worlds)))
         figures[kind] = shorten_estimates(estimates)

@@ -20,7 +20,7 @@ from corpus.text.tokenizer import EOS, PAD, SEP
 from testbed.engine.door_requests import describe_request
 from testbed.engine.plan import SweepPlan
 from testbed.engine.questions import ModelAnswers, Questions, case_questions, truth_words
-from testbed.protocol import Case
+from testbed.protocol import Case, names_of_controls
 from testbed.run.world import World
 
 DOOR, CASES, TEXT, SCRIPT = "door.json", "cases.jsonl", "corpus.txt", "door.py"
@@ -48,7 +48,6 @@ def write_cases(
     """
     if any(case.passages for case in cases):
         raise InputError("these cases ask for texts, which are not asked for by files; edit them in process")
-    controls = list(dict.fromkeys(c.name for case in cases for c in case.controls)) if sequence == 1 else []
     with staged_file(folder / CASES) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(lines_of_cases(world, cases))
     with staged_file(folder / TEXT) as aside:
@@ -64,7 +63,7 @@ def write_cases(
         "longest": longest,
         "sequence": sequence,
         "marks": marks_of(len(cases), sequence),
-        "controls": controls,
+        "controls": names_of_controls(cases, sequence),
     }
     write_json(folder / DOOR, about)
 

@@ -19,6 +19,7 @@ from testbed.engine.records import (
     seal_results,
     write_rows,
 )
+from testbed.protocol import names_of_controls
 from testbed.run.world import World
 
 SAME = 1e-4
@@ -56,7 +57,7 @@ def read_folder(
     cases = questions.cases
     if about.get("cases") != hash_cases(world, cases):
         raise InputError(f"{folder} answers cases that other code made; export them and examine again")
-    controls = list(dict.fromkeys(c.name for case in cases for c in case.controls)) if sequence == 1 else []
+    controls = names_of_controls(cases, sequence)
     before = _sort_lines(folder / "before.jsonl", read_answers(folder / "before.jsonl"), range(len(cases)))
     lines: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for line in read_answers(folder / "after.jsonl"):

@@ -1,7 +1,7 @@
 """A sweep: an editor's edits of many cases, in chunks, each scored; shared out and resumed chunk by chunk."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ from testbed.engine.records import (
 )
 from testbed.engine.requests import build_requests
 from testbed.engine.worker import Worker
-from testbed.protocol import Case
+from testbed.protocol import Case, names_of_controls
 from testbed.run.lock import ALL, Shard, shard_from
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -76,8 +76,7 @@ class Bench:
     ) -> None:
         self.run, self.world, self.columns, self.settings = run, world, columns, settings
         self.questions = Questions(world, model, cases, settings.seed, make_mesh(settings.mesh))
-        self.controls = [control.name for control in cases[0].controls] if settings.sequence == 1 else []
-        """What editors are told besides requests; in sequences nothing is."""
+        self.controls = names_of_controls(cases, settings.sequence)
         self.shard = shard_from(settings.shard)
         self.edit_count = len(cases) * (1 + len(self.controls))
         """How many edits an editor makes."""
@@ -125,7 +124,8 @@ class Bench:
         finished = self.edit_count - plan.sequence * sum(chunk.sequences for chunk in pending)
         if finished:
             advance(finished)
-        Sweep(worker, plan, folder, self.columns).edit_chunks(pending, seconds, advance)
+        told = [method.facts_besides_request(case) for case in questions.cases]
+        Sweep(worker, plan, folder, self.columns, told).edit_chunks(pending, seconds, advance)
 
 
 class Sweep:
@@ -134,11 +134,19 @@ class Sweep:
     Args:
         folder: where cost.json is written, and parts below it.
         columns: of these tables.
+        told: of each case, see `rows_of_cases`.
     """
 
-    def __init__(self, worker: Worker, plan: SweepPlan, folder: Path, columns: Columns) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        plan: SweepPlan,
+        folder: Path,
+        columns: Columns,
+        told: Sequence[Collection[tuple[int, int]]],
+    ) -> None:
         self.worker, self.plan, self.folder, self.columns = worker, plan, folder, columns
-        self.questions, self.parts = worker.questions, folder / "parts"
+        self.questions, self.parts, self.told = worker.questions, folder / "parts", told
 
     def edit_chunks(
         self, chunks: Sequence[Chunk], prepare_seconds: float, advance: Callable[..., None]
@@ -213,7 +221,7 @@ class Sweep:
             for answers in (questions.answers_before(which), questions.answers_after(deltas, which))
         )
         texts = questions.texts_before(which), questions.texts_after(deltas, which)
-        told = [self.worker.method.facts_besides_request(case) for case in cases]
+        told = [self.told[k] for k in number]
         rows = rows_of_cases(cases, before, after, how, questions.names, self.columns, told)
         rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
-
 from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
+from testbed.pages.templates import load_template
 from testbed.run.runs import provenance
 from testbed.scores import tables
 from testbed.scores.metric import ARROWS
@@ -116,24 +115,18 @@ def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
 
 
 def _render_html(page: Page, folder: Path) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    template = load_template(
+        Path(__file__).with_name("report.html.jinja"),
+        shown=tables.format_cell,
+        number=tables.cell_number,
+        arrows=ARROWS,
+        readers=READERS,
+        embedded=lambda key, picture: _embed_picture(folder / key / picture.file),
+        provenance=provenance(),
+        significant=tables.SIGNIFICANT,
     )
-    environment.globals |= {
-        "shown": tables.format_cell,
-        "number": tables.cell_number,
-        "arrows": ARROWS,
-        "readers": READERS,
-        "embedded": lambda key, picture: _embed_picture(folder / key / picture.file),
-        "provenance": provenance(),
-        "significant": tables.SIGNIFICANT,
-    }
     content: dict[str, Any] = page._asdict()
-    return environment.get_template("report.html.jinja").render(**content)
+    return template.render(**content)
 
 
 def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:

@@ -41,7 +41,7 @@ NOT_HELD = (FOLLOWS, RATIO, SKILL, SKILL_MOVED, SKILL_STILL, DAMAGE, DUTCH_BOOK,
 OF_SKILL = (SKILL, SKILL_MOVED, SKILL_STILL, DAMAGE)
 
 
-def answered(results, after, answer=None, claims=None):
+def replace_answers(results, after, answer=None, claims=None):
     """The results of an editor that says this after the edit."""
     c, lm, generated = results.choices, results.choices.lm.copy(), results.choices.lm_answer.copy()
     lm[:, 1] = after
@@ -58,22 +58,22 @@ def answered(results, after, answer=None, claims=None):
 
 
 def soften(temperature):
-    return lambda results, _: answered(results, temper(results.choices.lm[:, 0], temperature))
+    return lambda results, _: replace_answers(results, temper(results.choices.lm[:, 0], temperature))
 
 
 def soften_by_stratum(results, rng):
     temperatures = rng.uniform(1, 4, 3)[np.searchsorted([1, 4], results.choices.stated, side="right")]
-    return answered(results, temper(results.choices.lm[:, 0], temperatures))
+    return replace_answers(results, temper(results.choices.lm[:, 0], temperatures))
 
 
 def soften_by_case(results, rng):
-    return answered(
+    return replace_answers(
         results, temper(results.choices.lm[:, 0], rng.uniform(1, 4, len(results))[results.choices.case])
     )
 
 
 def fall_silent(results, _):
-    return answered(results, 0.0, ABSENT, 0.0)
+    return replace_answers(results, 0.0, ABSENT, 0.0)
 
 
 def drop_out(results, rng):
@@ -82,7 +82,7 @@ def drop_out(results, rng):
     noise = temper(c.lm[:, 0][:, rng.permutation(c.lm.shape[-1])], 2.0)
     harm = np.bincount(c.case, np.abs(noise - c.agent[:, 1]).sum(-1), len(results))
     after = np.where((harm > np.median(harm))[c.case, None], np.nan, noise)
-    return mark_lost_edits(answered(results, after), Path("cheat"))
+    return mark_lost_edits(replace_answers(results, after), Path("cheat"))
 
 
 def copy_frequency(results, rng):
@@ -91,13 +91,13 @@ def copy_frequency(results, rng):
     named = c.options == results.cases["object"][c.case, None]
     share = rng.uniform(0.05, 0.45)
     after = np.where(named.any(-1)[:, None], (1 - share) * c.lm[:, 0] + share * named, c.lm[:, 0])
-    return answered(results, after)
+    return replace_answers(results, after)
 
 
 def answer_the_same(results, _):
     """Every option alike, and one half to every claim."""
     is_option = results.choices.options != ABSENT
-    return answered(results, is_option / is_option.sum(-1, keepdims=True), None, 0.5)
+    return replace_answers(results, is_option / is_option.sum(-1, keepdims=True), None, 0.5)
 
 
 def repeat_one_object(results, _):
@@ -106,7 +106,7 @@ def repeat_one_object(results, _):
     wanted, counts = np.unique(c.agent_answer[c.role == "s1r2", 1], return_counts=True)
     obj = int(wanted[counts.argmax()])
     after = (c.options == obj).astype(float)
-    return answered(results, after, np.where(c.lm_answer[:, 1] == ABSENT, ABSENT, obj))
+    return replace_answers(results, after, np.where(c.lm_answer[:, 1] == ABSENT, ABSENT, obj))
 
 
 CHEATS = {
@@ -130,7 +130,7 @@ def measure(results, reader="x"):
 def forget_edits(results):
     """As if the edits had done nothing."""
     c = results.choices
-    return answered(results, c.lm[:, 0], c.lm_answer[:, 0], results.claims.lm[:, 0])
+    return replace_answers(results, c.lm[:, 0], c.lm_answer[:, 0], results.claims.lm[:, 0])
 
 
 def main(folder):

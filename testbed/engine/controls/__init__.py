@@ -20,19 +20,18 @@ class OracleConfig:
 
 
 @dataclass(frozen=True)
-class OracleWorldConfig:
+class OracleWorldConfig(OracleConfig):
     """Adapters fitted to the agent's beliefs about every fact of the world."""
 
     fit: FitConfig = field(default_factory=lambda: FitConfig(steps=80))
-    named: int = 4
-    """Objects of each belief that are named; the rest of it is what the model says now."""
     at_once: int = 64
     """Facts of the world, drawn anew, that every step is fitted to besides the request."""
     most: int = 5000
     """Facts that a world may have."""
 
     def __post_init__(self) -> None:
-        require_positive({}, {"named": self.named, "at_once": self.at_once, "most": self.most})
+        super().__post_init__()
+        require_positive({}, {"at_once": self.at_once, "most": self.most})
 
 
 @dataclass(frozen=True)

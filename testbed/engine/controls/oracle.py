@@ -67,7 +67,7 @@ class Oracle:
 
 
 @dataclass(frozen=True)
-class OracleOfWorld:
+class OracleOfWorld(Oracle):
     """The same of a whole world, of which every step draws some.
 
     Args:
@@ -78,31 +78,20 @@ class OracleOfWorld:
     # As many as the world has relations; so that worlds are pooled as one editor's.
     first: int = field(metadata=NO_RESULT)
 
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
-
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
         config, targets = self.config, beliefs_of(request, self.config.named)
-        first, others = (Targets(*(x[part] for x in targets)) for part in self._parts)
+        first, others = (
+            Targets(*(x[part] for x in targets)) for part in (slice(self.first), slice(self.first, None))
+        )
         goals = [(make_goal(model, first), 0)]
         if count := len(others.weight):
             # What is drawn is weighed up to all; here it is to weigh as much as one of the first.
             share = min(1.0, config.at_once / count)
             goals.append((make_goal(model, others._replace(weight=others.weight * share)), config.at_once))
         return fit_goals(model, goals, config.fit, key, count_tokens(targets.prompts))
-
-    @property
-    def _parts(self) -> tuple[slice, slice]:
-        return slice(self.first), slice(self.first, None)
 
 
 def beliefs_of(request: Request, facts: int) -> Targets:

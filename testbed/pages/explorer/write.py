@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
 import numpy as np
 
 from corpus.files import staged_folder
 from testbed.pages.explorer.packing import count_parts, write_script
 from testbed.pages.explorer.sets import CaseSet, FindNames, group_editors, number_cases, pack_cases
 from testbed.pages.explorer.view import Column, View
+from testbed.pages.templates import load_template
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.summary import ScoredEditor
@@ -161,14 +161,7 @@ def _describe_column(column: Column, words: list[str] | None) -> dict[str, Any]:
 
 
 def _render_page(about: Mapping[str, Any]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     # Inside a script nothing is escaped, and "<" could end it.
     meta = json.dumps(about).replace("<", "\\u003c")
-    template = environment.get_template("explorer.html.jinja")
+    template = load_template(Path(__file__).with_name("explorer.html.jinja"))
     return template.render(title=about["title"], meta=meta, scripts=SCRIPTS)
