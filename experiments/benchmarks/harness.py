@@ -153,6 +153,8 @@ def record_stage(
     """
     folder = RECORDS / f"{date.today():%Y-%m-%d}-{title}"
     folder.mkdir(parents=True, exist_ok=True)
+    # Before anything is written: a stage that is added to a committed record is no change of the code.
+    made_with = provenance()
     stages = read_json(folder / SETTINGS)["stages"] if (folder / SETTINGS).exists() else {}
     rows = flatten_figures(stage, figures)
     for page, text in (pages or {}).items():
@@ -166,7 +168,7 @@ def record_stage(
             "commands": [f"python -m experiments.{title.replace('-', '_')}"],
             "date": f"{date.today():%Y-%m-%d}",
             "device": f"{os.cpu_count()} cores, {platform.machine()}",
-            "stages": stages | {stage: {"settings": settings, "made_with": provenance()}},
+            "stages": stages | {stage: {"settings": settings, "made_with": made_with}},
         },
     )
     return folder
