@@ -20,6 +20,7 @@ from scipy.special import logit, logsumexp
 from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.known import KnownEvidence, read_evidence
+from bayes.statements import refuse_retraction, statement_ratios
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -125,10 +126,10 @@ class ExactAgent:
 
         Raises:
             InputError: no such fact, an object that the relation cannot have, a weight that is not
-                positive or beyond MOST_WEIGHT, a correction that the evidence rules out, or anything after
+                positive or beyond MOST_WEIGHT, a request that the evidence rules out, or anything after
                 a `do` about the same tree of facts.
         """
-        s, r, target, weight, kind, redraw = request
+        s, r, target, weight, kind, redraw, form, *_ = request
         fact, place = self._find_fact(s, r), self._find_place(r, target)
         if kind not in get_args(RequestKind):
             raise InputError(f"a request is one of {', '.join(get_args(RequestKind))}, not {kind!r}")
@@ -137,6 +138,8 @@ class ExactAgent:
             raise InputError(
                 f"{self.name_ids(s, r)!r} is a link, by which other facts depend; edit those instead"
             )
+        if form != "assertion":
+            return self._hear_statement(request)
         if kind != "evidence" and not self.has_truth(fact):
             raise InputError(
                 f"{self.name_ids(s, r)!r} is drawn for every statement; use a request 'evidence'"
@@ -151,10 +154,28 @@ class ExactAgent:
                     f"the evidence rules out {self.name_ids(s, r, target)!r}, so no correction can say it"
                 )
             return replace(self, known=self.known.with_evidence(fact, place, math.inf))
-        if not 0 < weight <= MOST_WEIGHT:
-            raise InputError(f"an edit's weight should be positive and at most {MOST_WEIGHT:g}, not {weight}")
+        _refuse_weight(weight)
         worth = self.known.statement_strength(r) if self.has_truth(fact) else 1.0
         return replace(self, known=self.known.with_evidence(fact, place, weight * worth))
+
+    def _hear_statement(self, request: EditRequest) -> "ExactAgent":
+        """The agent after evidence of another form than an assertion (`bayes.statements`)."""
+        fact = self._find_fact(request.subject, request.relation)
+        places = [self._find_place(request.relation, o) for o in (request.object, *request.others)]
+        if request.kind != "evidence":
+            raise InputError(f"a request of form {request.form!r} is evidence, not {request.kind!r}")
+        if request.form == "retraction":
+            refuse_retraction(self.known, fact, places)
+            return replace(self, known=self.known.without_evidence(fact, places))
+        if not self.has_truth(fact):
+            name = self.name_ids(request.subject, request.relation)
+            raise InputError(f"{name!r} is drawn for every statement; only assert it, or retract")
+        _refuse_weight(request.weight)
+        ratios = statement_ratios(self.known, request, places, self._log_beliefs([fact])[fact])
+        known = self.known
+        for place, ratio in ratios.items():
+            known = known.with_evidence(fact, place, ratio)
+        return replace(self, known=known)
 
     def with_focus(self, subjects: Iterable[int]) -> "ExactAgent":
         """The agent that takes none of these subjects' facts as resolved, but sums over what they may be.
@@ -287,6 +308,11 @@ class ExactAgent:
     def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
         """Log p(k) of the candidates of each fact's relation; the facts are of one tree."""
         return log_beliefs(self.known, self.focus, self.done, facts)
+
+
+def _refuse_weight(weight: float) -> None:
+    if not 0 < weight <= MOST_WEIGHT:
+        raise InputError(f"an edit's weight should be positive and at most {MOST_WEIGHT:g}, not {weight}")
 
 
 def fit_exact(

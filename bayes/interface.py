@@ -11,6 +11,18 @@ import numpy as np
 DEFAULT_TARGET = 0.95
 Belief = Literal["best", "direct"]
 RequestKind = Literal["evidence", "correction", "do"]
+StatementForm = Literal[
+    "assertion",
+    "denial",
+    "true",
+    "false",
+    "probability",
+    "disjunction",
+    "source",
+    "replacement",
+    "retraction",
+]
+"""What is said of a fact (`bayes.statements`)."""
 
 
 class EditRequest(NamedTuple):
@@ -19,6 +31,13 @@ class EditRequest(NamedTuple):
     evidence: `weight` further statements of it. correction: a sentence that settles it. do: the world
     changes; the fact is set, what it depends on stays, and what depends on a fact that was set or drawn
     again is drawn again with probability `redraw`. Being no observation, it moves nobody else.
+
+    Every other form than an assertion is evidence. "S" stands for "subject relation object":
+    denial: not S. true, false: "S" is true, is false. probability: S with this probability. disjunction: S,
+    or one of `others` in its place. source: somebody says S who is right with this probability. replacement:
+    what `others` say was wrong, it is S. retraction: whatever was said that names S, or one of `others` in
+    its place, is withdrawn, as if it had never been read. `probability` of a denial or disjunction is that
+    of its being right.
     """
 
     subject: int
@@ -27,6 +46,9 @@ class EditRequest(NamedTuple):
     weight: float = 1.0
     kind: RequestKind = "evidence"
     redraw: float = 1.0
+    form: StatementForm = "assertion"
+    probability: float = 1.0
+    others: tuple[int, ...] = ()
 
 
 class Exactness(NamedTuple):

@@ -4,7 +4,7 @@ Places are indices into the candidates of a relation.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -67,6 +67,8 @@ class KnownEvidence:
         rows: per relation, resolved draws of facts with an upstream fact; where rows are given, the rows.
         roots: per relation, float64[K], likewise of facts without one.
         edited: {fact: {place: further log-likelihood ratio, or count of statements}}.
+        reread: what is left of a fact's own evidence where some of it was withdrawn. What resolved facts
+            drew from rows is as it was read first, so that a tree takes out what it had put in.
     """
 
     graph: KnowledgeGraph
@@ -78,6 +80,7 @@ class KnownEvidence:
     rows: Mapping[int, DrawnState]
     roots: Mapping[int, np.ndarray]
     edited: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    reread: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     @property
     def has_given_rows(self) -> bool:
@@ -100,12 +103,27 @@ class KnownEvidence:
         edit_evidence[place] = edit_evidence.get(place, 0.0) + more
         return replace(self, edited={**self.edited, fact: edit_evidence})
 
+    def without_evidence(self, fact: int, places: Container[int]) -> "KnownEvidence":
+        """The same as if nothing had been said of a fact that names one of these places."""
+
+        def drop_places(evidence: Mapping[int, float]) -> dict[int, float]:
+            return {place: ratio for place, ratio in evidence.items() if place not in places}
+
+        return replace(
+            self,
+            reread={**self.reread, fact: drop_places(self._own_evidence(fact))},
+            edited={**self.edited, fact: drop_places(self.edited.get(fact, {}))},
+        )
+
     def evidence_about(self, fact: int) -> dict[int, float]:
         """Evidence about a fact, edits included, by place."""
-        evidence = dict(self._stored_evidence(fact))
+        evidence = dict(self._own_evidence(fact))
         for place, more in self.edited.get(fact, {}).items():
             evidence[place] = evidence.get(place, 0.0) + more
         return evidence
+
+    def _own_evidence(self, fact: int) -> Mapping[int, float]:
+        return self.reread[fact] if fact in self.reread else dict(self._stored_evidence(fact))
 
     def _stored_evidence(self, fact: int) -> list[tuple[int, float]]:
         part = slice(self.offsets[fact], self.offsets[fact + 1])

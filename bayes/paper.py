@@ -20,7 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes import kernels
-from bayes.counts import ChangedRows, Row, Rows, add_statement, count_statements, stack_rows
+from bayes.counts import (
+    ChangedRows,
+    Row,
+    Rows,
+    add_statement,
+    count_statements,
+    observation_counts,
+    stack_rows,
+)
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
 from bayes.tables import Tables, fill_tables
 from corpus.compiled import choose_kernels
@@ -188,18 +196,32 @@ class PaperAgent:
 
         The item adds `weight` to the object's count and is one mention of it, however small its weight.
 
+        Another form than an assertion is what such a sentence is in a corpus: `weight` items, each of the
+        weight of `evidence_from`. "With probability p" is an item of weight p.
+
         Raises:
             InputError: a weight that is not positive and finite, an object that is not one of the world's, or
-                a request that is not evidence, which this agent has no notion of.
+                a request that is not evidence, or of a form that this agent has no rule for.
         """
-        s, r, target, weight, kind, _ = request
+        s, r, target, weight, kind, *_ = request
         if kind != "evidence":
             raise InputError(f"the paper's agent takes requests of kind 'evidence' only, not {kind!r}")
         if not 0 < weight < math.inf:
             raise InputError(f"an edit's weight should be positive and finite, not {weight}")
         self._check_ids(s, r)
+        if request.form == "assertion":
+            return self._with_item(s, r, target, float(weight), 0.0, float(weight))
+        agent = self
+        for o, item_weight in _items_of(request):
+            counts = observation_counts(np.array([item_weight]), len(self.objects))
+            agent = agent._with_item(s, r, o, *(weight * float(count[0]) for count in counts))
+        return agent
+
+    def _with_item(self, s: int, r: int, target: int, *counts: float) -> "PaperAgent":
+        """The agent after one item, of these counts: excess, base, and total (`bayes.counts`)."""
         key, place = self._row_key(s, r), int(self._find_places(np.array([target]))[0])
-        item = Row(np.array([place], np.int32), np.array([float(weight)]), 0.0, float(weight))
+        excess, base, total = counts
+        item = Row(np.array([place], np.int32), np.array([excess]), base, total)
 
         # What is added to which tables: (row to add, {upstream place: how often}) per relation.
         moved: dict[int, tuple[Row, Mapping[int, float]]] = {}
@@ -289,6 +311,29 @@ class PaperAgent:
             named[place] = named.get(place, 0.0) + n
         total = sum(named.values())
         return {place: n / total for place, n in named.items()}
+
+
+def _items_of(request: EditRequest) -> list[tuple[int, float]]:
+    """The objects and weights of the items that a request is (design.md 5.1).
+
+    Raises:
+        InputError: a form that the paper has no rule for.
+    """
+    o, p, form = request.object, request.probability, request.form
+    if not 0 <= p <= 1:
+        raise InputError(f"a probability is between 0 and 1, not {p}")
+    if form in ("denial", "probability"):
+        p = p if form == "probability" else 1 - p
+        return [(o, p if p > 0 else -1.0)]
+    if form in ("true", "false"):
+        return [(o, 1.0 if form == "true" else -1.0)]
+    if form == "disjunction" and len(request.others) == 1 and p == 1:
+        return [(o, TRUE_IN_OR), (request.others[0], TRUE_IN_OR)]
+    raise InputError(
+        f"the paper's agent has no rule for a request of form {form!r}"
+        + (" of more than two objects, or one that is not certain" if form == "disjunction" else "")
+        + "; use --agent exact"
+    )
 
 
 def fit_paper(

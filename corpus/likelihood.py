@@ -42,6 +42,15 @@ def statement_strength(config: ExactConfig, others: np.ndarray | int) -> np.ndar
     return np.log((1 - config.noise) * others / config.noise)
 
 
+def source_strength(reliability: float, others: np.ndarray | int) -> np.ndarray:
+    """Log-likelihood ratio of a statement by who is right with this probability, else names any other object.
+
+    Negative where the source is wrong more often than chance is; infinite where it is always right or wrong.
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(reliability) - np.log1p(-reliability) + np.log(others)
+
+
 def mention_chance(config: ExactConfig, size: np.ndarray) -> np.ndarray:
     """Probability that a truth, not, and, or sentence mentions the fact's object, of `size` candidates."""
     return np.full(len(size), 0.5) if config.mention == "coin" else 1.0 / size

@@ -1,0 +1,98 @@
+"""What a sentence about one fact is to the exact agent: log-likelihood ratios of the fact's candidates.
+
+A denial, a label and a statement by a source are sentences of a known likelihood. Whoever says how probable
+something is gives no likelihood but a belief, so that belief is Jeffrey's: with p(E) set to q, all
+probabilities given E and given not E stay as they are, which is the likelihood ratio
+logit(q) - logit(p(E)) of E. A denial is E = {o} with q = 0, a disjunction E = {o, others} with q = 1.
+
+A retraction takes out all that names an object. Ratios of a fact are sums by object, so that what is left
+is what would have been read without.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import logit, logsumexp
+
+from bayes.interface import EditRequest
+from bayes.known import KnownEvidence
+from corpus.errors import InputError
+from corpus.likelihood import log_ratios, source_strength
+from corpus.text.language import Kind
+from corpus.text.sentences import make_sentences
+
+
+def statement_ratios(
+    known: KnownEvidence, request: EditRequest, places: Sequence[int], log_belief: np.ndarray
+) -> dict[int, float]:
+    """Log-likelihood ratios that a request adds, by place, against the candidates that are left out.
+
+    Args:
+        places: of the request's object and its `others`.
+        log_belief: log p(k) of each candidate of the fact before the request.
+
+    Raises:
+        InputError: a probability outside [0, 1], a form that is none, or what the evidence rules out.
+    """
+    _, relation, _, weight, _, _, form, p, others = request
+    if not 0 <= p <= 1:
+        raise InputError(f"a probability is between 0 and 1, not {p}")
+    if bool(others) != (form in ("disjunction", "replacement")):
+        raise InputError(f"a disjunction and a replacement name other objects, which is not so of {request}")
+    if form == "denial":
+        ratios = _shift_to(log_belief, places, 1 - p)
+    elif form in ("probability", "disjunction"):
+        ratios = _shift_to(log_belief, places, p)
+    elif form in ("true", "false"):
+        ratios = {places[0]: weight * _label_ratio(known, request)}
+    elif form == "source":
+        ratios = {places[0]: weight * float(source_strength(p, len(log_belief) - 1))}
+    elif form == "replacement":
+        ratios = dict.fromkeys(places[1:], -math.inf)
+        ratios[places[0]] = weight * known.statement_strength(relation)
+    else:
+        raise InputError(f"there is no form {form!r} of a request")
+    left = np.array([log_p + ratios.get(k, 0.0) for k, log_p in enumerate(log_belief.tolist())])
+    if np.isnan(left).any() or (left == -math.inf).all():
+        raise InputError("the evidence rules this request out, or has settled what it asks about")
+    return ratios
+
+
+def refuse_retraction(known: KnownEvidence, fact: int, places: Sequence[int]) -> None:
+    """Refuse retractions after which sentences would count that the agent has not kept.
+
+    Of facts that a sentence settles, and/or sentences are not kept, nor is which request ruled what out.
+
+    Raises:
+        InputError: such a retraction.
+    """
+    if any(math.isinf(ratio) for ratio in known.edited.get(fact, {}).values()):
+        raise InputError("a request has settled this fact; take the agent from before that request instead")
+    own = known.evidence_about(fact)
+    sure = any(math.isinf(own.get(place, 0.0)) for place in places)
+    everything = len(set(places)) == known.count_candidates(fact)
+    if sure and known.config.logical and not everything:
+        left = known.without_evidence(fact, places)
+        if not left.is_settled(fact):
+            raise InputError(
+                "and/or sentences about this fact may remain, which were not kept because it was settled; "
+                "retract all objects of the fact, or fit the agent without these sentences"
+            )
+
+
+def _shift_to(log_belief: np.ndarray, places: Sequence[int], p: float) -> dict[int, float]:
+    """Jeffrey's rule: what brings the probability of these places together to p."""
+    inside = np.zeros(len(log_belief), bool)
+    inside[list(places)] = True
+    before = [logsumexp(log_belief[part]) if part.any() else -math.inf for part in (inside, ~inside)]
+    if p in (0.0, 1.0):
+        return dict.fromkeys(np.flatnonzero(inside == (p == 0.0)).tolist(), -math.inf)
+    return dict.fromkeys(places, float(logit(p) - before[0] + before[1]))
+
+
+def _label_ratio(known: KnownEvidence, request: EditRequest) -> float:
+    """What one sentence of the corpus says that labels the statement true, or false."""
+    sentence = make_sentences(Kind.TRUTH, np.array([request[:3]]))
+    sentence.label[:] = request.form == "true"
+    return float(log_ratios(known.graph, known.config, sentence)[2][0])
