@@ -14,6 +14,7 @@ from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import CONTROL, ROLES, SPOT_CHECKS
 from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
+from testbed.run.settings import PaperAgentConfig
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
 from tests.edited import hase_cases
@@ -33,6 +34,16 @@ def agent(big_world):
 @pytest.fixture(scope="module", params=["stratified", "published"])
 def cases(request, big_world, agent):
     return hase_cases(big_world, agent, 200, sampler=request.param)
+
+
+@pytest.mark.parametrize("reshuffles", [1, 3])
+def test_the_papers_agent_counts_a_sentence_once_for_each_document(big_world, agent, reshuffles):
+    counts = paper_agent(big_world._replace(reshuffles=reshuffles))
+    fact = big_world.graph.subject[0], big_world.graph.relation[0]
+    told = paper_agent(big_world, PaperAgentConfig(evidence_multiplicity=float(reshuffles)))
+    assert counts.predict(*fact).remainder == told.predict(*fact).remainder
+    assert counts.predict(*fact).remainder != agent.predict(*fact).remainder, "five, as published"
+    assert agent.evidence_multiplicity == 5
 
 
 def by_role(case):

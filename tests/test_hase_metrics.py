@@ -363,7 +363,7 @@ def test_subsets_are_what_they_say():
     for e in range(CASES):
         right = o.lm_answer[e, 0, 0] == o.scalars["truth"][e]
         assert masks["fixes an error"][e] == (not right and o.scalars["reinforces"][e])
-        assert not masks["initially coherent"][e] or right
+        assert not masks["initially near the agent"][e] or right
         assert masks["answer changes"][e] == o.scalars["changes"][e]
 
 

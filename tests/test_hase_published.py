@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import ROLES
-from testbed.evaluations.hase.published import COLUMNS, published_metrics, request_groups
+from testbed.evaluations.hase.published import COHERENT, COLUMNS, published_metrics, request_groups
 from testbed.protocol import ABSENT
 from tests.random_answers import CASES, REQUEST, draw_answers, flat
 
@@ -83,6 +83,11 @@ def test_against_loops_over_cases(seed):
         assert columns["logic or"].value() == pytest.approx(np.abs(a + b - a * b - a_or_b).mean())
 
 
+def request_probability(o):
+    """p(o | s, r) of the requested object before the edit, of each case."""
+    return np.array([o.lm_open[e, 0, 0, o.scalars["object"][e] - 10] for e in range(CASES)])
+
+
 def test_rows_of_a_table_have_the_same_columns_of_one_random_subject():
     before, after = published_metrics(flat(draw_answers(0)))
     assert list(before) == list(after)
@@ -92,6 +97,11 @@ def test_rows_of_a_table_have_the_same_columns_of_one_random_subject():
 @given(seeds)
 def test_groups_are_what_they_say(seed):
     o = draw_answers(seed)
+    stated, (a, not_a) = request_probability(o), (o.logic[:, LOGIC.index(s), 0, 0] for s in ("A", "not A"))
+    # Half of the cases are made coherent, but for a little.
+    half = slice(0, CASES, 2)
+    o.logic[half, LOGIC.index("A"), 0, 0] = stated[half] + 0.9 * COHERENT
+    o.logic[half, LOGIC.index("not A"), 0, 0] = 1 - stated[half]
     masks = request_groups(flat(o))
     for e in range(CASES):
         said, truth, asked = o.lm_answer[e, 0, 0], o.scalars["truth"][e], o.scalars["object"][e]
@@ -99,3 +109,6 @@ def test_groups_are_what_they_say(seed):
         assert masks["downstream"][e] == o.scalars["changes"][e]
         assert masks["fixing"][e] == (said not in (truth, asked) and o.scalars["reinforces"][e])
         assert masks["breaking"][e] == (said == truth != asked and not o.scalars["reinforces"][e])
+        fits = abs(stated[e] - a[e]) < COHERENT and abs(1 - a[e] - not_a[e]) < COHERENT
+        assert masks["initially coherent"][e] == fits
+    assert masks["initially coherent"][half].all()

@@ -509,7 +509,7 @@ def test_the_page_is_self_contained_and_whole(page):
     assert links
     assert set(links) <= set(contents.ids)
     wanted = {"comparison", "differences", "support-followed", "support-ratio", "costs", "retention", "logic"}
-    wanted |= {"hase-4", "hase-5", "hase-7", "hase-8", "published"}
+    wanted |= {"hase-4", "hase-5", "hase-7", "hase-8", "kinds", "published"}
     assert {f"hase-{key}" for key in wanted} <= set(contents.tables)
     for name, table in contents.tables.items():
         assert table["rows"], name

@@ -45,9 +45,8 @@ def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAg
     """The paper's agent after reading the world's sentences."""
     graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
-    return fit_paper(
-        evidence, graph.upstream, entities, objects, config.prior_mass, config.evidence_multiplicity
-    )
+    multiplicity = config.evidence_multiplicity or float(world.reshuffles)
+    return fit_paper(evidence, graph.upstream, entities, objects, config.prior_mass, multiplicity)
 
 
 def exact_agent(world: World) -> ExactAgent:

@@ -93,11 +93,13 @@ class PaperAgentConfig:
 
     prior_mass: float = 1.0
     """Total mass of its Dirichlet prior."""
-    evidence_multiplicity: float = 5.0
-    """How often it counts each sentence; 5 as published, 1 is the honest value."""
+    evidence_multiplicity: float | None = None
+    """How often it counts each sentence; by default once for each document that the sentence stands in, which
+    is 5 times as published. 1 is the honest value."""
 
     def __post_init__(self) -> None:
-        if not (0 < self.prior_mass < math.inf and 0 < self.evidence_multiplicity < math.inf):
+        counts = (self.prior_mass, 1.0 if self.evidence_multiplicity is None else self.evidence_multiplicity)
+        if not all(0 < number < math.inf for number in counts):
             raise ValueError("prior-mass and evidence-multiplicity must be positive numbers")
 
 

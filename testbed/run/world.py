@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
-from corpus.config import ExactConfig
+from corpus.config import DocumentConfig, ExactConfig
 from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
@@ -40,6 +40,7 @@ class World(NamedTuple):
         chosen: whom and what imagine and revise documents may be about, where there are any.
         path: the folder or file that its facts come from; None where they were generated.
         tags: the folder that real people's groups come from.
+        reshuffles: how many documents each sentence stands in, copies of seldom or often told subjects apart.
     """
 
     graph: KnowledgeGraph
@@ -50,6 +51,7 @@ class World(NamedTuple):
     chosen: ChosenDocuments | None = None
     path: Path | None = None
     tags: Path | None = None
+    reshuffles: int = DocumentConfig.reshuffles
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -88,6 +90,7 @@ def load_world(run: Run) -> World:
         load_arrays(ChosenDocuments, run.corpus / "chosen.npz") if supposing else None,
         Path(settings["world"]["path"]) if settings["world"]["path"] else None,
         Path(settings["world"]["people"]["tags"]) if settings["world"]["people"]["tags"] else None,
+        settings["documents"]["reshuffles"],
     )
     settled = exact.resolution if exact else None
     wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)

@@ -104,10 +104,8 @@ def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> 
     if settings.sequence > settings.batch:
         raise InputError("retrain learns everything anew and builds on no earlier edit; use --batch")
     run = Run(settings.runs, settings.run)
-    reshuffles = recorded_settings(run, "corpus")[0]["documents"]["reshuffles"]
-    per_weight = reshuffles / (
-        settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
-    )
+    counted = settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
+    per_weight = world.reshuffles / (counted or world.reshuffles)
     return Method(Retrain(config, run, per_weight), the_evidence, most=4)
 
 

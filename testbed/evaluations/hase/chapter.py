@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from testbed.evaluations.hase.metrics import CHANGES, FIXES, FOLLOWS, RATIO, SUCCESS, WAS_COHERENT
+from testbed.evaluations.hase.metrics import CHANGES, FIXES, FOLLOWS, RATIO, SUCCESS, WAS_NEAR
 from testbed.evaluations.hase.pictures import draw_edit, draw_support, panel_case
 from testbed.evaluations.hase.tables import (
     coherence_table,
@@ -60,7 +60,7 @@ def make_chapter(material: Material) -> Chapter:
         "answer that the agent changes; in brackets, its 95% interval.",
         describe_finding,
         sections,
-        (CHANGES, WAS_COHERENT, FIXES),
+        (CHANGES, WAS_NEAR, FIXES),
         WORDS,
         {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
         [before_section(material)],
@@ -106,7 +106,10 @@ def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
 
 
 def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
-    text = "The paper's questions in its order, in our definitions; the last table is in its own."
+    text = (
+        "The paper's questions in its order, in our definitions; the last tables are in its own, the last "
+        "beside the figures that it prints."
+    )
     return Section("paper", "Beside Hase et al. 2024", text, more_tables=paper_tables(editors))
 
 

@@ -46,7 +46,7 @@ PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {
 those that it cannot."""
 DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*KIN, INDEPENDENT)} | {role: (role,) for role in SPOT_CHECKS}
 """Where damage is told apart besides."""
-COHERENT = 0.1
+NEAR = 0.1
 
 SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
 SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
@@ -60,7 +60,7 @@ FOLLOWS, STAYS, GAINED = MUST_CHANGE[CHILD], MUST_STAY[CHILD], f"gained {CHILD}"
 FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
 FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
-CHANGES, FIXES, WAS_COHERENT = "answer changes", "fixes an error", "initially coherent"
+CHANGES, FIXES, WAS_NEAR = "answer changes", "fixes an error", "initially near the agent"
 REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
 _IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 _ABOUT = {
@@ -107,13 +107,13 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
     """
     s, c, first = results.cases, results.choices, rows_of_role(results, REQUEST)
     right = c.lm_answer[first, 0] == s["truth"]
-    close = total_variation(c.lm[first, 0], c.agent[first, 0]) < COHERENT
+    close = total_variation(c.lm[first, 0], c.agent[first, 0]) < NEAR
     changing = c.case[has_to_change(c) & (c.role == CHILD)]
     masks = {
         "all": np.ones(len(right), bool),
         CHANGES: np.isin(np.arange(len(right)), changing),
         FIXES: ~right & s["reinforces"],
-        WAS_COHERENT: right & close,
+        WAS_NEAR: right & close,
         REPEATS: s["reinforces"],
         CONTRADICTS: ~s["reinforces"],
     }

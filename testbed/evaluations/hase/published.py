@@ -32,6 +32,10 @@ from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.scores.metric import Metric, mean_of, sum_by_case
 
+COHERENT = 0.1
+"""Largest residual of "TF" and of "not" before an edit of what is called initially coherent. The paper gives
+no threshold; the means it prints of such requests are .02 and .03."""
+WAS_COHERENT = "initially coherent"
 COLUMNS = {"s1r1": REQUEST, "s1r2": CHILD, "s2r1": "random.r1", "s2r2": "random.r2"}
 """The roles of the published tables: request, downstream, and two of a subject drawn at random."""
 
@@ -58,9 +62,10 @@ def request_groups(results: Results) -> dict[str, np.ndarray]:
 
     "new request": the model did not already answer the request. "downstream": the agent's answer to s1r2
     changes. "fixing": it was wrong, and the request is the truth. "breaking": it was right, and the request
-    contradicts the truth.
+    contradicts the truth. "initially coherent": the model's truth values of the request and of its negation
+    fitted its probability, to COHERENT (Table 8).
     """
-    cases = results.cases
+    cases, residuals = results.cases, _law_residuals(results, 0)
     before = results.choices.lm_answer[rows_of_role(results, REQUEST), 0]
     right, new = before == cases["truth"], before != cases["object"]
     return {
@@ -68,6 +73,7 @@ def request_groups(results: Results) -> dict[str, np.ndarray]:
         "downstream": cases["changes"],
         "fixing": new & ~right & cases["reinforces"],
         "breaking": new & right & ~cases["reinforces"],
+        WAS_COHERENT: (residuals["logic TF"] < COHERENT) & (residuals["logic not"] < COHERENT),
     }
 
 
@@ -78,9 +84,7 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
         scored = np.where(c.role == REQUEST, requested, scored)
     at = c.options == scored[:, None]
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
-    first = rows_of_role(results, REQUEST)
-    p_request = c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[first]
-    columns = {"probability of request": mean_of(p_request)}
+    columns = {"probability of request": mean_of(_request_probability(results, when))}
     for name, values in (
         ("accuracy", c.lm_answer[:, when] == scored),
         ("coherence", np.abs(model - agent)),
@@ -88,10 +92,21 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
         for column, role in COLUMNS.items():
             among = (c.role == role) & at.any(-1)
             columns[f"{name} {column}"] = sum_by_case(values, c.case, len(results), among)
+    return columns | {name: mean_of(residual) for name, residual in _law_residuals(results, when).items()}
+
+
+def _request_probability(results: Results, when: int) -> np.ndarray:
+    """float64[E]: p(o | s, r) of the requested object, before (0) or after (1)."""
+    c, requested = results.choices, results.cases["object"][results.choices.case]
+    return c.lm_open[:, when].sum(-1, where=c.options == requested[:, None])[rows_of_role(results, REQUEST)]
+
+
+def _law_residuals(results: Results, when: int) -> dict[str, np.ndarray]:
+    """float64[E] by law: how far the model's own truth values violate it (A.5); nan without the claims."""
     a, not_a, a_and_b, _, a_or_b, b, *_ = claims_by_case(results, results.claims.lm[:, when, 0]).T
-    return columns | {
-        "logic TF": mean_of(np.abs(p_request - a)),
-        "logic not": mean_of(np.abs(a - (1 - not_a))),
-        "logic and": mean_of(np.abs(a_and_b - a * b)),
-        "logic or": mean_of(np.abs(a_or_b - (a + b - a * b))),
+    return {
+        "logic TF": np.abs(_request_probability(results, when) - a),
+        "logic not": np.abs(a - (1 - not_a)),
+        "logic and": np.abs(a_and_b - a * b),
+        "logic or": np.abs(a_or_b - (a + b - a * b)),
     }
