@@ -14,7 +14,7 @@ from testbed.launch import launch_command
 from testbed.own import plain_name
 from testbed.presets import EDIT
 from testbed.run.lock import BusyError, one_of_several, only_one
-from testbed.run.runs import Run, provenance
+from testbed.run.runs import Run
 from testbed.settings import EditSettings
 
 if TYPE_CHECKING:
@@ -46,8 +46,23 @@ def edit(options: EditSettings) -> None:
         for job in jobs.jobs:
             if job not in pending:
                 say(f"{job.folder} has these edits already")
+            tell_other_circumstances(jobs, job)
         recalibrate_model(jobs, options, run_jobs(jobs, pending, options) if pending else None)
         print_headlines(jobs, options)
+
+
+def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
+    """Say where edits were made, or begun, with other versions or on another device than here."""
+    from testbed.engine.trace import CONFIG, read_config
+    from testbed.scores.gather import describe_circumstances
+
+    if (job.folder / CONFIG).exists():
+        config = read_config(job.folder)
+        then, now = (
+            describe_circumstances(c) for c in (config, jobs.origin | {"flags": config.get("flags", {})})
+        )
+        if then != now:
+            say(f"{job.folder} was made with {then}; here it would be {now}, which may give other numbers")
 
 
 def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
@@ -58,6 +73,8 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
 
     with one_of_several(jobs.run, "edit", options.shard):
         pending = [job for job in jobs.jobs if not is_complete(job.folder)]
+        for job in pending:
+            tell_other_circumstances(jobs, job)
         if pending:
             run_jobs(jobs, pending, options)
     missing_shards = set()
@@ -110,7 +127,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     from testbed.engine.trace import code_of_cases, folder_of, inputs_of
     from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
     from testbed.run.model import load_model
-    from testbed.run.runtime import prepare_jax
+    from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
     from testbed.scores.recalibration import temperatures_file
@@ -125,6 +142,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
         "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
         "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
+        "flags": numeric_flags(),
     }
     jobs = []
     for name in options.editors:
@@ -132,7 +150,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
         trace = shared | {"editor": name, "method": method_identity(method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
-    origin = {"tuned": tuning_origin(options), "made_with": provenance()}
+    origin = {"tuned": tuning_origin(options), "made_with": circumstances()}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
@@ -157,11 +175,22 @@ def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> "Judg
     write = write_json_once if options.shard else write_json
     for job in pending:
         untraced = {"standard": standard, "controls": bench.controls} | jobs.origin
+        untraced["made_with"] = with_beginning(job.folder, jobs.origin["made_with"])
         write(job.folder / "config.json", job.trace | untraced)
         assert job.method is not None, "only testbed.score has results without a method"
         with show_progress(job.name, bench.edit_count) as advance:
             bench.edit_cases(job.method, job.folder, advance)
     return agent, drawn_cases
+
+
+def with_beginning(folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
+    """What edits are made with; where something else began them, that too."""
+    from testbed.engine.trace import CONFIG, read_config
+    from testbed.scores.gather import describe_circumstances
+
+    earlier = read_config(folder).get("made_with") if (folder / CONFIG).exists() else None
+    before, now = (describe_circumstances({"made_with": one or {}}) for one in (earlier, made_with))
+    return made_with if not earlier or before == now else made_with | {"begun": earlier.get("begun", earlier)}
 
 
 def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":

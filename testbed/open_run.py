@@ -176,7 +176,7 @@ class OpenRun(RunParts):
             table: choices, claims, passages or cases.
 
         Raises:
-            InputError: no such edits, made by today's code, or several.
+            InputError: no such edits by today's code of the run's model, or several.
         """
         from testbed.examination import read_named_table
 
@@ -184,8 +184,8 @@ class OpenRun(RunParts):
         return read_named_table(self.world, self._folder_of(editor, name), table)
 
     def _folder_of(self, editor: str, evaluation: str) -> Path:
-        """The folder of an editor's edits that today's code would make as well."""
-        from testbed.engine.trace import finished_edits, read_config, stale_parts
+        """The folder of an editor's edits that the same command would make today as well."""
+        from testbed.engine.trace import finished_edits, read_config, why_left_out
 
         finished = {path: read_config(path) for path in finished_edits(self.run, evaluation)}
         if not finished:
@@ -195,13 +195,13 @@ class OpenRun(RunParts):
             )
         meant = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
         origin = cases_from(evaluation_named(evaluation))
-        current = [path for path in meant if not stale_parts(finished[path], origin)]
+        current = [path for path in meant if not why_left_out(self.run, finished[path], origin)]
         if len(current) == 1:
             return current[0]
         if current:
             raise InputError(f"{editor} has several; name one: {', '.join(path.name for path in current)}")
         if meant:
-            raise InputError(f"the edits of {editor} were made by other code than today's; edit again")
+            raise InputError(f"{meant[0]} {why_left_out(self.run, finished[meant[0]], origin)}")
         names = ", ".join(sorted({config["editor"] for config in finished.values()}))
         raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {names}")
 

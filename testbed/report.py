@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from corpus.errors import InputError
 from testbed.console import run_command, say
 from testbed.evaluations.catalogue import evaluation_classes
 from testbed.launch import launch_command
 from testbed.open_run import headline_grid
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, folder_digest, read_metrics, unlike_settings
+from testbed.run.runs import Run, finished_training, folder_digest, read_metrics, unlike_settings
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 
 if TYPE_CHECKING:
@@ -25,12 +26,19 @@ def report(options: ReportSettings) -> None:
     pooled with its own, those of the same settings apart from the seed as one.
 
     Raises:
-        InputError: a run has no edits, a file of it is damaged, or `against` names no editor.
+        InputError: a run has no edits, a file of it is damaged, `against` names no editor, or the settings of
+            corpus or training differ between runs.
     """
     from testbed.run.world import load_world
 
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
+    differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
+    if differ and not options.pool_unlike:
+        raise InputError(
+            f"{', '.join(names)} differ in {', '.join(differ[:5])}, so one table would mix them; report on "
+            "each alone, or say --pool-unlike"
+        )
     world = load_world(runs[0])
     with only_one(runs[0], "report"):
         _write_report(options, runs, world)
@@ -97,12 +105,24 @@ def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
     for run in runs[1:]:
         if folder_digest(run.world) not in sizes:
             sizes[folder_digest(run.world)] = f"{len(load_world(run).graph):,}"
+    models, several = {run.name: _model_of(run) for run in runs}, ""
+    if len(set(models.values())) > 1:
+        each = ", ".join(map(" ".join, models.items()))
+        several = f"{len(set(models.values()))} different models are pooled here ({each}). "
     if len(sizes) == 1:
-        return f"A world of {len(world.graph):,} facts was"
+        return f"{several}A world of {len(world.graph):,} facts was"
     counted = ", ".join(f"{run.name} of {sizes[folder_digest(run.world)]} facts" for run in runs)
     differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
     unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
-    return f"{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
+    return f"{several}{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
+
+
+def _model_of(run: Run) -> str:
+    """The hash of the model that a training ended with; unknown where none has ended."""
+    if not run.finished_file.exists():
+        return "unknown"
+    training = finished_training(run)
+    return str(training["checkpoints"][str(training["step"])])
 
 
 def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:

@@ -21,7 +21,7 @@ from testbed.launch import launch_command
 from testbed.own import plain_name
 from testbed.presets import SCORE
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, differing_settings, provenance
+from testbed.run.runs import Run, differing_settings
 from testbed.settings import ScoreSettings
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
@@ -41,7 +41,7 @@ def score(options: ScoreSettings) -> None:
     from testbed.engine.records import is_complete
     from testbed.engine.trace import code_of_cases, folder_of, inputs_of
     from testbed.run.model import load_model
-    from testbed.run.runtime import prepare_jax
+    from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
     from testbed.scores.recalibration import temperatures_file
@@ -56,6 +56,7 @@ def score(options: ScoreSettings) -> None:
         "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
         "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
+        "flags": numeric_flags(),
     }
     bound = {key: shared[key] for key in ("inputs", "settings")}
     differ = differing_settings({key: about.get(key) for key in bound}, bound)
@@ -73,7 +74,7 @@ def score(options: ScoreSettings) -> None:
     trace = shared | {"editor": options.name, "method": describe_method(options.name, about, digest)}
     folder = folder_of(run, options.evaluation, options.name, trace)
     columns = columns_of(options.chosen_evaluation)
-    origin = {"tuned": None, "made_with": provenance() | {"door": about["versions"]}}
+    origin = {"tuned": None, "made_with": circumstances() | {"door": about["versions"]}}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     jobs = Jobs(run, world, model, columns, [Job(options.name, None, trace, folder)], origin, temperatures)
     with only_one(run, "edit"):

@@ -153,6 +153,8 @@ class ReportSettings:
     """Folder of all runs."""
     and_runs: tuple[str, ...] = ()
     """Further runs, such as other seeds; editors of the same settings are pooled."""
+    pool_unlike: bool = False
+    """Pool runs whose settings of corpus or training differ in more than seeds."""
     evaluation: tuple[str, ...] = ()
     """Whose results to show, a chapter each; without it, those of every built-in evaluation that has some."""
     against: str = ""

@@ -14,6 +14,7 @@ from testbed.evaluations.catalogue import cases_from
 from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named
 from testbed.run.object_names import ObjectNames
+from testbed.run.runs import folder_digest
 from testbed.run.world import load_world
 from testbed.settings import EditSettings
 
@@ -79,7 +80,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     folder = above / f"{editor.replace(':', '.')}-{len(list(above.glob('*'))):012x}"
     folder.mkdir(parents=True)
     config = {
-        "inputs": {"world": "w", "corpus": "c", "checkpoint": "m"},
+        "inputs": {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus), "checkpoint": "m"},
         "settings": EditSettings(seed=seed).settings_as_data() | changes,
         "code": code_of_cases(cases_from(Hase)),
         "editor": editor,

@@ -364,7 +364,7 @@ def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     rewritten(runs / "x" / "config.json", '"hidden": 32', '"hidden": 64')
     assert edit.main([*at(runs), *EDITS]) == 2
-    assert "is a checkpoint of another configuration" in complaint(capsys)
+    assert "(model.hidden is 32 there and 64 here)" in complaint(capsys)
 
 
 def test_a_corpus_stopped_halfway_is_finished_from_its_own_world(built, tmp_path):
@@ -390,7 +390,7 @@ def test_parts_of_different_runs_are_not_mixed(finished, tmp_path, capsys):
     shutil.rmtree(runs / "x" / "corpus")
     shutil.copytree(other / "x" / "corpus", runs / "x" / "corpus")
     assert train.main([*at(runs), *RECIPE]) == 2
-    assert "inputs.corpus is" in complaint(capsys)
+    assert "(seed is 1 there and 0 here)" in complaint(capsys)
     assert edit.main([*at(runs), *EDITS]) == 2
     assert "was trained on another corpus" in complaint(capsys)
 

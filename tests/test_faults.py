@@ -160,8 +160,8 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_serves(trained, tmp_pa
 @pytest.mark.parametrize(
     ("old", "new", "differs"),
     [
-        ('"hidden": 32', '"hidden": 64', "params."),
-        ('"optimizer": "muon"', '"optimizer": "adamw"', "optimizer."),
+        ('"hidden": 32', '"hidden": 64', "model.hidden is 32 there and 64 here"),
+        ('"optimizer": "muon"', '"optimizer": "adamw"', "train.optimizer is muon there and adamw here"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, tmp_path, capsys):
@@ -169,7 +169,7 @@ def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, t
     rewritten(runs / "x" / "config.json", old, new)
     assert edit.main([*at(runs), "--cases.count", "1"]) == 2
     said = complaint(capsys)
-    assert f"00000030 is a checkpoint of another configuration: {differs}" in said
+    assert f"was made with other settings than {runs / 'x' / 'config.json'} says ({differs})" in said
     assert said.count("\n") == 1
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.errors import InputError
-from testbed import corpus, report
+from testbed import corpus, edit, report, train
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -38,7 +38,8 @@ from tests.edited import (
     write_edits,
     write_training,
 )
-from tests.runs import WORLD, at, complaint, copied
+from tests.runs import EDITS as OPTIONS
+from tests.runs import RECIPE, WORLD, at, complaint, copied
 
 CASES, SEQUENCE = 40, 5
 FLOORS = ["no edit", "frequency reader", "Bayesian reader", "perfect revision", "constant one half"]
@@ -121,22 +122,75 @@ def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
     assert {len(e.results) for e in alone} == {CASES, CASES // 2}
 
 
-def test_edits_made_again_count_once(runs, tmp_path):
-    """As after another training of the model, which gives its edits another folder."""
+def test_edits_of_another_model_than_the_runs_never_count(finished, tmp_path, capsys):
+    """Two models were trained in one place, one after the other; times of files say nothing."""
+    runs = copied(finished, tmp_path)
+    [old] = edits_of(runs / "x")
+    shutil.move(runs / "x" / "lm", tmp_path / "away")
+    assert train.main([*at(runs), *RECIPE, "--seed", "1"]) == 0
+    assert report.main(at(runs)) == 2
+    assert "no current edits yet" in complaint(capsys)
+    assert edit.main([*at(runs), *OPTIONS]) == 0
+    [new] = set(edits_of(runs / "x")) - {old}
+    for later in (old, new):
+        for path in (old, new):
+            os.utime(path / "config.json", (1e9 + (path == later), 1e9))
+        said = []
+        (one,) = gather_results([Run(runs, "x")], EDITS, report_left_out=said.append)
+        np.testing.assert_array_equal(one.results.choices.lm, read_results(new, COLUMNS).choices.lm)
+        assert one.sweeps == 1
+        assert [line.startswith(f"{old} was made from another run") for line in said] == [True]
+        assert "the checkpoint it was made from is not there" in said[0]
+
+
+def test_edits_of_two_models_and_no_training_that_says_which(runs, tmp_path):
+    shutil.copytree(runs / "x", tmp_path / "x")
+    (rome,) = edits_of(tmp_path / "x", "rome*")
+    inputs = json.loads((rome / "config.json").read_text(encoding="utf-8"))["inputs"]
+    changed(rome, inputs=inputs | {"checkpoint": "another"})
+    with pytest.raises(InputError, match="edits of two models"):
+        gather_results([Run(tmp_path, "x")], EDITS)
+    changed(rome, inputs=inputs | {"world": "another"})
+    said = []
+    gather_results([Run(tmp_path, "x")], EDITS, report_left_out=said.append)
+    assert "the world it was made from is not there" in said[0]
+
+
+def test_a_copy_of_edits_counts_once(runs, tmp_path):
     shutil.copytree(runs / "x", tmp_path / "x")
     before = gather_results([Run(tmp_path, "x")], EDITS)
     for folder in edits_of(tmp_path / "x"):
-        for again, older in ((f"{folder.name}0", 60), (f"0{folder.name}", 120)):
-            shutil.copytree(folder, folder.with_name(again))
-            config = folder.with_name(again) / "config.json"
-            made = config.stat().st_mtime - older
-            os.utime(config, (made, made))
-            damaged = folder.with_name(again) / "cases.parquet"
-            damaged.write_bytes(b"nobody reads what was made again")
-    after = gather_results([Run(tmp_path, "x")], EDITS)
+        shutil.copytree(folder, folder.with_name(f"{folder.name}0"))
+    said = []
+    after = gather_results([Run(tmp_path, "x")], EDITS, report_left_out=said.append)
     assert [(e.name, e.sweeps, len(e.results)) for e in after] == [
         (e.name, e.sweeps, len(e.results)) for e in before
     ]
+    assert len(said) == len(before)
+    assert all(line.endswith("again and is left out") for line in said)
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, tmp_path):
+    shutil.copytree(runs / "x", tmp_path / "x")
+    made = {"jax": "9.1", "device": "cpu"}
+    for path in edits_of(tmp_path / "x"):
+        changed(path, made_with=made, flags={"x64": False})
+    (rome,) = edits_of(tmp_path / "x", "rome*")
+    page = tmp_path / "x" / "report" / "index.html"
+    assert report.main(at(tmp_path)) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count("Made with jax 9.1, on cpu.") == 3
+    assert "different versions, devices or flags" not in text
+    changed(rome, made_with=made | {"jax": "9.2", "begun": made})
+    assert report.main(at(tmp_path)) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "rome with jax 9.2, on cpu (begun with jax 9.1, on cpu)." in text
+    again = rome.with_name(f"{rome.name}0")
+    shutil.copytree(rome, again)
+    changed(again, flags={"x64": True})
+    names = {e.name for e in gather_results([Run(tmp_path, "x")], EDITS)}
+    assert {name for name in names if name.startswith("rome")} == {"rome, x64 False", "rome, x64 True"}
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -360,7 +414,7 @@ def test_a_reference_row_can_be_the_reference(editors, floor):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_different_worlds_are_said_to_be_pooled(built, tmp_path):
+def test_different_worlds_are_said_to_be_pooled(built, tmp_path, capsys):
     copied(built, tmp_path)
     assert corpus.main([*at(tmp_path, "y"), *WORLD, "--seed", "1", "--world.subjects", "40"]) == 0
     facts = {}
@@ -369,7 +423,9 @@ def test_different_worlds_are_said_to_be_pooled(built, tmp_path):
         write_training(run)
         write_edits(run, "lora-down", rows_of(run, cases_of(run, 6, seed), 0.5, seed), seed)
         facts[name] = len(load_world(run).graph)
-    assert report.main([*at(tmp_path), "--and-runs", "y"]) == 0
+    assert report.main([*at(tmp_path), "--and-runs", "y"]) == 2
+    assert "x, y differ in world.subjects, so one table would mix them" in complaint(capsys)
+    assert report.main([*at(tmp_path), "--and-runs", "y", "--pool-unlike"]) == 0
     page = (tmp_path / "x" / "report" / "index.html").read_text(encoding="utf-8")
     assert f"2 different worlds are pooled here (x of {facts['x']} facts, y of {facts['y']} facts)." in page
     assert "Their settings differ in world.subjects." in page

@@ -9,7 +9,7 @@ from corpus.files import hash_content, read_json
 from testbed.engine.identity import code_of, code_of_method
 from testbed.engine.records import is_complete, is_written
 from testbed.own import plain_name
-from testbed.run.runs import Run, folder_digest
+from testbed.run.runs import Run, finished_training, folder_digest
 
 CONFIG = "config.json"
 AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
@@ -41,9 +41,8 @@ def folder_of(run: Run, evaluation: str, editor: str, trace: dict[str, Any]) -> 
 
 
 def finished_edits(run: Run, evaluation: str) -> list[Path]:
-    """The folders of an evaluation's finished edits, the oldest first."""
-    folders = [path for path in (run.edits / plain_name(evaluation)).glob("*") if is_complete(path)]
-    return sorted(folders, key=lambda path: (path / CONFIG).stat().st_mtime_ns)
+    """The folders of an evaluation's finished edits."""
+    return sorted(path for path in (run.edits / plain_name(evaluation)).glob("*") if is_complete(path))
 
 
 def unfinished_edits(run: Run, evaluation: str) -> list[Path]:
@@ -98,6 +97,26 @@ def stale_parts(config: dict[str, Any], cases_from: str) -> list[str]:
         "asking": "how it is asked",
     }
     return [names[part] for part, code in now.items() if then.get(part) != code]
+
+
+def why_left_out(run: Run, config: dict[str, Any], cases_from: str) -> str:
+    """Why edits are not those that the same command would make today, in words; empty where they are.
+
+    What they were made from is compared by its hash with what lies in the run. Where no training is finished
+    nothing says which model is the run's, and only world and corpus are compared.
+    """
+    if changed := stale_parts(config, cases_from):
+        return f"is stale and left out: {', '.join(changed)} changed since; edit again"
+    there = {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus)}
+    if run.finished_file.exists():
+        training = finished_training(run)
+        step = training["step" if config["settings"]["checkpoint"] == "last" else "best_step"]
+        there["checkpoint"] = training["checkpoints"][str(step)]
+    other = [f"the {part}" for part, digest in there.items() if config["inputs"].get(part) != digest]
+    if not other:
+        return ""
+    what = f"{', '.join(other)} it was made from is not there"
+    return f"was made from another run and is left out: {what}; edit again"
 
 
 def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:

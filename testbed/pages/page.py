@@ -82,6 +82,7 @@ def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     """The chapter under keys that no other has; its tables say what is behind their cells."""
     chapter = part.chapter
     missing = [editor.edits.missing_numbers for editor in part.editors if editor.edits.missing_numbers]
+    missing += [mixed] if (mixed := describe_mixture(part.editors)) else []
 
     def name_tables(bare: Sequence[tables.Table]) -> list[tables.Table]:
         return [
@@ -104,6 +105,20 @@ def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     [main_table] = name_tables([chapter.main_table])
     chapter = chapter._replace(main_table=main_table, sections=sections, details=details, opening=opening)
     return part._replace(chapter=chapter)
+
+
+def describe_mixture(editors: Sequence[ScoredEditor]) -> str:
+    """Which editors' edits were made with other versions, devices or flags than others', in words."""
+    by_making: dict[str, list[str]] = {}
+    for editor in editors:
+        for made in editor.edits.made_by:
+            by_making.setdefault(made, []).append(editor.name)
+    if len(by_making) < 2:
+        return ""
+    each = "; ".join(
+        f"{', '.join(names)} with {made or 'nobody knows what'}" for made, names in by_making.items()
+    )
+    return f"Edits were made with different versions, devices or flags: {each}."
 
 
 def _chapter_tables(chapter: Chapter) -> list[tables.Table]:

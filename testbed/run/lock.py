@@ -1,8 +1,11 @@
 """One command at a time works on a stage of a run, or several on parts of it that they share out.
 
-Whoever only reads is never kept waiting. Importing this loads no NumPy and no JAX.
+What is locked is the folder that a stage writes, by its inode: neither a link to the run nor a file that
+somebody removes lets a second command in. Whoever only reads is never kept waiting. Importing this loads
+no NumPy and no JAX.
 """
 
+import errno
 import fcntl
 import os
 import platform
@@ -10,7 +13,8 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from corpus.errors import InputError
@@ -42,6 +46,11 @@ def shard_from(text: str) -> Shard:
     return Shard(int(match[1]), int(match[2])) if match else ALL
 
 
+HOLDER = ".holder"
+"""In a folder that is locked: which process holds it, for the message of others."""
+WRITE_ONLY = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+
+
 class BusyError(InputError):
     """Another process is at work on it."""
 
@@ -53,7 +62,7 @@ def only_one(run: Run, stage: str) -> Iterator[None]:
     Raises:
         BusyError: another process holds it; the message says which.
     """
-    with _hold_lock(run, stage, fcntl.LOCK_EX):
+    with _hold_lock(_folder_of(run, stage), f"the {stage} stage of {run.folder}", fcntl.LOCK_EX):
         yield
 
 
@@ -64,29 +73,63 @@ def one_of_several(run: Run, stage: str, part: str) -> Iterator[None]:
     Raises:
         BusyError: another process holds it, or the whole; the message says which.
     """
+    folder, about = _folder_of(run, stage), f"the {stage} stage of {run.folder}"
     with (
-        _hold_lock(run, stage, fcntl.LOCK_SH),
-        _hold_lock(run, f"{stage}.{part.replace('/', '-of-')}", fcntl.LOCK_EX),
+        _hold_lock(folder, about, fcntl.LOCK_SH),
+        _hold_lock(folder / f".{part.replace('/', '-of-')}", about, fcntl.LOCK_EX),
     ):
         yield
 
 
+def _folder_of(run: Run, stage: str) -> Path:
+    """The folder that a stage writes, which is what is locked: whatever name leads there, it is one."""
+    folders = {"train": run.checkpoints.parent, "edit": run.edits, "report": run.report}
+    return folders.get(stage, run.folder / "tuned" if stage == "tune" else run.folder)
+
+
 @contextmanager
-def _hold_lock(run: Run, stage: str, kind: int) -> Iterator[None]:
-    path = run.root / ".locks" / f"{run.name}.{stage}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Never truncated by opening it, since the one who holds it has written who it is.
-    with path.open("a+", encoding="utf-8", errors="backslashreplace") as file:
+def _hold_lock(folder: Path, about: str, kind: int) -> Iterator[None]:
+    """Lock a folder, which is made for it and removed again where nothing was written into it."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    handle, note = _lock_folder(folder, about, kind), folder / HOLDER
+    try:
+        text = f"process {os.getpid()} on {platform.node()} ({shlex.join(sys.argv)})\n"
+        with os.fdopen(os.open(note, WRITE_ONLY, 0o644), "w", errors="backslashreplace") as file:
+            file.write(text)
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+        with suppress(OSError):
+            for path in missing:
+                path.rmdir()
+        os.close(handle)
+
+
+def _lock_folder(folder: Path, about: str, kind: int) -> int:
+    """A handle that holds the lock, of the folder that has this name when the lock is taken."""
+    target, mode = folder, os.O_RDONLY
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(target, mode, 0o644)
         try:
-            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), target.stat()):
+                return handle
         except BlockingIOError:
-            file.seek(0)
-            who = file.read().strip() or "another process"
+            os.close(handle)
+            note = folder / HOLDER
+            who = note.read_text(encoding="utf-8").strip() if note.is_file() and not note.is_symlink() else ""
             raise BusyError(
-                f"{who} is at work on the {stage} stage of {run.folder}; wait until it has ended, or choose "
+                f"{who or 'another process'} is at work on {about}; wait until it has ended, or choose "
                 "another --run"
             ) from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()} ({shlex.join(sys.argv)})\n")
-        file.flush()
-        yield
+        except FileNotFoundError:
+            # Its last holder has removed it in between.
+            pass
+        except OSError as error:
+            if error.errno != errno.EBADF or target != folder:
+                os.close(handle)
+                raise
+            # NFS locks only what is open for writing, which no folder is.
+            target, mode = folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        os.close(handle)

@@ -20,13 +20,17 @@ from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, hash_file, read_json, read_record, verify_folder, write_record
-from lm.checkpoint_files import MEASURED, latest_checkpoint
+from lm.checkpoint_files import MEASURED, all_checkpoints, latest_checkpoint
 from testbed.run.settings import as_plain_data
 
 DEFAULT_ROOT = Path("runs")
 ORIGIN = "origin.json"
 """In a corpus: the world it is about, and the settings of both."""
-PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "numba", "numpy", "tokenizers")
+NUMERIC_PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy")
+"""Whose versions may change the numbers that come of edits."""
+PACKAGES = (*NUMERIC_PACKAGES, "orbax-checkpoint", "numba", "tokenizers")
+USUAL_FLAGS = {"x64": False, "prng": "threefry2x32", "precision": None, "partitionable": True, "xla": ""}
+"""Flags of JAX that change numbers, as they are where nobody sets them."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def claim_stage(
     own_record = {"settings": as_plain_data(settings), "inputs": inputs or {}}
     stages, is_complete = _recorded_stages(run)
     if made:
+        _check_parts(run, stage, stages)
         folder = run.folder if stage == "corpus" else run.checkpoints.parent
         if stage not in stages:
             raise InputError(
@@ -153,6 +158,7 @@ def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
     stages, _ = _recorded_stages(run)
     if stage not in stages:
         raise NotMadeError(f"{run.folder} has no {stage} stage yet", stage, run)
+    _check_parts(run, stage, stages)
     return stages[stage]["settings"], stages[stage]["inputs"]
 
 
@@ -175,6 +181,29 @@ def _recorded_stages(run: Run) -> tuple[dict, bool]:
         if not stages and run.config_file.exists():
             raise error from None
         return stages, False
+
+
+def _check_parts(run: Run, stage: str, stages: dict) -> None:
+    """Refuse a record of a stage that says otherwise than one of its parts says of itself.
+
+    Raises:
+        InputError: names the part, and the first settings that differ.
+    """
+    parts = [run.corpus / ORIGIN] if stage == "corpus" else []
+    parts += [path / MEASURED for path in all_checkpoints(run.checkpoints)] if stage == "train" else []
+    for path in parts:
+        made = read_json(path, path.parent).get("made") if path.is_file() else None
+        if made and stage in stages:
+            recorded = {key: stages[stage][key] for key in ("settings", "inputs")}
+            # A setting that one of them does not know yet is no difference.
+            differ = differing_settings(
+                add_missing_settings(made, recorded), add_missing_settings(recorded, made)
+            )
+            if differ:
+                raise InputError(
+                    f"{path.parent} was made with other settings than {run.config_file} says "
+                    f"({'; '.join(differ[:3])}); move away the one that is wrong"
+                )
 
 
 def _stages_by_parts(run: Run) -> dict:

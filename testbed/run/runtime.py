@@ -2,10 +2,36 @@
 
 import logging
 import os
+import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import jax
+
+from testbed.run.runs import provenance
+
+FLAGS = {
+    "x64": "jax_enable_x64",
+    "prng": "jax_default_prng_impl",
+    "precision": "jax_default_matmul_precision",
+    "partitionable": "jax_threefry_partitionable",
+}
+"""Flags of JAX that change numbers."""
+WITHOUT_RESULT = re.compile(r"--xla_(dump|force_host_platform_device_count|cpu_parallel_codegen)\S*")
+"""Flags of XLA that change no number."""
+
+
+def numeric_flags() -> dict[str, Any]:
+    """The flags of JAX and XLA that change numbers, as they are set; they belong to a result's identity."""
+    flags = {name: getattr(jax.config, of_jax) for name, of_jax in FLAGS.items()}
+    xla = WITHOUT_RESULT.sub("", os.environ.get("XLA_FLAGS", ""))
+    return flags | {"xla": " ".join(sorted(xla.split()))}
+
+
+def circumstances() -> dict[str, str]:
+    """Versions of packages, of this repository, and the device that edits are made on."""
+    return provenance() | {"device": jax.devices()[0].device_kind}
 
 
 def prepare_jax() -> None:

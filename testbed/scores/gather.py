@@ -27,14 +27,14 @@ from testbed.engine.trace import (
     check_tuned_apart,
     finished_edits,
     read_config,
-    stale_parts,
     unfinished_edits,
     why_incomplete,
+    why_left_out,
 )
 from testbed.own import plain_name
 from testbed.protocol import ABSENT
 from testbed.run.agents import describe_standard
-from testbed.run.runs import NotMadeError, Run
+from testbed.run.runs import NUMERIC_PACKAGES, USUAL_FLAGS, NotMadeError, Run
 from testbed.scores.readers import EvaluationMetrics, columns_of
 from testbed.scores.recalibration import recalibrate_results, temperatures_file
 
@@ -60,6 +60,7 @@ class EditorResults(NamedTuple):
         what the agent believes of some questions, whose `results` are the others, these under FITTED_HALF.
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
         seed: the least of the seeds, for the permutation tests.
+        made_by: versions, device and flags that the edits were made with, in words, each once.
     """
 
     name: str
@@ -73,6 +74,7 @@ class EditorResults(NamedTuple):
     controls: dict[str, Results]
     cost: dict[str, float]
     seed: int
+    made_by: Sequence[str] = ()
 
     @property
     def missing_numbers(self) -> str:
@@ -131,39 +133,41 @@ def gather_results(
 ) -> list[EditorResults]:
     """Everything that was edited for one evaluation, grouped by editor and settings apart from the seed.
 
-    Edits made again for another model count in place of the older ones. Edits by other code than today's are
-    left out.
+    Edits by other code than today's, or of another world, corpus or model than lies in the run, are left out.
 
     Args:
         is_wanted: which edits are meant, by what the config.json of each says.
-        report_left_out: told, in words, of each folder that other code made, or that is unfinished.
+        report_left_out: told, in words, of each folder that is left out.
 
     Raises:
-        InputError: a run has no such edits, a file of it is damaged, or editors were tuned in its world.
+        InputError: a run has no such edits, a file of it is damaged, editors were tuned in its world, or its
+            edits are of two models and nothing says which one is the run's.
     """
     groups: dict[str, dict[tuple[int, int], _EditFolder]] = {}
     for number, run in enumerate(runs):
         folders = finished_edits(run, recorded.name)
         for folder in unfinished_edits(run, recorded.name):
             report_left_out(f"{folder} {why_incomplete(run, folder)}")
-        fresh = 0
+        fresh, models = 0, dict[str, set[str]]()
         for folder in folders:
             verify_folder(folder, CONFIG)
             config = read_config(folder)
-            changed = stale_parts(config, recorded.cases_from)
-            if changed:
-                report_left_out(
-                    f"{folder} is stale and left out: {', '.join(changed)} changed since; edit again"
-                )
+            if why := why_left_out(run, config, recorded.cases_from):
+                report_left_out(f"{folder} {why}")
                 continue
             fresh += 1
+            models.setdefault(config["settings"]["checkpoint"], set()).add(config["inputs"]["checkpoint"])
             if is_wanted(config):
                 one = _EditFolder(number, folder, config)
-                groups.setdefault(_pool_key(config), {})[number, one.seed] = one
+                twin = groups.setdefault(_pool_key(config), {}).setdefault((number, one.seed), one)
+                if twin is not one:
+                    report_left_out(f"{folder} has the edits of {twin.folder} again and is left out")
         if not fresh:
             current = "current " if folders else ""
             why = f"{run.folder} has no {current}edits yet for the evaluation {recorded.name}"
             raise NotMadeError(why, "edit", run)
+        if any(len(digests) > 1 for digests in models.values()):
+            raise NotMadeError(f"{run.folder} has edits of two models and no finished training", "train", run)
     check_tuned_apart(one.config for group in groups.values() for one in group.values())
     latest = [(key, sorted(group.values(), key=lambda one: one[:2])) for key, group in groups.items()]
     editors = sorted(latest, key=lambda item: item[1][0][:2])
@@ -205,8 +209,8 @@ def _number_repeats(keys: list[tuple[int, ...]]) -> Iterator[tuple[int, tuple[in
 def _pool_key(config: dict[str, Any]) -> str:
     """The same for edits that are pooled; of the standard all but the bound, which differs between worlds."""
     exactness = config["standard"]["exactness"] | {"bound": None}
-    method = {part: value for part, value in config["method"].items() if part != "code"}
-    return hash_content([settings_but_seed(config["settings"]), config["editor"], method, exactness])
+    parts = [config["editor"], config["method"], exactness, config.get("flags")]
+    return hash_content([settings_but_seed(config["settings"]), *parts])
 
 
 def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEvaluation) -> EditorResults:
@@ -248,6 +252,19 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         controls=controls,
         cost=_leave_known(_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group])),
         seed=min(one.seed for one in group),
+        made_by=list(dict.fromkeys(describe_circumstances(one.config) for one in group)),
+    )
+
+
+def describe_circumstances(config: dict[str, Any]) -> str:
+    """Versions, device and flags that some edits were made with, in words."""
+    made, flags = config.get("made_with", {}), config.get("flags", {})
+    words = [f"{name} {made[name]}" for name in NUMERIC_PACKAGES if name in made]
+    words += [f"on {made['device']}"] if "device" in made else []
+    words += [f"{name} {value}" for name, value in flags.items() if value != USUAL_FLAGS.get(name)]
+    begun = made.get("begun")
+    return ", ".join(words) + (
+        f" (begun with {describe_circumstances({'made_with': begun})})" if begun else ""
     )
 
 
@@ -318,7 +335,11 @@ def name_editors(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
     """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
     editors = [plain_name(c["editor"]) for c in configs]
     leaves = [
-        flatten_settings(settings_but_seed(c["settings"]) | {"own": c["method"]["settings"]}) for c in configs
+        flatten_settings(
+            settings_but_seed(c["settings"])
+            | {"own": c["method"]["settings"], "flags": c.get("flags", {}), "code": c["method"]["code"]}
+        )
+        for c in configs
     ]
     names = []
     for editor, settings, short in zip(editors, leaves, hashes, strict=True):
