@@ -10,7 +10,7 @@ from corpus.seeds import generator
 from experiments import record
 from experiments.command import run_module
 from experiments.studies import structure_reasoning
-from experiments.studies.structure_reasoning import GRID, SELF, Tally, generalise
+from experiments.studies.structure_reasoning import GRID, SELF, Tally, count_steps, generalise
 from experiments.tidy import FIGURES, read_nested
 
 
@@ -25,6 +25,12 @@ def test_a_reader_believes_what_was_stated_more_the_more_often(seed):
     sure = np.zeros((1, 4, 5))
     sure[0, :, 2] = 12
     assert (generalise(sure, np.array([-1]), generator(seed, "reader")).argmax(axis=2) == 2).all()
+
+
+def test_steps_are_counted_down_the_graph():
+    chain_and_fork = np.array([-1, 0, 1, 0, -1])
+    assert [count_steps(chain_and_fork, 0, r) for r in range(5)] == [0, 1, 2, 1, 0]
+    assert [count_steps(chain_and_fork, 1, r) for r in range(5)] == [0, 0, 1, 0, 0]
 
 
 def test_tallies_add_up_and_say_shares():

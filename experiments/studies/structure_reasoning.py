@@ -3,6 +3,7 @@
 Commands:
     python -m experiments.structure_reasoning --worlds development
     python -m experiments.structure_reasoning
+    python -m experiments.structure_reasoning --worlds development --hints persistence
 
 An edit by `self-bayes` or by counting is worked out from beliefs first, and then fitted. Here beliefs are
 those of a reader of the corpus: of each fact how often each object was stated, mixed with what is said of
@@ -13,12 +14,14 @@ structure of `experiments.structures` is asked about hundreds of times faster th
 follows: of consequences that must change, where two subjects or more have the new object, the share that is
 the agent's; false: of the subject's other answers that must stay, the share that changes; skill: over all of
 the subject's other answers. Counting is shown with all its thresholds, since each buys what follows by what
-changes falsely. Calibration: how often the agent moves what `self-bayes` takes to move with some probability.
+changes falsely. Calibration: how often the agent moves what `self-bayes` takes to move with some probability,
+by how many steps it is below what was edited. What depends on what, and whether facts persist, can be told to
+`self-bayes`: what it then does better is what its doubt about these costs.
 
 Writes experiments/records/<date>-structure-reasoning; takes some twenty seconds of one core a world.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import Literal, NamedTuple, Self, cast
 
@@ -26,6 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
@@ -37,7 +41,7 @@ from experiments.studies.structures import FIRST_SEED, STRUCTURES, find_structur
 from lm.editors.count_based import CountConfig
 from lm.editors.count_based.method import PeerCounts, count_peers
 from lm.editors.interface import vocabulary_of
-from lm.editors.self_bayes import SelfBayesConfig
+from lm.editors.self_bayes import DependenceConfig, SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import find_dependence, reading_probability
 from lm.editors.self_bayes.reasoning import (
@@ -84,6 +88,20 @@ GRID = tuple(Thresholds(*x) for x in product((1, 2, 3, 5), (0.0, 0.25, 0.5, 0.75
 DEFAULT = Thresholds(CountConfig.fewest, CountConfig.majority, CountConfig.unread)
 TUNED = Thresholds(1, 0.5, True)
 """What `choose_thresholds` chooses on the development worlds."""
+
+
+class Movement(NamedTuple):
+    """Of n answers: what `self-bayes` takes to move, and what the agent moves.
+
+    Attributes:
+        probability: float64[n], with which each is taken to move.
+        moves: bool[n], whether the agent moves it.
+        steps: int[n], how far down the graph it is from what was edited; 0 where it is not below it.
+    """
+
+    probability: np.ndarray
+    moves: np.ndarray
+    steps: np.ndarray
 
 
 class Tally(NamedTuple):
@@ -152,11 +170,27 @@ class Settings(StudySettings):
     """Worlds of each structure."""
     cases: int = 80
     """Requests in each world."""
+    hints: tuple[Literal["dependences", "persistence"], ...] = ()
+    """What `self-bayes` need not find out."""
 
 
-def read_corpus(settings: Settings, world: RevisionWorld) -> Reading:
-    """The beliefs of a reader of a world's corpus, and the cases that the agent judges."""
-    loaded = load_world(build_run(world, settings.runs))
+def tell_editor(settings: Settings, kind: str, graph: KnowledgeGraph) -> DependenceConfig:
+    """What `self-bayes` is told of a world."""
+    config = SelfBayesConfig().dependence
+    if "dependences" in settings.hints:
+        config = replace(config, given=tuple(graph.upstream.tolist()))
+    if "persistence" in settings.hints:
+        config = replace(config, persistence=float(kind == "fact"))
+    return config
+
+
+def read_corpus(run: Run, world: RevisionWorld, number: int, generalises: bool = True) -> Reading:
+    """The beliefs of a reader of a world's corpus, and so many cases, which the agent judges.
+
+    Args:
+        generalises: whether the reader mixes in what is said of those with the same cause.
+    """
+    loaded = load_world(run)
     graph, index = loaded.graph, StatementIndex(loaded.graph, loaded.sentences)
     subjects, objects, relations = graph.subjects, graph.objects, len(graph.relations)
     count = np.zeros((relations, len(subjects), len(objects)))
@@ -164,7 +198,8 @@ def read_corpus(settings: Settings, world: RevisionWorld) -> Reading:
     for fact in range(len(graph)):
         stated = np.searchsorted(objects, index.objects_of(fact))
         np.add.at(count, (graph.relation[fact], at[fact], stated), 1)
-    probability = generalise(count, graph.upstream, generator(world.seed, "reader"))
+    causes = graph.upstream if generalises else np.full(relations, NO_UPSTREAM)
+    probability = generalise(count, causes, generator(world.seed, "reader"))
     times = count.sum(axis=2)
     how_often = (times + SLIP * times.max()) * np.exp(
         generator(world.seed, "how often").normal(0, BLUR, times.shape)
@@ -178,11 +213,9 @@ def read_corpus(settings: Settings, world: RevisionWorld) -> Reading:
         p.astype(np.float32),
         (how_often / how_often.sum(axis=0) * p[:, :, 0]).astype(np.float32),
     )
-    asked = revision.edit_settings(revision.Settings(editors=("none",), runs=settings.runs), world, "none")
+    asked = revision.edit_settings(revision.Settings(editors=("none",), runs=run.root), world, "none")
     agent = agent_named(asked.agent, loaded)
-    cases = asked.evaluations["hase"].make_cases(
-        loaded, agent, settings.cases, asked.cases.credence, world.seed
-    )
+    cases = asked.evaluations["hase"].make_cases(loaded, agent, number, asked.cases.credence, world.seed)
     return Reading(loaded, beliefs, probability, subjects, objects, list(cases))
 
 
@@ -319,21 +352,36 @@ def is_shared(case: Case) -> bool:
     return isinstance(support, int) and support >= 2
 
 
-def find_movement(reading: Reading, revised: Revision, credence: float) -> np.ndarray:
-    """float64[n, 2]: with which probability each answer is taken to move, and whether the agent moves it."""
-    return np.array(
-        [
-            (revised.share[e, choice.relation] / credence, bool(has_moved(*choice.agent)))
-            for e, _, choice in subject_choices(reading)
-        ]
-    )
+def find_movement(reading: Reading, revised: Revision) -> Movement:
+    """What is taken to move beside what the agent moves."""
+    upstream, found = reading.world.graph.upstream, []
+    for e, _, choice in subject_choices(reading):
+        case = reading.cases[e]
+        probability = revised.share[e, choice.relation] / case.credence
+        steps = count_steps(upstream, case.request.relation, choice.relation)
+        found.append((probability, bool(has_moved(*choice.agent)), steps))
+    return Movement(*map(np.array, zip(*found, strict=True)))
+
+
+def count_steps(upstream: np.ndarray, top: int, relation: int) -> int:
+    """How many dependences down a relation is from another; 0 where it is not below it."""
+    steps = 0
+    while relation >= 0 and relation != top:
+        relation, steps = int(upstream[relation]), steps + 1
+    return steps if relation == top else 0
+
+
+def open_mind(reading: Reading, config: DependenceConfig) -> Mind:
+    """What `self-bayes` makes of a reader's beliefs."""
+    dependence = find_dependence(reading.beliefs, config)
+    return build_mind(reading.beliefs, dependence, vocabulary_of(reading.world.tokenizer), config.seldom)
 
 
 def run_study(settings: Settings) -> None:
     """Read, revise, tables, record."""
     prepare_jax()
     tallies: dict[str, dict[str, Tally]] = {}
-    movement = []
+    movements = []
     structures = [find_structure(name) for name in settings.structures]
     first = Run(settings.runs, structure_world(*structures[0], FIRST_SEED[settings.worlds]).name)
     with show_progress("worlds", settings.draws * len(structures)) as advance:
@@ -341,23 +389,23 @@ def run_study(settings: Settings) -> None:
             of_structure = tallies.setdefault(f"{kind}, {factor}", {})
             for draw in range(settings.draws):
                 world = structure_world(kind, factor, FIRST_SEED[settings.worlds] + draw * len(STRUCTURES))
-                reading = read_corpus(settings, world)
-                dependence = find_dependence(reading.beliefs, SelfBayesConfig().dependence)
-                seldom = SelfBayesConfig().dependence.seldom
-                mind = build_mind(reading.beliefs, dependence, vocabulary_of(reading.world.tokenizer), seldom)
+                reading = read_corpus(build_run(world, settings.runs), world, settings.cases)
+                mind = open_mind(reading, tell_editor(settings, kind, reading.world.graph))
                 contexts, credence = locate_requests(reading, mind), reading.cases[0].credence
                 own = revise_by_bayes(reading, mind, contexts, credence)
                 counted = tally_counting(reading, revise_by_counting(reading, mind, contexts))
                 by_name = {SELF: tally_revision(reading, own)} | {t.name: x for t, x in counted.items()}
                 for name, tally in by_name.items():
                     of_structure[name] = of_structure.get(name, Tally()).plus(tally)
-                movement.append(find_movement(reading, own, credence))
+                movements.append(find_movement(reading, own))
                 jax.clear_caches()
                 advance(1)
-    tables = [structure_table(tallies), frontier_table(tallies), calibration_table(np.concatenate(movement))]
+    movement = Movement(*map(np.concatenate, zip(*movements, strict=True)))
+    tables = [structure_table(tallies), frontier_table(tallies), calibration_table(movement)]
+    development = ["development"] if settings.worlds == "development" else []
     folder = write_record(
         first,
-        "structure-reasoning" + ("-development" if settings.worlds == "development" else ""),
+        "-".join(["structure-reasoning", *development, *settings.hints]),
         settings.command,
         [],
         {"structure_reasoning.md": stages.show_tables(tables)},
@@ -402,16 +450,19 @@ def frontier_table(tallies: dict[str, dict[str, Tally]]) -> Table:
     return Table("frontier", "What counting buys, and for what", columns, rows)
 
 
-def calibration_table(movement: np.ndarray) -> Table:
+def calibration_table(movement: Movement) -> Table:
     """How often the agent moves what is taken to move so probably."""
+    steps = movement.steps
+    places = {"one step below": steps == 1, "further below": steps > 1, "elsewhere": steps == 0}
     rows: list[list[Cell]] = []
-    for low, high in pairwise(EDGES):
-        among = movement[(movement[:, 0] >= low) & (movement[:, 0] < high)]
-        if len(among):
-            rows.append([f"{low:g} to {min(high, 1):g}", len(among), *map(_format_share, among.mean(axis=0))])
-    return Table(
-        "calibration", "Is taken to move, and moves", ["probability", "answers", "mean", "moves"], rows
-    )
+    for (place, of_place), (low, high) in product(places.items(), pairwise(EDGES)):
+        p = movement.probability
+        among = of_place & (p >= low) & (p < high)
+        if among.any():
+            means = (_format_share(float(x[among].mean())) for x in (p, movement.moves))
+            rows.append([place, f"{low:g} to {min(high, 1):g}", int(among.sum()), *means])
+    columns = ["where", "probability", "answers", "mean", "moves"]
+    return Table("calibration", "Is taken to move, and moves", columns, rows)
 
 
 def _format_share(x: float | None) -> str:
