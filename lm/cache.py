@@ -5,9 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-SLOTS = (3, 3, 1, 1)
+SLOTS = (3, 3, 1, 1, 1)
 """The axes of a cache's arrays along which tokens stand."""
-ROWS = (1, 1, 0, 0)
+ROWS = (1, 1, 0, 0, 0)
 """The axes along which rows stand."""
 
 
@@ -19,12 +19,14 @@ class Cache(NamedTuple):
             them multiplies plain matrices and copies nothing.
         positions: int32[B, S].
         real: bool[B, S], whether there is a token at all.
+        tokens: int32[B, S], which it is.
     """
 
     key: jax.Array
     value: jax.Array
     positions: jax.Array
     real: jax.Array
+    tokens: jax.Array
 
     def join(self, other: "Cache") -> "Cache":
         """The tokens of both, those of `other` behind."""
@@ -52,9 +54,14 @@ class Cache(NamedTuple):
         pairs = zip(self, ROWS, strict=True)
         return Cache(*(jnp.broadcast_to(x, (*x.shape[:a], rows, *x.shape[a + 1 :])) for x, a in pairs))
 
+    def repeat_rows(self, times: int) -> "Cache":
+        """Every row so many times, one behind the other."""
+        return Cache(*(jnp.repeat(x, times, axis) for x, axis in zip(self, ROWS, strict=True)))
+
     def take_tokens(self, row: jax.Array, slot: jax.Array, real: jax.Array) -> "Cache":
         """Some tokens as B' rows of S': those of each row int32[B'] at int32[B', S'], where they are real."""
         at = row[:, None]
         picked = (x[:, at, :, slot] for x in (self.key, self.value))
         key, value = (jnp.moveaxis(x, (0, 1, 2), (1, 3, 0)) for x in picked)
-        return Cache(key, value, self.positions[at, slot], self.real[at, slot] & real)
+        positions, is_real, tokens = (x[at, slot] for x in (self.positions, self.real, self.tokens))
+        return Cache(key, value, positions, is_real & real, tokens)

@@ -7,6 +7,7 @@ A *delta* is a dict; every key is optional, and arrays lead with layers L as the
     weights                            a part of the parameters' tree: what is added to those parameters
     codebook                           Codebook: outputs of MLPs, looked up by their inputs
     prefix                             Prefix: text that every prompt is read behind
+    memory                             Memory: vectors added to what layers read at names; see `lm.memory`
     shift                              float[L, B, T, D], added to what each layer returns: for editors
                                        that ask what a state should be before they look for the weights
 
@@ -20,14 +21,15 @@ import jax.numpy as jnp
 
 from lm.attention import Array, Layout
 from lm.cache import Cache
+from lm.memory import Memory, join_memories, store_memory
 
 Delta = dict[str, Any]
 
 ATTENTION = ("query", "key", "value", "out")
 MLP = ("gate", "up", "down")
 MATRICES = (*ATTENTION, *MLP)
-IN_LAYERS = (*MATRICES, "codebook", "shift")
-ADDED = (*MATRICES, "embedding", "weights", "shift")
+IN_LAYERS = (*MATRICES, "codebook", "memory", "shift")
+ADDED = (*MATRICES, "embedding", "memory", "weights", "shift")
 """Parts that add something, of which there can be more and less."""
 PARTS = (*IN_LAYERS, "embedding", "weights", "prefix")
 
@@ -117,8 +119,8 @@ def scale_delta(delta: Delta, by: Array | float) -> Delta:
     for name, part in delta.items():
         if isinstance(part, LowRank):
             multiple[name] = LowRank(part.a, part.b * by)
-        elif isinstance(part, Rows):
-            multiple[name] = Rows(part.tokens, part.values * by)
+        elif isinstance(part, Rows | Memory):
+            multiple[name] = part._replace(values=part.values * by)
         else:
             multiple[name] = jax.tree.map(lambda x: x * by, part)
     return multiple
@@ -134,6 +136,9 @@ def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
     if "prefix" in empty:
         cache = empty["prefix"].cache
         empty["prefix"] = Prefix(cache.make_blank(times * cache.real.shape[1]), delta["prefix"].start)
+    if "memory" in empty:
+        keys, before, values = empty["memory"]
+        empty["memory"] = Memory(jnp.repeat(keys, times, axis=0), before, jnp.repeat(values, times, axis=1))
     if "codebook" in empty:
         book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
         empty["codebook"] = book._replace(radius=book.radius - 1)
@@ -149,6 +154,9 @@ def add_to_carry(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array
     if "prefix" in latest:
         text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
         settled["prefix"] = Prefix(carried["prefix"].cache.put_at(index * slots, text.cache), text.start)
+    if "memory" in latest:
+        entries = len(latest["memory"].keys)
+        settled["memory"] = store_memory(carried["memory"], latest["memory"], index * entries)
     if "codebook" in latest:
         update = jax.lax.dynamic_update_slice_in_dim
         entries = latest["codebook"].keys.shape[1]
@@ -222,6 +230,8 @@ def _compose_parts(name: str, first: Any, second: Any) -> Any:
         return Rows(*(jnp.concatenate(two) for two in zip(first, second, strict=True)))
     if name == "codebook":
         return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(first, second, strict=True)))
+    if name == "memory":
+        return join_memories(first, second)
     if name == "shift":
         return first + second
     return LowRank(jnp.concatenate([first.a, second.a], axis=2), jnp.concatenate([first.b, second.b], axis=1))

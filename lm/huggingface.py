@@ -18,10 +18,10 @@ from corpus.errors import InputError
 from corpus.files import require_regular, staged_folder, write_json
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.config import ModelConfig
-from lm.delta import add_changes
+from lm.delta import fold_delta
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel
-from lm.model import Params, parameter_shapes
+from lm.model import Params, add_weights, parameter_shapes
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 HEAD = "lm_head"
@@ -116,13 +116,19 @@ def stack_tensors(layers: int, read: Callable[[str], np.ndarray]) -> Params:
 
 
 def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
-    """Every tensor under Hugging Face's name, the edit merged."""
-    params = jax.device_get(model.params)
-    if model.delta:
-        a, b = jax.device_get(model.delta["down"])
-        changes = {"layers": {"mlp": {"down": {"kernel": a @ b}}}}
-        params = add_changes(params, changes)
-    return name_tensors(params)
+    """Every tensor under Hugging Face's name, the edit merged.
+
+    Raises:
+        InputError: a part of the edit is looked up or read, and is no weight.
+    """
+    folded = fold_delta(model.delta or {}, model.vocabulary)
+    unfolded = sorted(folded.keys() - {"weights"})
+    if unfolded:
+        raise InputError(
+            f"weights cannot hold what an edit keeps beside them ({', '.join(unfolded)}); export an edit of "
+            "low rank, or one stored in the row of the subject's last token (--keyed.fit.storage row)"
+        )
+    return name_tensors(jax.device_get(add_weights(model.params, folded)))
 
 
 def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:

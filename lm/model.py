@@ -31,6 +31,7 @@ from lm.cache import Cache
 from lm.config import ModelConfig
 from lm.delta import IN_LAYERS, Delta, LowRank, add_changes, apply_low_rank, look_up_codebook
 from lm.linear import project
+from lm.memory import find_slots, names_so_far, recall_values
 
 INITIAL_SCALE = 0.02
 
@@ -178,6 +179,11 @@ class Decoder(nnx.Module):
         before = [jnp.broadcast_to(c.real[:, None], (*positions.shape, c.real.shape[1])) for c in past]
         mask = jnp.concatenate([*before, mask], axis=2)
         keys = jnp.concatenate([*(c.positions for c in past), positions], axis=1)
+        if "memory" in delta:
+            memory = delta["memory"]
+            seen = jnp.concatenate([*(c.tokens for c in past), tokens], axis=1)
+            names = names_so_far(seen, keys, mask, memory.before, memory.keys.shape[1])
+            place = find_slots(names, memory.keys)
         if config.window:
             mask &= positions[:, :, None] - keys[:, None, :] < config.window
         rotation = rotary_angles(config, positions)
@@ -185,16 +191,20 @@ class Decoder(nnx.Module):
 
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
             state, earlier, change = here
+            if "memory" in change:
+                x = x + recall_values(change["memory"], *place).astype(x.dtype)
             x, now, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
             return x, (now, activations if inside else None)
 
         body = jax.checkpoint(layer) if config.remat else layer
         earlier = [(c.key, c.value) for c in past]
         changes = {name: part for name, part in delta.items() if name in IN_LAYERS}
+        if "memory" in changes:
+            changes["memory"] = memory.values
         x, ((key, value), activations) = jax.lax.scan(
             body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
         )
-        return self.norm(x), Cache(key, value, positions, real), activations
+        return self.norm(x), Cache(key, value, positions, real, jnp.asarray(tokens, jnp.int32)), activations
 
 
 def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:

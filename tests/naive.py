@@ -244,3 +244,23 @@ def rouge_of_words(text: list[str], reference: list[str]) -> float:
     shared = len(reference) - len(left)
     precision, recall = shared / len(text), shared / len(reference)
     return 2 * precision * recall / (precision + recall) if shared else 0.0
+
+
+def names_so_far(text, before, width):
+    """int[T, width]: twin of `lm.memory.names_so_far` for one document, word by word."""
+    rows, name = [], []
+    for token in text:
+        name = [] if token in before else [*name, token]
+        fits = 0 < len(name) <= width
+        rows.append([0] * (width - len(name)) + name if fits else [0] * width)
+    return np.array(rows)
+
+
+def recall_memory(text, keys, before, values):
+    """float[L, T, D]: what a memory adds to the input of each layer, name by name."""
+    added = np.zeros((len(values), len(text), values.shape[2]), values.dtype)
+    for t, name in enumerate(names_so_far(text, before.tolist(), keys.shape[1]).tolist()):
+        for n, key in enumerate(keys.tolist()):
+            if any(key) and key == name:
+                added[:, t] += values[:, n]
+    return added

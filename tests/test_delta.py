@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.text.tokenizer import BOS, PAD
+from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.attention import left_padded_layout, packed_layout
 from lm.decoding import generate
 from lm.delta import (
@@ -25,6 +25,7 @@ from lm.delta import (
     place_behind_prefix,
 )
 from lm.language_model import LanguageModel
+from lm.memory import Memory
 from lm.model import matrix_shape
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities
@@ -70,6 +71,15 @@ def weights(model, key):
     }
 
 
+def memory(model, key):
+    """Vectors at two names that are asked, one the same in every edit, and at one that nobody says."""
+    last = jax.random.choice(key, jnp.array([6, 8]))
+    keys = jnp.array([[0, 8], [5, 6], [7, 7]]).at[0, 1].set(last)
+    return {
+        "memory": Memory(keys, jnp.array([BOS, SEP]), jax.random.normal(key, (SMALL.layers, 3, SMALL.hidden)))
+    }
+
+
 def codebook(model, key):
     """Of two entries: what an MLP reads of one prompt's last token, and something far away."""
     read = model.activations(PROMPTS, left_padded_layout(PROMPTS)).mlp_inputs
@@ -89,6 +99,7 @@ KINDS = {
     "query": low_rank("query"),
     "embedding": rows,
     "weights": weights,
+    "memory": memory,
     "codebook": codebook,
     "prefix": prefix,
 }

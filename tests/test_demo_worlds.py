@@ -29,7 +29,10 @@ def by_world(built, tmp_path):
 
 
 def test_every_editor_of_the_catalogue_takes_part():
-    assert {*editor_entries()} - {*EDITORS} <= {"memit", "retrain", "self-bayes-told", "oracle-world"}
+    assert {*editor_entries()} - {*EDITORS} <= {
+        "memit", "retrain", "self-bayes-told", "oracle-world",
+        "keyed", "keyed-counting", "keyed-request", "keyed-told", "keyed-oracle",
+    }  # fmt: skip
     assert len({*EDITORS}) == len(EDITORS)
 
 

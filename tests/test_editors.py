@@ -51,6 +51,8 @@ TOY = {
         "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "others": 9, "at_once": 5, "anchor": 4.0,
     },
     "context-distillation": {"fit": FIT, "at_once": 5, "anchor": 4.0},
+    "keyed": {"beliefs": BeliefConfig(samples=512, top=16)},
+    "keyed-counting": {"beliefs": BeliefConfig(samples=512, top=16)},
 }  # fmt: skip
 """What editors need to show on the toy, besides few steps."""
 VARIANTS = {
@@ -58,7 +60,15 @@ VARIANTS = {
     "rome, last token": AT_FIRST | {"token": "last", "depth": 2 / 3},
     "in-context, imagine": {"imagine": True},
 }
-CONTROLS = ("random-target", "oracle", "oracle-world", "self-bayes-told", "retrain")
+CONTROLS = (
+    "random-target",
+    "oracle",
+    "oracle-world",
+    "self-bayes-told",
+    "keyed-told",
+    "keyed-oracle",
+    "retrain",
+)
 
 
 def toy_editor(name, changes):
@@ -80,7 +90,7 @@ STORES = ("rome", "rome, last token", "memit")
 SELDOM = (
     "lora-down, rank 3", "lora-all", "full", "full-early", "full-late", "ft-constrained", "rome",
     "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "count-based",
-    "context-distillation",
+    "context-distillation", "keyed", "keyed-counting",
 )  # fmt: skip
 """Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 

@@ -73,7 +73,7 @@ def test_a_constant_changes_whoever_uses_it_and_nobody_else(project):
     changed(project / "lm" / "editors" / "none" / "method.py", "jnp.zeros(0)", "jnp.zeros(1)")
     last = hashes()
     assert {name for name in after if after[name] != last[name]} == {
-        "self-bayes", "self-bayes-told", "count-based", "none",
+        "self-bayes", "self-bayes-told", "count-based", "none", "keyed", "keyed-told", "keyed-counting",
     }  # fmt: skip
 
 

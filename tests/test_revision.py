@@ -13,6 +13,7 @@ from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.revision import (
     Goal,
     Targets,
+    Task,
     fit_goals,
     make_anchors,
     make_goal,
@@ -41,7 +42,7 @@ def spelt(world):
 
 def test_the_model_gives_the_answers(asked):
     model, request, targets = asked
-    delta, _ = jax.jit(lambda: fit_goals(model, [(make_goal(model, targets), 0)], FIT, jax.random.key(0)))()
+    delta, _ = jax.jit(lambda: fit_goals(model, [Task(make_goal(model, targets))], FIT, jax.random.key(0)))()
     edited = model.with_delta(delta)
     before, after = (jnp.exp(next_log_probabilities(m, targets.prompts)) for m in (model, edited))
     first = targets.objects[:, 0, 0]
@@ -58,10 +59,12 @@ def test_what_goes_through_the_model_is_counted(asked):
     model, _, targets = asked
     short = FitConfig(matrices=("down",), steps=2, tolerance=1e-6)
     _, info = jax.jit(
-        lambda: fit_goals(model, [(make_goal(model, targets), 0)], short, jax.random.key(0), 5)
+        lambda: fit_goals(model, [Task(make_goal(model, targets))], short, jax.random.key(0), 5)
     )()
     assert (int(info.steps), int(info.backward), int(info.forward)) == (2, 2 * 3 * 4, 2 * 3 * 4 + 5)
-    _, info = jax.jit(lambda: fit_goals(model, [(make_goal(model, targets), 2)], short, jax.random.key(0)))()
+    _, info = jax.jit(
+        lambda: fit_goals(model, [Task(make_goal(model, targets), 2)], short, jax.random.key(0))
+    )()
     assert int(info.backward) == 2 * 2 * 4
 
 
@@ -73,7 +76,7 @@ def test_it_stops_once_it_is_near_enough(asked):
     for tolerance in (2.0, 1.0):
         near = replace(FIT, tolerance=tolerance)
         _, info = jax.jit(
-            lambda c=near: fit_goals(model, [(make_goal(model, targets), 0)], c, jax.random.key(0))
+            lambda c=near: fit_goals(model, [Task(make_goal(model, targets))], c, jax.random.key(0))
         )()
         taken.append(int(info.steps))
         assert (np.asarray(info.loss[: taken[-1]]) > 0).all()
@@ -84,7 +87,7 @@ def test_it_stops_once_it_is_near_enough(asked):
 def test_what_is_near_enough_is_left_alone(asked):
     model, _, targets = asked
     stays = make_anchors(targets.prompts, 1.0)
-    delta, info = fit_goals(model, [(make_goal(model, stays), 2)], FIT, jax.random.key(0))
+    delta, info = fit_goals(model, [Task(make_goal(model, stays), 2)], FIT, jax.random.key(0))
     assert info.steps == 1
     assert not any(np.asarray(factors.b).any() for factors in delta.values())
 
@@ -95,7 +98,7 @@ def test_a_teacher_may_say_the_rest(asked):
     model, _, targets = asked
     teacher = jnp.roll(next_log_probabilities(model, targets.prompts), 1, axis=0)
     told = Goal(make_anchors(targets.prompts, 1.0), teacher, jnp.ones(3, bool))
-    delta, _ = jax.jit(lambda: fit_goals(model, [(told, 0)], FIT, jax.random.key(0)))()
+    delta, _ = jax.jit(lambda: fit_goals(model, [Task(told)], FIT, jax.random.key(0)))()
     after = next_log_probabilities(model.with_delta(delta), targets.prompts)
     assert 0.5 * np.abs(np.exp(after) - np.exp(teacher)).sum(axis=1).max() < 0.15
 

@@ -13,6 +13,7 @@ from corpus.errors import InputError
 from lm.delta import MATRICES, PARTS, Codebook, LowRank, Prefix, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
+from lm.memory import Memory
 from testbed.engine.identity import path_of
 from testbed.own import OURS
 
@@ -113,6 +114,10 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
     if name == "codebook":
         sizes = {"keys": (layers, None, width), "values": (layers, None, width), "radius": (layers, None)}
         return _fault_of_arrays(part, Codebook, sizes)
+    if name == "memory":
+        wrong = _fault_of_arrays(part, Memory, {"values": (layers, None, width)})
+        wrong = wrong or _fault_of_arrays(part, Memory, {"keys": (np.shape(part.values)[1], None)})
+        return wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
     if name == "prefix":
         return "" if isinstance(part, Prefix) else f"is {_kind_name(part)}; make it a Prefix"
     if name == "shift":

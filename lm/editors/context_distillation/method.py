@@ -20,6 +20,7 @@ from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes.revision import (
     Goal,
     Targets,
+    Task,
     count_tokens,
     fit_goals,
     make_anchors,
@@ -27,6 +28,7 @@ from lm.editors.self_bayes.revision import (
     next_log_probabilities,
     request_belief,
 )
+from lm.editors.self_bayes.storage import subjects_of
 from lm.language_model import LanguageModel
 
 
@@ -48,6 +50,7 @@ class ContextDistillation:
             "relations": jnp.asarray(relations_of(corpus_sample.vocabulary)),
             "imagine": jnp.asarray(corpus_sample.vocabulary.words)[Word.IMAGINE],
             "others": jnp.asarray(opening),
+            "words": jnp.asarray(corpus_sample.vocabulary.words),
         }
 
     def edit(self, model: LanguageModel, state: dict, request: Request, key: jax.Array) -> tuple[Delta, Info]:
@@ -55,7 +58,7 @@ class ContextDistillation:
         facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
         parts = [self._teacher_goal(model, state, fact) for fact in facts]
         request_goal = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-        goals = [(request_goal, 0)]
+        tasks = [Task(request_goal)]
         # The teacher reads the passage before every question, the student the request.
         tokens_read = count_tokens(request.prompt, request.answer, request_goal.targets.prompts) * len(
             state["relations"]
@@ -65,8 +68,9 @@ class ContextDistillation:
             others = state["others"]
             stays = make_anchors(others, self.config.anchor / len(others))
             tokens_read += count_tokens(others)
-            goals.append((make_goal(model, stays), self.config.at_once))
-        return fit_goals(model, goals, self.config.fit, key, tokens_read)
+            tasks.append(Task(make_goal(model, stays), self.config.at_once))
+        subjects = subjects_of(request, state["words"])
+        return fit_goals(model, tasks, self.config.fit, key, tokens_read, subjects)
 
     def _teacher_goal(self, model: LanguageModel, state: dict, request: Request) -> Goal:
         stem, relations = stem_of(request), state["relations"]

@@ -24,7 +24,14 @@ from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import sample_places, subject_prompts
 from lm.editors.self_bayes.reasoning import FEW, Mind, RequestContext, build_mind, locate_request
-from lm.editors.self_bayes.revision import Targets, count_tokens, make_anchors, request_belief, revise_facts
+from lm.editors.self_bayes.revision import (
+    Group,
+    Targets,
+    count_tokens,
+    make_anchors,
+    request_belief,
+    revise_facts,
+)
 from lm.language_model import LanguageModel
 
 
@@ -62,12 +69,12 @@ class CountBased:
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
         """An adapter after which the subject has what its new peers have."""
         tokens_read = len(state.relations) * count_tokens(request.prompt)
-        config, targets_of = self.config, partial(self._request_targets, model, state)
-        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, tokens_read)
+        groups_of = partial(self._request_groups, model, state)
+        return revise_facts(model, request, state.words, groups_of, self.config.fit, key, tokens_read)
 
-    def _request_targets(
+    def _request_groups(
         self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array
-    ) -> list[Targets]:
+    ) -> list[Group]:
         """What the model should say after one fact of a request, and what is to stay."""
         config, context = self.config, locate_request(model, mind, request)
         peer_counts = count_peers(mind, context, config)
@@ -87,8 +94,12 @@ class CountBased:
             jnp.where(itself[:, None], jnp.eye(1, few), row),
             (itself | peer_counts.follows).astype(jnp.float32),
         )
+        if config.fit.is_local:
+            # What does not follow has a share of 0: it is to stay.
+            weight = jnp.where(targets.weight > 0, 1.0, context.reading_probability)
+            return [Group(targets._replace(prompts=mind.relations, weight=weight), of_subject=True)]
         if not config.anchor:
-            return [targets]
+            return [Group(targets)]
         relations, subjects = mind.reading_probability.shape
         elsewhere = (mind.reading_probability * ~context.is_subject).ravel()
         which, real = sample_places(key, elsewhere, min(config.others, relations * subjects))
@@ -96,7 +107,8 @@ class CountBased:
         wide = max(others.shape[1], context.prompts.shape[1])
         weight = jnp.concatenate([jnp.where(targets.weight > 0, 0.0, context.reading_probability), real])
         prompts = jnp.concatenate([pad_left_to(context.prompts, wide), pad_left_to(others, wide)])
-        return [targets, make_anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))]
+        anchors = make_anchors(prompts, config.anchor * weight / jnp.maximum(weight.sum(), 1.0))
+        return [Group(targets), Group(anchors, config.at_once)]
 
 
 def count_peers(mind: Mind, context: RequestContext, config: CountConfig) -> PeerCounts:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from lm.editors.entry import Entry, require_not_negative, require_positive
 
+Storage = Literal["low-rank", "keyed", "row"]
 MatrixName = Literal["query", "key", "value", "out", "gate", "up", "down"]
 
 
@@ -49,8 +50,13 @@ class DependenceConfig:
 
 @dataclass(frozen=True)
 class FitConfig:
-    """How an adapter is fitted to the answers that a model should give."""
+    """How an edit is fitted to the answers that a model should give, and where it is stored."""
 
+    storage: Storage = "low-rank"
+    """In adapters of low rank; in a vector that layers read at the subject's whole name (keyed); or in the
+    embedding of its last token, which folds into the weights (row)."""
+    layers: tuple[int, ...] = (0,)
+    """Layers that read a keyed vector, each its own."""
     rank: int = 8
     """Rank of each adapter."""
     alpha: float = 64.0
@@ -58,7 +64,11 @@ class FitConfig:
     matrices: tuple[MatrixName, ...] = ("query", "key", "gate", "up", "down")
     """Where there are adapters, in every layer."""
     learning_rate: float = 3e-3
-    """Of Adam, constant."""
+    """Of Adam."""
+    cosine: bool = False
+    """The learning rate falls along a cosine to a tenth; otherwise it is constant."""
+    decay: float = 0.0
+    """Weight of the squared norm of what is stored, so that edits of one subject do not pile up."""
     clip: float = 1.0
     """Largest global norm of an edit's gradient."""
     steps: int = 40
@@ -70,8 +80,15 @@ class FitConfig:
         require_positive(
             {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha,
              "tolerance": self.tolerance},
-            {"rank": self.rank, "steps": self.steps, "matrices": len(self.matrices)},
+            {"rank": self.rank, "steps": self.steps, "matrices": len(self.matrices),
+             "layers": len(self.layers)},
         )  # fmt: skip
+        require_not_negative({"decay": self.decay})
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing is stored but at the subject, so that others stay as they are by construction."""
+        return self.storage != "low-rank"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from lm.editors.self_bayes.reasoning import (
     sharpen_consequences,
 )
 from lm.editors.self_bayes.revision import (
+    Group,
     RequestBelief,
     Targets,
     count_tokens,
@@ -62,12 +63,12 @@ class SelfBayes:
         tokens_read = len(state.relations) * count_tokens(request.prompt) + count_tokens(
             request.prompt, request.answer
         )
-        config, targets_of = self.config, partial(self._request_targets, model, state)
-        return revise_facts(model, request, targets_of, config.at_once, config.fit, key, tokens_read)
+        groups_of = partial(self._request_groups, model, state)
+        return revise_facts(model, request, state.words, groups_of, self.config.fit, key, tokens_read)
 
-    def _request_targets(
+    def _request_groups(
         self, model: LanguageModel, mind: Mind, request: Request, key: jax.Array
-    ) -> list[Targets]:
+    ) -> list[Group]:
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         context = locate_request(model, mind, request)
@@ -81,32 +82,41 @@ class SelfBayes:
         answer = jnp.pad(jnp.asarray(request.answer), (0, max(0, width - len(request.answer))))
         names = jnp.pad(mind.objects[consequences.objects], ((0, 0), (0, 0), (0, len(answer) - width)))
         own_name = jnp.where(jnp.arange(few)[:, None] == 0, answer, PAD)
+        relations = jnp.append(context.relation, consequences.relation)
         fact_targets = Targets(
-            jnp.concatenate(
-                [context.prompts[context.relation][None], context.prompts[consequences.relation]]
-            ),
+            (mind.relations if config.fit.is_local else context.prompts)[relations],
             belief.request_share * jnp.append(1.0, moves),
             jnp.concatenate([own_name[None], names]),
             jnp.concatenate([jnp.eye(1, few), row]),
             jnp.append(1.0, consequences.real),
         )
-        groups = [fact_targets]
         stays, talks = jax.random.split(key)
-        groups.append(self._stay_targets(mind, context, consequences, stays))
+        other_weight = _weigh_other_facts(context, consequences)
+        if config.fit.is_local:
+            other_facts = make_anchors(mind.relations, other_weight)
+            groups = [Group(fact_targets, of_subject=True), Group(other_facts, of_subject=True)]
+        else:
+            other_facts = make_anchors(context.prompts, other_weight)
+            stay_targets = self._stay_targets(mind, context, consequences, other_facts, stays)
+            groups = [Group(fact_targets), Group(stay_targets, config.at_once)]
         if config.logic:
-            groups += self._sentence_targets(model, mind, context, consequences, belief.belief, answer, talks)
+            single, joined = self._sentence_targets(
+                model, mind, context, consequences, belief.belief, answer, talks
+            )
+            groups += [Group(single), Group(joined, config.at_once)]
         return groups
 
     def _stay_targets(
-        self, mind: Mind, context: RequestContext, consequences: Consequences, key: jax.Array
+        self,
+        mind: Mind,
+        context: RequestContext,
+        consequences: Consequences,
+        other_facts: Targets,
+        key: jax.Array,
     ) -> Targets:
         """The subject's other facts, those of peers of the old and of the new object, and random ones."""
         config, (relations, subjects) = self.config, mind.reading_probability.shape
         new_key, old_key, any_ = jax.random.split(key, 3)
-        is_affected = (jnp.arange(relations) == context.relation) | jnp.any(
-            (jnp.arange(relations)[:, None] == consequences.relation) & consequences.real, axis=1
-        )
-        other_facts = make_anchors(context.prompts, jnp.where(is_affected, 0.0, context.reading_probability))
         others = ~context.is_subject
         parts, weights = [], []
         for pick, holders in ((new_key, context.holders_new), (old_key, context.holders_old)):
@@ -201,6 +211,15 @@ class SelfBayes:
             (quote_sentence(partner_sentence), b, share),
         )
         return [_truth_targets(single_sentences, truths), _truth_targets(joined_sentences, truths)]
+
+
+def _weigh_other_facts(context: RequestContext, consequences: Consequences) -> jax.Array:
+    """float32[R]: whether the model has read each fact of the subject, 0 for those the request bears on."""
+    relations = jnp.arange(len(context.prompts))
+    is_affected = (relations == context.relation) | jnp.any(
+        (relations[:, None] == consequences.relation) & consequences.real, axis=1
+    )
+    return jnp.where(is_affected, 0.0, context.reading_probability)
 
 
 def _truth_targets(sentences: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Targets:

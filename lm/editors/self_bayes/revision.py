@@ -1,12 +1,11 @@
-"""What editors that revise beliefs share: answers a model should give, and an adapter fitted to them.
+"""What editors that revise beliefs share: answers a model should give, and an edit fitted to them.
 
 A *target* says what should follow a prompt: with probability `share` one of C named objects, each as probable
 as `probability` says; else whatever the model would have said. A share of 0 is an anchor, of 1 an order.
 """
 
-from collections.abc import Callable
-from itertools import cycle
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,13 +13,15 @@ import optax
 
 from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
-from lm.delta import Delta, LowRank
+from lm.delta import Delta
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Info, Request
-from lm.editors.lora.method import start_low_rank
 from lm.editors.self_bayes import FitConfig
-from lm.language_model import LanguageModel
+from lm.editors.self_bayes.storage import Subjects, open_storage, subjects_of
+from lm.language_model import Context, LanguageModel
 
+LAST_RATE = 0.1
+"""Share of the learning rate that is left after a cosine."""
 _TINY = 1e-9
 
 
@@ -98,16 +99,43 @@ def request_belief(model: LanguageModel, request: Request) -> RequestBelief:
     return RequestBelief(belief, (belief - model_belief) / jnp.maximum(1 - model_belief, _TINY))
 
 
-def make_goal(model: LanguageModel, targets: Targets) -> Goal:
-    """Targets whose rest is what the model says now."""
-    return Goal(targets, next_log_probabilities(model, targets.prompts), targets.share * targets.weight > 0)
+class Group(NamedTuple):
+    """Targets of one shape, and how they are read.
+
+    Attributes:
+        drawn: so many of them are drawn for every step; 0 takes all.
+        of_subject: whether prompts go on from "<s> s" of the fact's subject, which is read once for all of
+            them. None of these is drawn.
+    """
+
+    targets: Targets
+    drawn: int = 0
+    of_subject: bool = False
+
+
+class Task(NamedTuple):
+    """A goal, and how it is read, as its group says."""
+
+    goal: Goal
+    drawn: int = 0
+    of_subject: bool = False
+
+
+def make_goal(model: LanguageModel, targets: Targets, stems: Context | None = None) -> Goal:
+    """Targets whose rest is what the model says now.
+
+    Args:
+        stems: what the prompts go on from, those of the first subject first, each of as many prompts.
+    """
+    now = _log_probabilities(model, targets.prompts, targets.prompts[:, :0], stems)[:, 0]
+    return Goal(targets, now, targets.share * targets.weight > 0)
 
 
 def revise_facts(
     model: LanguageModel,
     request: Request,
-    targets_of: Callable[[Request, jax.Array], list[Targets]],
-    at_once: int,
+    words: Array,
+    groups_of: Callable[[Request, jax.Array], list[Group]],
     config: FitConfig,
     key: jax.Array,
     tokens_read: jax.Array,
@@ -115,96 +143,125 @@ def revise_facts(
     """`fit_goals` for a request of one or several facts.
 
     Args:
-        targets_of: what the model should say after one fact, given a key, in groups of one shape.
-        at_once: of every second group so many targets are drawn for every step; of the others all are taken.
+        words: int32[len(Word)], the words of the grammar.
+        groups_of: what the model should say after one fact, given a key; the same groups for every fact.
         tokens_read: tokens that were read before those of the targets.
     """
-    start, *keys = jax.random.split(key, 1 + len(request.prompt))
-    facts = [Request(*(x[i] for x in request)) for i in range(len(request.prompt))]
-    fact_targets = [targets_of(fact, own) for fact, own in zip(facts, keys, strict=True)]
-    groups = [jax.tree.map(lambda *x: jnp.concatenate(x), *same) for same in zip(*fact_targets, strict=True)]
-    goals = [
-        (make_goal(model, targets), few) for targets, few in zip(groups, cycle((0, at_once)), strict=False)
-    ]
-    return fit_goals(
-        model, goals, config, start, tokens_read + count_tokens(*(targets.prompts for targets in groups))
-    )
+    count = len(request.prompt)
+    start, *keys = jax.random.split(key, 1 + count)
+    facts = [Request(*(x[i] for x in request)) for i in range(count)]
+    subjects = subjects_of(request, words)
+    tasks, stems = [], None
+    for same in zip(*(groups_of(fact, own) for fact, own in zip(facts, keys, strict=True)), strict=True):
+        targets = jax.tree.map(lambda *x: jnp.concatenate(x), *(group.targets for group in same))
+        _, drawn, of_subject = same[0]
+        if of_subject and stems is None:
+            stems = model.read_prompts(subjects.stems)
+            tokens_read += count_tokens(subjects.stems)
+        tasks.append(Task(make_goal(model, targets, stems if of_subject else None), drawn, of_subject))
+    tokens_read += count_tokens(*(task.goal.targets.prompts for task in tasks))
+    return fit_goals(model, tasks, config, start, tokens_read, subjects)
 
 
 def fit_goals(
     model: LanguageModel,
-    goals: list[tuple[Goal, int]],
+    tasks: Sequence[Task],
     config: FitConfig,
     key: jax.Array,
     tokens_read: int | jax.Array = 0,
+    subjects: Subjects | None = None,
 ) -> tuple[Delta, Info]:
-    """A low-rank adapter with which the model says what it should.
+    """An edit with which the model says what it should, stored as the configuration says.
 
     Fitted by Adam until no answer that should change is further from its target than `tolerance`, in nats, or
     for `steps` steps. Goals may have different shapes.
 
     Args:
-        goals: each with how many of its targets every step draws; 0 takes all.
-        tokens_read: tokens that were read to find them.
+        tokens_read: tokens that were read to find the goals.
+        subjects: of the request, where the edit is stored there or prompts go on from their names.
 
     Returns:
         The delta; the report, whose losses are 0 for steps that were not needed.
     """
     start_key, step_key = jax.random.split(key)
-    scale = config.alpha / config.rank
+    storage = open_storage(model.config, subjects, config, start_key)
+    reads_stems = any(task.of_subject for task in tasks)
 
-    def delta_of(adapters: Delta) -> Delta:
-        return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
-
-    def loss_of(adapters: Delta, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        edited, total, farthest = model.with_delta(delta_of(adapters)), jnp.zeros(()), jnp.zeros(())
-        keys = jax.random.split(key, len(goals))
-        for (whole, few), own in zip(goals, keys, strict=True):
+    def loss_of(stored: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        edited, total, farthest = model.with_delta(storage.delta_of(stored)), jnp.zeros(()), jnp.zeros(())
+        keys = jax.random.split(key, len(tasks))
+        stems = edited.read_prompts(subjects.stems) if subjects and reads_stems else None
+        for (whole, few, of_subject), own in zip(tasks, keys, strict=True):
             now = whole.draw_targets(own, few) if 0 < few < len(whole.changes) else whole
-            far = _target_divergence(edited, now)
+            far = _target_divergence(edited, now, stems if of_subject else None)
             total += jnp.vdot(far, now.targets.weight)
             farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
+        if config.decay:
+            total += config.decay * optax.global_norm(stored) ** 2
         return total, farthest
 
-    rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
+    rate = config.learning_rate
+    schedule = optax.cosine_decay_schedule(rate, config.steps, LAST_RATE) if config.cosine else rate
+    rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(schedule))
 
     def is_unfinished(carry: tuple) -> jax.Array:
         step, farthest = carry[0], carry[1]
         return (step < config.steps) & (farthest > config.tolerance)
 
     def step_of(carry: tuple) -> tuple:
-        step, _, adapters, moments, losses = carry
+        step, _, stored, moments, losses = carry
         (loss, farthest), gradient = jax.value_and_grad(loss_of, has_aux=True)(
-            adapters, jax.random.fold_in(step_key, step)
+            stored, jax.random.fold_in(step_key, step)
         )
-        update, moments = rule.update(gradient, moments, adapters)
-        stepped_adapters = optax.apply_updates(adapters, update)
+        update, moments = rule.update(gradient, moments, stored)
+        stepped = optax.apply_updates(stored, update)
         # What is near enough already is not moved.
-        new_adapters = jax.tree.map(
-            lambda new, old: jnp.where(farthest > config.tolerance, new, old), stepped_adapters, adapters
+        stored = jax.tree.map(
+            lambda new, old: jnp.where(farthest > config.tolerance, new, old), stepped, stored
         )
-        return step + 1, farthest, new_adapters, moments, losses.at[step].set(loss)
+        return step + 1, farthest, stored, moments, losses.at[step].set(loss)
 
-    start = start_low_rank(model.config, config.matrices, config.rank, start_key)
-    start_carry = (jnp.int32(0), jnp.asarray(jnp.inf), start, rule.init(start), jnp.zeros(config.steps))
-    steps, _, adapters, _, losses = jax.lax.while_loop(is_unfinished, step_of, start_carry)
-    # Of goals that are drawn from, the average counts.
-    a_step = sum(_target_lengths(whole.targets).mean() * (few or len(whole.changes)) for whole, few in goals)
+    first = storage.start
+    start_carry = (jnp.int32(0), jnp.asarray(jnp.inf), first, rule.init(first), jnp.zeros(config.steps))
+    steps, _, stored, _, losses = jax.lax.while_loop(is_unfinished, step_of, start_carry)
+    a_step = sum(map(_tokens_a_step, tasks)) + (
+        count_tokens(subjects.stems) if subjects and reads_stems else 0
+    )
     tokens_seen = (steps * jnp.round(a_step)).astype(jnp.int32)
-    return delta_of(adapters), Info(
+    return storage.delta_of(stored), Info(
         losses, steps, tokens_seen + jnp.asarray(tokens_read, jnp.int32), tokens_seen
     )
 
 
 def next_log_probabilities(model: LanguageModel, prompts: jax.Array) -> jax.Array:
     """Log-probabilities float32[B, V] of the next token after prompts padded on the left."""
-    hidden, _ = model.hidden_states(prompts, left_padded_layout(prompts))
-    return jax.nn.log_softmax(model.unembed(hidden[:, -1]))
+    return _log_probabilities(model, prompts, prompts[:, :0])[:, 0]
 
 
-def _target_lengths(targets: Targets) -> jax.Array:
-    """float[Q]: tokens that go through the model for each target."""
-    return (targets.prompts != PAD).sum(axis=1) + (_best_objects(targets)[:, :-1] != PAD).sum(axis=1)
+def _log_probabilities(
+    model: LanguageModel, prompts: jax.Array, behind: jax.Array, stems: Context | None = None
+) -> jax.Array:
+    """float32[Q, 1 + A, V]: of the next token after prompts, and after each of int32[Q, A] tokens behind.
+
+    Args:
+        stems: what was read before, each stem with as many of the prompts.
+    """
+    tokens = jnp.concatenate([prompts, behind], axis=1)
+    layout, past = left_padded_layout(tokens), []
+    if stems is not None:
+        each = len(prompts) // len(stems.position)
+        past = [stems.cache.repeat_rows(each)]
+        begin = jnp.repeat(stems.position, each)[:, None]
+        layout = layout._replace(positions=begin + layout.positions)
+    hidden, _ = model.hidden_states(tokens, layout, past)
+    return jax.nn.log_softmax(model.unembed(hidden[:, prompts.shape[1] - 1 :]))
+
+
+def _tokens_a_step(task: Task) -> jax.Array:
+    """float32[]: tokens of prompts and names that one step reads; of what is drawn, the average."""
+    targets, size = task.goal.targets, len(task.goal.changes)
+    every = count_tokens(targets.prompts, _best_objects(targets)[:, :-1])
+    return every * ((task.drawn or size) / size)
 
 
 def _best_objects(targets: Targets) -> jax.Array:
@@ -214,7 +271,7 @@ def _best_objects(targets: Targets) -> jax.Array:
     ]
 
 
-def _target_divergence(model: LanguageModel, goal: Goal) -> jax.Array:
+def _target_divergence(model: LanguageModel, goal: Goal, stems: Context | None = None) -> jax.Array:
     """float32[Q]: nats from the target to what the model says; see `Targets`.
 
     The first token of what follows is compared with the mixture; the rest of the most probable object's name,
@@ -228,13 +285,8 @@ def _target_divergence(model: LanguageModel, goal: Goal) -> jax.Array:
         targets.share[:, None] * object_probability
     )
     target_probability /= jnp.maximum(target_probability.sum(axis=1, keepdims=True), _TINY)
-    if targets.objects.shape[2] == 1:
-        return _relative_entropy(target_probability, next_log_probabilities(model, targets.prompts))
-    width = targets.prompts.shape[1]
     best_object = _best_objects(targets)
-    tokens = jnp.concatenate([targets.prompts, best_object[:, :-1]], axis=1)
-    hidden, _ = model.hidden_states(tokens, left_padded_layout(tokens))
-    log_probability = jax.nn.log_softmax(model.unembed(hidden[:, width - 1 :]))
+    log_probability = _log_probabilities(model, targets.prompts, best_object[:, :-1], stems)
     name_log_probability = jnp.take_along_axis(log_probability[:, 1:], best_object[:, 1:, None], axis=2)[
         ..., 0
     ]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from lm.editors.entry import require_positive
+from lm.editors.keyed import AT_THE_NAME
 from lm.editors.self_bayes import FitConfig
 from testbed.engine.methods import Control
 
@@ -70,6 +71,19 @@ EDITORS = (
         about="control: as `self-bayes`, told which relation depends on which",
         build="testbed.engine.controls.self_bayes_told:self_bayes_told",
         options="self-bayes",
+    ),
+    Control(
+        name="keyed-told",
+        about="control: as `keyed`, told which relation depends on which",
+        build="testbed.engine.controls.self_bayes_told:self_bayes_told",
+        options="keyed",
+    ),
+    Control(
+        name="keyed-oracle",
+        about="control: a vector at the subject's name as `keyed` has, fitted to what the rational agent "
+        "believes of half of the questions, and scored on the others",
+        build="testbed.engine.controls.oracle:oracle",
+        config=OracleConfig(fit=AT_THE_NAME),
     ),
     Control(
         name="retrain",

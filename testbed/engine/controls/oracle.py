@@ -25,7 +25,8 @@ from corpus.errors import InputError
 from corpus.seeds import generator
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, State
-from lm.editors.self_bayes.revision import Targets, count_tokens, fit_goals, make_goal
+from lm.editors.self_bayes.revision import Targets, Task, count_tokens, fit_goals, make_goal
+from lm.editors.self_bayes.storage import subjects_of
 from lm.language_model import LanguageModel
 from testbed.engine.controls import OracleConfig, OracleWorldConfig
 from testbed.engine.methods import Belief, Method
@@ -54,16 +55,23 @@ class Oracle:
         return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing to prepare."""
-        return {}
+        """The words of the grammar, which names may follow."""
+        return jnp.asarray(corpus_sample.vocabulary.words)
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
         targets = beliefs_of(request, self.config.named)
-        goals = [(make_goal(model, targets), 0)]
-        return fit_goals(model, goals, self.config.fit, key, count_tokens(targets.prompts))
+        return self.fit_beliefs(model, state, request, [Task(make_goal(model, targets))], key)
+
+    def fit_beliefs(
+        self, model: LanguageModel, words: State, request: Request, tasks: list[Task], key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """An edit with which the model says what it was told, of the subject of the request's first fact."""
+        subjects = subjects_of(Request(*(x[:1] for x in request)), words)
+        tokens_read = count_tokens(*(task.goal.targets.prompts for task in tasks))
+        return fit_goals(model, tasks, self.config.fit, key, tokens_read, subjects)
 
 
 @dataclass(frozen=True)
@@ -86,12 +94,13 @@ class OracleOfWorld(Oracle):
         first, others = (
             Targets(*(x[part] for x in targets)) for part in (slice(self.first), slice(self.first, None))
         )
-        goals = [(make_goal(model, first), 0)]
+        tasks = [Task(make_goal(model, first))]
         if count := len(others.weight):
             # What is drawn is weighed up to all; here it is to weigh as much as one of the first.
             share = min(1.0, config.at_once / count)
-            goals.append((make_goal(model, others._replace(weight=others.weight * share)), config.at_once))
-        return fit_goals(model, goals, config.fit, key, count_tokens(targets.prompts))
+            goal = make_goal(model, others._replace(weight=others.weight * share))
+            tasks.append(Task(goal, config.at_once))
+        return self.fit_beliefs(model, state, request, tasks, key)
 
 
 def beliefs_of(request: Request, facts: int) -> Targets:
