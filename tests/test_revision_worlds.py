@@ -21,8 +21,10 @@ from experiments.studies.revision_worlds import (
     write_table,
 )
 from experiments.tidy import FIGURES, read_nested, read_page
+from testbed.evaluations.hase.metrics import FOLLOWS, SKILL
 from testbed.run.agents import agent_named
 from testbed.run.world import load_world
+from testbed.scores.statistics import Estimate
 
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
@@ -159,3 +161,15 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     capsys.readouterr()
     assert run_module(revision, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)
+
+
+def test_a_bar_is_cleared_by_numbers_alone():
+    def estimate(follows: float, false: float, skill: float) -> dict[str, Estimate]:
+        values = {FOLLOWS: follows, structures.FALSE: false, SKILL: skill}
+        return {name: Estimate(value, value, value, 9) for name, value in values.items()}
+
+    rival = estimate(0.9, 0.3, 0.0)
+    assert structures.find_shortfalls(estimate(0.86, 0.1, 0.1), rival) == "met"
+    assert structures.find_shortfalls(estimate(0.84, 0.3, 0.0), rival) == f"{FOLLOWS}, false change, {SKILL}"
+    assert structures.find_shortfalls(estimate(0.5, 0.1, 0.1), estimate(0.2, 0.3, 0.0)) == FOLLOWS
+    assert structures.find_shortfalls(estimate(float("nan"), 0.1, 0.1), rival) == FOLLOWS

@@ -37,7 +37,13 @@ from experiments.record import write_record
 from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_worlds import RevisionWorld, build_run
-from experiments.studies.structures import FIRST_SEED, STRUCTURES, find_structure, structure_world
+from experiments.studies.structures import (
+    FIRST_SEED,
+    SELF,
+    STRUCTURES,
+    find_structure,
+    structure_world,
+)
 from lm.editors.count_based import CountConfig
 from lm.editors.count_based.method import PeerCounts, count_peers
 from lm.editors.interface import vocabulary_of
@@ -67,7 +73,6 @@ from testbed.scores.tables import Cell, Table
 GENERAL, ALL_ALIKE, BLUR, SLIP = 0.08, 0.25, 0.3, 0.02
 """Of a reader: what others say weighs as much as this share of a fact's statements; of that, so much is what
 is said of anybody; beliefs are blurred by this many nats; a fact that was never stated is said so seldom."""
-SELF = "self-bayes"
 EDGES = (0.0, 0.02, 0.2, 0.4, 0.6, 0.8, 1.01)
 
 

@@ -6,8 +6,9 @@ Commands:
     python -m experiments.structures --structures 'published, three causes' 'fact, five levels'
 
 The factors: how many levels a chain has; how many causes an effect has; how much commoner common objects are;
-how many words names have, which share them; how many relations there are; whether sentences with labels are
-read; and all of it together. The rest is as in a world of a chain of three, a fork and one relation alone.
+how many words names have, which share them; how many relations there are; which sentences with labels are
+read, so that a model learns some of them and not others; and all of it together. The rest is as in a world
+of a chain of three, a fork and one relation alone.
 Each structure has a world to develop on and another to report, of another seed. Requests contradict the
 truth, about causes. Counting has its default thresholds, and those that do best on the development worlds
 (`experiments.structure_reasoning`, which asks the same of beliefs without training a model).
@@ -16,7 +17,9 @@ Of an effect of several causes the agents know one, the first; a request is abou
 
 follows: of consequences that must change, where two subjects or more have the new object, the share that is
 the agent's; false: of the subject's other answers that must stay, the share that changes; skill: of the whole
-edit. A world takes three to six minutes of one core, three or four times as long with names of several words.
+edit. Bar: it follows as much as tuned counting less .05, and .6 at least, changes less falsely and has more
+skill; otherwise what falls short is named, as is what has no number. A world takes three to six minutes of
+one core, three or four times as long with names of several words.
 Writes experiments/records/<date>-structures.
 """
 
@@ -47,6 +50,8 @@ from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Cell, Table
 
 FALSE = "false change"
+SELF = "self-bayes"
+LEAST_FOLLOWED = 0.6
 BASE = {
     "published": RevisionWorld("depth 3", "published", 0, subjects=200, steps=260),
     "fact": RevisionWorld("depth 3", "fact", 0, subjects=200, steps=260),
@@ -74,13 +79,19 @@ FACTORS: dict[str, dict[str, Any]] = {
     "everything": {"shape": "everything", "zipf": 1.5, "words": 3} | SPELT | {"steps": 300},
 }
 """Name -> what differs from the base."""
+LABELS: dict[str, dict[str, Any]] = {
+    "labels of truth": {"sentences": ("atomic", "truth")},
+    "labels of and, or": {"sentences": ("atomic", "and", "or")},
+}
+"""The same, of published worlds only."""
 STRUCTURES: tuple[tuple[str, str], ...] = (
     *(("published", name) for name in FACTORS),
     *(("fact", name) for name in ("base", "five levels", "three causes", "Zipf 2", "three tokens")),
     *(("sentence", name) for name in ("base", "three causes", "Zipf 0", "Zipf 2", "three tokens")),
     ("fact", "everything"),
+    *(("published", name) for name in LABELS),
 )
-"""Kind of world, and factor."""
+"""Kind of world, and factor. A structure's seed is its place, so new ones come last."""
 FIRST_SEED = {"development": 1001, "report": 3001}
 """Settings may be chosen on the first list only."""
 
@@ -88,7 +99,7 @@ FIRST_SEED = {"development": 1001, "report": 3001}
 def structure_world(kind: str, factor: str, seed: int) -> RevisionWorld:
     """A world of one structure; its own seed is `seed` and its place among all."""
     place = STRUCTURES.index((kind, factor))
-    return replace(BASE[kind], seed=seed + place, **FACTORS[factor])
+    return replace(BASE[kind], seed=seed + place, **(FACTORS | LABELS)[factor])
 
 
 def find_structure(name: str) -> tuple[str, str]:
@@ -105,7 +116,7 @@ class Settings(StagedSettings):
     """Settings may be chosen on the first list only."""
     structures: tuple[str, ...] = tuple(f"{kind}, {factor}" for kind, factor in STRUCTURES)
     """Kind of world and factor."""
-    editors: tuple[str, ...] = ("self-bayes", revision.COUNTING, revision.TUNED_COUNTING)
+    editors: tuple[str, ...] = (SELF, revision.COUNTING, revision.TUNED_COUNTING)
     """By the names of `experiments.revision`."""
     cases: int = 60
     """Edits by each editor in each world."""
@@ -161,6 +172,16 @@ def estimate_editor(edits: EditorResults) -> dict[str, Estimate]:
     return shared | estimate_metrics(of_all, levels, everything)
 
 
+def find_shortfalls(own: dict[str, Estimate], rival: dict[str, Estimate]) -> str:
+    """Where an editor does not clear the bar that tuned counting sets, in words; "met" if it does."""
+    enough = {
+        FOLLOWS: own[FOLLOWS].value >= max(rival[FOLLOWS].value - 0.05, LEAST_FOLLOWED),
+        FALSE: own[FALSE].value < rival[FALSE].value,
+        SKILL: own[SKILL].value > rival[SKILL].value,
+    }
+    return ", ".join(name for name, clears in enough.items() if not clears) or "met"
+
+
 def record_study(settings: Settings) -> Path:
     """The table, and the figures behind it."""
     found: dict[str, dict[str, dict[str, Estimate]]] = {}
@@ -173,6 +194,10 @@ def record_study(settings: Settings) -> Path:
         for name, of in found.items()
     ]
     columns = ["world", "must change", *(f"{m}, {e}" for m in metrics for e in settings.editors)]
+    if {SELF, revision.TUNED_COUNTING} <= {*settings.editors}:
+        columns.append("bar")
+        for row, of in zip(rows, found.values(), strict=True):
+            row.append(find_shortfalls(of[SELF], of[revision.TUNED_COUNTING]))
     table = Table("structures", f"Followed, {BOTH}, and changed falsely, by structure", columns, rows)
     return settings.record(
         Run(settings.runs, settings.world(settings.structures[0]).name),
